@@ -1,0 +1,112 @@
+"""Layers and optimizers for research: graft your own expression behind any weight of a layer you did not write.
+
+Every public name is found here, and none is imported before it is used: ``import graftax`` starts no backend.
+
+Example:
+    >>> import graftax as gx
+    >>> gx.__version__
+    '0.1.0'
+"""
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "activations": "graftax.layers.activations",
+    "backend": "graftax.backend",
+    "callbacks": "graftax.training.callbacks",
+    "checkpoint": "graftax.checkpoint",
+    "constraints": "graftax.variables.constraints",
+    "errors": "graftax.errors",
+    "initializers": "graftax.variables.initializers",
+    "layers": "graftax.layers",
+    "losses": "graftax.losses",
+    "metrics": "graftax.metrics",
+    "ops": "graftax.ops",
+    "optimizers": "graftax.optimizers",
+    "random": "graftax.variables.random",
+    "regularizers": "graftax.variables.regularizers",
+    "reparam": "graftax.reparam",
+}
+"""Namespaces of graftax, and where they live."""
+
+_NAMES = {
+    "Callback": "graftax.training.callbacks.callback",
+    "Checkpoint": "graftax.checkpoint.checkpoint",
+    "DTypePolicy": "graftax.layers.policy",
+    "Layer": "graftax.layers.layer",
+    "Model": "graftax.training.model",
+    "Module": "graftax.module",
+    "Optimizer": "graftax.optimizers.optimizer",
+    "Reparam": "graftax.reparam.base",
+    "SeedGenerator": "graftax.variables.random",
+    "Sequential": "graftax.training.sequential",
+    "Slot": "graftax.optimizers.optimizer",
+    "Variable": "graftax.variables.variable",
+    "VariableSpec": "graftax.variables.spec",
+    "functional_call": "graftax.transforms.functional",
+    "grad": "graftax.transforms.grad",
+    "jit": "graftax.transforms.jit",
+    "set_dtype_policy": "graftax.layers.policy",
+    "set_random_seed": "graftax.variables.random",
+    "state": "graftax.transforms.functional",
+    "value_and_grad": "graftax.transforms.grad",
+    "variable_creator_scope": "graftax.variables.creation",
+}
+"""Classes and functions of graftax, and the module that defines each."""
+
+if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test compares them
+    from graftax import backend as backend
+    from graftax import checkpoint as checkpoint
+    from graftax import errors as errors
+    from graftax import layers as layers
+    from graftax import losses as losses
+    from graftax import metrics as metrics
+    from graftax import ops as ops
+    from graftax import optimizers as optimizers
+    from graftax import reparam as reparam
+    from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.layers import activations as activations
+    from graftax.layers.layer import Layer as Layer
+    from graftax.layers.policy import DTypePolicy as DTypePolicy
+    from graftax.layers.policy import set_dtype_policy as set_dtype_policy
+    from graftax.module import Module as Module
+    from graftax.optimizers.optimizer import Optimizer as Optimizer
+    from graftax.optimizers.optimizer import Slot as Slot
+    from graftax.reparam.base import Reparam as Reparam
+    from graftax.training import callbacks as callbacks
+    from graftax.training.callbacks.callback import Callback as Callback
+    from graftax.training.model import Model as Model
+    from graftax.training.sequential import Sequential as Sequential
+    from graftax.transforms.functional import functional_call as functional_call
+    from graftax.transforms.functional import state as state
+    from graftax.transforms.grad import grad as grad
+    from graftax.transforms.grad import value_and_grad as value_and_grad
+    from graftax.transforms.jit import jit as jit
+    from graftax.variables import constraints as constraints
+    from graftax.variables import initializers as initializers
+    from graftax.variables import random as random
+    from graftax.variables import regularizers as regularizers
+    from graftax.variables.creation import variable_creator_scope as variable_creator_scope
+    from graftax.variables.random import SeedGenerator as SeedGenerator
+    from graftax.variables.random import set_random_seed as set_random_seed
+    from graftax.variables.spec import VariableSpec as VariableSpec
+    from graftax.variables.variable import Variable as Variable
+else:
+    __all__ = ["__version__", *sorted((*_MODULES, *_NAMES))]
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            found = import_module(_MODULES[name])
+        elif name in _NAMES:
+            found = getattr(import_module(_NAMES[name]), name)
+        else:  # name and obj let Python add "Did you mean …?"
+            raise AttributeError(f"module 'graftax' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
