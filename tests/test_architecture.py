@@ -36,6 +36,8 @@ WINGS = (
 LAZY = {
     ("graftax.__init__", "import_module"): "public names are imported when first used",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
+    ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
+    ("graftax.backend.host", "ml_dtypes"): "optional: bfloat16 and the 8-bit floats; JAX brings it, NumPy does without",
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
@@ -205,7 +207,7 @@ def violations(
                     foreign[module].add(one.root)
             elif not one.types_only:
                 target, trouble = _resolve(one.target, sources)
-                found += [Violation(trouble, one.where, target)] if trouble else _of_edge(one, target)
+                found += [Violation(trouble, one.where, one.target)] if trouble else _of_edge(one, target)
                 if not trouble and not one.lazy:
                     graph[module].add(target)
     return [*found, *_cycles(graph), *_heavy(graph, foreign, [f"graftax.{name}" for name in light])]

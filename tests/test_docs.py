@@ -17,7 +17,7 @@ MODULES = {
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-# Namespaces whose ``__all__`` is public, besides the names of graftax itself.
+# Namespaces that are public, besides the names of graftax itself.
 NAMESPACES = ("layers", "optimizers", "losses", "metrics", "reparam", "callbacks")
 
 # Public names without an example of their own, and why.
@@ -29,7 +29,11 @@ def public_names() -> dict[str, object]:
     found = {name: getattr(graftax, name) for name in graftax._NAMES}
     for space in NAMESPACES:
         module = getattr(graftax, space)
-        found |= {f"{space}.{name}": getattr(module, name) for name in module.__all__}
+        found |= {
+            f"{space}.{name}": getattr(module, name)
+            for name in getattr(module, "__all__", dir(module))
+            if name[0] != "_"
+        }
     return {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
 
 
