@@ -41,7 +41,7 @@ LAZY = {
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
-LIGHT = ("__init__", *FLOORS[0][1].split(), "cli.main")
+LIGHT = ("__init__", *FLOORS[0][1].split(), "cli.main", "checkpoint.reader", "checkpoint.verify")
 HEAVY = {"numpy", "jax", "jaxlib", "scipy", "ml_dtypes"}
 
 # Everything else is optional and so imported lazily.
