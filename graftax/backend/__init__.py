@@ -1,0 +1,1 @@
+"""Backends: what computes. See `graftax.backend.protocol` for what one must offer."""

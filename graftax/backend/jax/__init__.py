@@ -1,0 +1,1 @@
+"""The default backend: JAX, compiled by XLA for CPU, GPU and TPU."""

@@ -1,0 +1,142 @@
+"""The arrays of JAX: jax.numpy and the primitives that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
+from graftax.backend.jax import windows
+from graftax.backend.protocol import Padding
+from graftax.typedefs import Array, DTypeLike, Shape
+
+
+class JaxArrays:
+    """The array functions of the JAX backend."""
+
+    numpy: Any = jnp
+
+    def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
+        """A strongly typed jax.Array; memory of the caller is copied, never shared."""
+        name = None if dtype is None else self.canonical_dtype(dtype)
+        if isinstance(x, jax.Array):
+            return x if name is None or name == x.dtype.name else x.astype(name)
+        if isinstance(x, (list, tuple)) and _holds_arrays(x):
+            return jnp.asarray(x, dtype=name)
+        # jnp.array copies; jax.device_put would share 64-byte-aligned NumPy memory on CPU, silently
+        return jnp.array(host_array(x, name, not jax.config.jax_enable_x64))
+
+    def is_array(self, x: Any) -> bool:
+        """True for a jax.Array, traced ones included."""
+        return isinstance(x, jax.Array)
+
+    def is_concrete(self, x: Any) -> bool:
+        """True unless traced."""
+        return not isinstance(x, jax.core.Tracer)
+
+    def is_weak(self, x: Any) -> bool:
+        """True for an array that a Python number became, such as one that was traced."""
+        return bool(getattr(x, "weak_type", False))
+
+    def canonical_dtype(self, dtype: DTypeLike) -> str:
+        """The name of the dtype that arrays really get; 32 bits unless ``jax_enable_x64``."""
+        name = dtype_name(dtype)
+        return name if jax.config.jax_enable_x64 else NARROW.get(name, name)
+
+    def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
+        """The values on the host; read-only."""
+        return np.asarray(x)
+
+    def eager(self) -> AbstractContextManager[None]:
+        """Inside, operations on concrete arrays run now, even while tracing."""
+        return jax.ensure_compile_time_eval()
+
+    def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+        """The function compiled into one piece, one version for each value of its static arguments."""
+        return jax.jit(function, static_argnames=static, inline=True)
+
+    def conv(
+        self,
+        x: Any,
+        kernel: Any,
+        strides: Shape,
+        padding: Padding,
+        dilation: Shape,
+        groups: int,
+        input_dilation: Shape | None = None,
+    ) -> Any:
+        """Convolution, channels last; few input channels go through one matrix product."""
+        if groups == 1 and input_dilation is None and windows.prefers_matmul(kernel.shape):
+            return windows.conv_by_matmul(x, kernel, strides, padding, dilation)
+        space = "DHW"[5 - x.ndim :]
+        return lax.conv_general_dilated(
+            x,
+            kernel,
+            window_strides=tuple(strides),
+            padding=[(int(low), int(high)) for low, high in padding],
+            lhs_dilation=input_dilation,
+            rhs_dilation=tuple(dilation),
+            dimension_numbers=(f"N{space}C", f"{space}IO", f"N{space}C"),
+            feature_group_count=groups,
+        )
+
+    def max_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
+        """Maximum over windows; padding never wins."""
+        lowest = _lowest(x.dtype)
+        return windows.pool(x, window, strides, padding, jnp.maximum, lax.max, lowest)
+
+    def sum_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
+        """Sum over windows."""
+        return windows.pool(x, window, strides, padding, jnp.add, lax.add, np.zeros((), x.dtype)[()])
+
+    def erf(self, x: Any) -> Any:
+        """The Gauss error function."""
+        return lax.erf(x)
+
+    def sigmoid(self, x: Any) -> Any:
+        """``1 / (1 + exp(-x))`` without overflow."""
+        return lax.logistic(x)
+
+    def rsqrt(self, x: Any) -> Any:
+        """``1 / sqrt(x)``."""
+        return lax.rsqrt(x)
+
+    def top_k(self, x: Any, k: int) -> tuple[Any, Any]:
+        """The largest ``k`` values of the last axis and where they are."""
+        values, indices = lax.top_k(x, k)
+        return values, indices
+
+    def stop_gradient(self, x: Any) -> Any:
+        """The same values, constant to differentiation."""
+        return lax.stop_gradient(x)
+
+    def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
+        """``x`` with ``updates[i]`` added to row ``indices[i]``."""
+        return x.at[indices].add(updates)
+
+    def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
+        """The block of a shape that begins at ``begin``."""
+        return lax.dynamic_slice(x, begin, shape)
+
+    def slice_update(self, x: Any, begin: Any, updates: Any) -> Any:
+        """``x`` with the block that begins at ``begin`` replaced."""
+        return lax.dynamic_update_slice(x, updates, begin)
+
+
+def _holds_arrays(values: Any) -> bool:
+    if isinstance(values, (list, tuple)):
+        return any(map(_holds_arrays, values))
+    return isinstance(values, jax.Array)
+
+
+def _lowest(dtype: Any) -> Any:
+    kind = host_dtype(dtype.name)
+    if jnp.issubdtype(dtype, jnp.floating):
+        return np.array(-np.inf, kind)[()]
+    return kind.type(False) if dtype == bool else np.array(jnp.iinfo(dtype).min, kind)[()]

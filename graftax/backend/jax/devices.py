@@ -1,0 +1,44 @@
+"""The devices of JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from graftax.errors import ArgumentError
+
+
+class JaxDevices:
+    """Listing, placing, waiting."""
+
+    def list(self) -> list[str]:
+        """Names such as ``cpu:0`` and ``gpu:1``, the default device first."""
+        return [_name(device) for device in _all()]
+
+    def put(self, x: Any, device: str) -> Any:
+        """The array on a device; ``"gpu"`` alone means its first one.
+
+        Raises:
+            ArgumentError: there is no such device.
+        """
+        wanted = device.lower() if ":" in device else f"{device.lower()}:0"
+        for candidate in _all():
+            if _name(candidate) == wanted:
+                return jax.device_put(jax.numpy.array(x), candidate)
+        raise ArgumentError(f"device {device!r}", "this process has no such device", f"one of {', '.join(self.list())}")
+
+    def wait(self, x: Any) -> Any:
+        """Block until every array of the structure is computed, and return it."""
+        return jax.block_until_ready(x)
+
+
+def _all() -> list[jax.Device]:
+    devices = list(jax.local_devices())
+    if devices[0].platform != "cpu":
+        devices += jax.local_devices(backend="cpu")
+    return devices
+
+
+def _name(device: jax.Device) -> str:
+    return f"{device.platform}:{device.id}"

@@ -1,0 +1,130 @@
+"""Random numbers of JAX: Threefry-2x32 in its partitionable form, whatever JAX itself is configured to use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from graftax.typedefs import Array, Shape
+
+
+def _sampler(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile a function of a raw key; the named arguments are static."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def sample(key: Any, *args: Any, **options: Any) -> Any:
+            with jax.threefry_partitionable(True):
+                return function(jax.random.wrap_key_data(key, impl="threefry2x32"), *args, **options)
+
+        return partial(jax.jit, static_argnames=static, inline=True)(sample)
+
+    return decorate
+
+
+@_sampler()
+def _fold_in(key: Any, data: Any) -> Any:
+    return jax.random.key_data(jax.random.fold_in(key, data))
+
+
+@_sampler("num")
+def _split(key: Any, num: int) -> Any:
+    return jax.random.key_data(jax.random.split(key, num))
+
+
+@_sampler("shape")
+def _bits(key: Any, shape: Shape) -> Any:
+    return jax.random.bits(key, shape, "uint32")
+
+
+@_sampler("shape", "dtype")
+def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: str) -> Any:
+    return jax.random.uniform(key, shape, dtype, minval, maxval)
+
+
+@_sampler("shape", "dtype")
+def _normal(key: Any, shape: Shape, dtype: str) -> Any:
+    return jax.random.normal(key, shape, dtype)
+
+
+@_sampler("shape", "dtype")
+def _truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape, dtype: str) -> Any:
+    return jax.random.truncated_normal(key, lower, upper, shape, dtype)
+
+
+@_sampler("shape", "minval", "maxval", "dtype")
+def _randint(key: Any, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
+    return jax.random.randint(key, shape, minval, maxval, dtype)
+
+
+@_sampler("shape")
+def _bernoulli(key: Any, p: Any, shape: Shape) -> Any:
+    return jax.random.bernoulli(key, jnp.asarray(p, jnp.result_type(float, p)), shape)
+
+
+@_sampler("size")
+def _shuffled_range(key: Any, size: int) -> Any:
+    return jax.random.permutation(key, size)
+
+
+@_sampler()
+def _shuffled(key: Any, x: Any) -> Any:
+    return jax.random.permutation(key, x)
+
+
+@_sampler("axis", "shape")
+def _categorical(key: Any, logits: Any, axis: int, shape: Shape | None) -> Any:
+    return jax.random.categorical(key, logits, axis, shape, mode="low")
+
+
+class JaxRandom:
+    """Keyed random numbers of the JAX backend."""
+
+    def key(self, seed: int) -> Any:
+        """The key of a seed, uint32 of shape (2,)."""
+        return jnp.array(np.array([seed >> 32 & 0xFFFFFFFF, seed & 0xFFFFFFFF], np.uint32))
+
+    def fold_in(self, key: Array, data: int | Array) -> Any:
+        """A new key from a key and a number, of which 32 bits count."""
+        return _fold_in(key, np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data)
+
+    def split(self, key: Array, num: int = 2) -> Any:
+        """``num`` new keys, shape ``(num, 2)``."""
+        return _split(key, num=num)
+
+    def bits(self, key: Array, shape: Shape) -> Any:
+        """Uniform uint32."""
+        return _bits(key, shape=tuple(shape))
+
+    def uniform(self, key: Array, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+        """Uniform in ``[minval, maxval)``."""
+        return _uniform(key, minval, maxval, shape=tuple(shape), dtype=dtype)
+
+    def normal(self, key: Array, shape: Shape, dtype: str) -> Any:
+        """Standard normal."""
+        return _normal(key, shape=tuple(shape), dtype=dtype)
+
+    def truncated_normal(self, key: Array, lower: float, upper: float, shape: Shape, dtype: str) -> Any:
+        """Standard normal between two bounds."""
+        return _truncated_normal(key, lower, upper, shape=tuple(shape), dtype=dtype)
+
+    def randint(self, key: Array, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
+        """Integers in ``[minval, maxval)``."""
+        return _randint(key, shape=tuple(shape), minval=minval, maxval=maxval, dtype=dtype)
+
+    def bernoulli(self, key: Array, p: Any, shape: Shape) -> Any:
+        """Booleans that are True with probability ``p``."""
+        return _bernoulli(key, p, shape=tuple(shape))
+
+    def permutation(self, key: Array, x: int | Array) -> Any:
+        """A shuffle of ``arange(x)``, or of the first axis of ``x``."""
+        return _shuffled_range(key, size=int(x)) if isinstance(x, (int, np.integer)) else _shuffled(key, x)
+
+    def categorical(self, key: Array, logits: Array, axis: int = -1, shape: Shape | None = None) -> Any:
+        """Draws from softmax(logits) along an axis."""
+        return _categorical(key, logits, axis=axis, shape=None if shape is None else tuple(shape))

@@ -1,0 +1,96 @@
+"""The one file that uses semi-private JAX: which trace is current, and inputs that are found while tracing.
+
+A *late input* is a primitive without operands that is bound at the outermost trace of a compiled function, wherever the
+read happens: inside a gradient, a vmap, the body of a scan. After tracing, these equations are turned into inputs.
+
+Names used, present in jax 0.10 to 0.12: ``jax._src.core.trace_ctx``, ``eval_trace``; ``jax.extend.core.Primitive``,
+``set_current_trace``, ``take_current_trace``; ``jax.core.ShapedArray``, ``eval_jaxpr``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+from jax._src import core as private
+from jax.extend import core as extend
+
+_late_input = extend.Primitive("graftax_late_input")
+
+
+@_late_input.def_abstract_eval
+def _(*, index: int, shape: tuple[int, ...], dtype: Any) -> Any:
+    return jax.core.ShapedArray(shape, dtype)
+
+
+def current_level() -> Any:
+    """The trace that operations go to now; an opaque object, the same one while nothing changes."""
+    return private.trace_ctx.trace
+
+
+def is_eager(level: Any) -> bool:
+    """True for the level on which operations run at once."""
+    return level is private.eval_trace
+
+
+def eagerly() -> AbstractContextManager[Any]:
+    """Inside, operations run at once, whatever is being traced around it."""
+    manager: AbstractContextManager[Any] = extend.take_current_trace()
+    return manager
+
+
+def levels_above(level: Any) -> list[Any]:
+    """The level and those around it, innermost first."""
+    chain = []
+    while level is not None:
+        chain.append(level)
+        level = getattr(level, "parent_trace", None)
+    return chain
+
+
+def stages(level: Any) -> bool:
+    """True if the level, or one around it, writes a program down (jit, scan, cond, ...)."""
+    return any(type(trace).__name__ == "DynamicJaxprTrace" for trace in levels_above(level))
+
+
+def level_of(tracer: Any) -> Any:
+    """The level that a traced value belongs to."""
+    return tracer._trace
+
+
+class Lift:
+    """Turns reads of cells into late inputs of the trace that is current when it is made."""
+
+    def __init__(self) -> None:
+        self.level = current_level()
+        self.cells: list[Any] = []
+
+    def read(self, cell: Any) -> Any:
+        """The value of a cell as an input of the program; each cell is asked for once."""
+        index = len(self.cells)
+        self.cells.append(cell)
+        with extend.set_current_trace(self.level):
+            return _late_input.bind(index=index, shape=cell.buffer.shape, dtype=cell.buffer.dtype)
+
+
+def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any]) -> tuple[Callable[..., list[Any]], bool]:
+    """Trace ``function`` once; give a function of (late inputs, leaves), and whether it has effects.
+
+    ``function`` makes its `Lift` itself; the late inputs of the result are in the order of its cells.
+    """
+    closed = jax.make_jaxpr(function)(leaves)
+    jaxpr = closed.jaxpr
+    late = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is _late_input}
+    lifted = jaxpr.replace(
+        invars=[late[i] for i in range(len(late))] + list(jaxpr.invars),
+        eqns=[e for e in jaxpr.eqns if e.primitive is not _late_input],
+        debug_info=jaxpr.debug_info.with_unknown_names(),
+    )
+
+    def run(late_values: list[Any], values: list[Any]) -> list[Any]:
+        results: list[Any] = jax.core.eval_jaxpr(lifted, closed.consts, *late_values, *values)
+        return results
+
+    return run, bool(jaxpr.effects)

@@ -1,0 +1,126 @@
+"""The transforms of JAX: tracing with late inputs, gradients, shapes without values."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from graftax.backend.jax import tracing
+from graftax.errors import CompileError
+
+_HERE = str(Path(__file__).parents[2])
+_JAX = str(Path(jax.__file__).parent)
+
+_CONCRETE_ERRORS = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+
+
+class JaxProgram:
+    """A function traced once, to be run compiled.
+
+    ``written`` are the cells that it assigns, ``kept`` those that it only reads; ``donated`` those of ``written`` that it
+    reads too: their buffers are given away at each run.
+    """
+
+    def __init__(self, run: Callable[..., list[Any]], cells: list[Any], written: list[Any], has_effects: bool) -> None:
+        self.read = cells
+        self.written = written
+        self.has_effects = has_effects
+        changing = {id(cell) for cell in written}
+        self.donated = [cell for cell in cells if id(cell) in changing]
+        self.kept = [cell for cell in cells if id(cell) not in changing]
+        place = {id(cell): i for i, cell in enumerate([*self.donated, *self.kept])}
+        where = [place[id(cell)] for cell in cells]
+
+        def call(donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+            given = [*donated, *kept]
+            return run([given[i] for i in where], leaves)
+
+        self._call = call
+        self.run = jax.jit(call)
+        # A program with effects may fail while it runs, when donated buffers would be lost
+        self.run_donating = self.run if has_effects else jax.jit(call, donate_argnums=0)
+
+
+class JaxTransforms:
+    """The transforms of the JAX backend."""
+
+    def is_tracer(self, x: Any) -> bool:
+        """True for a traced value."""
+        return isinstance(x, jax.core.Tracer)
+
+    def level(self) -> Any:
+        """The trace that operations go to now."""
+        return tracing.current_level()
+
+    def eager(self) -> bool:
+        """True if operations run at once."""
+        return tracing.is_eager(tracing.current_level())
+
+    def baking(self) -> bool:
+        """True while a trace is under way that would bake concrete arrays in as constants."""
+        level = tracing.current_level()
+        return not tracing.is_eager(level) and tracing.stages(level)
+
+    def leaks(self, value: Any, level: Any) -> bool:
+        """True if the value lives in a trace inside ``level``, and so will be gone before it."""
+        if not isinstance(value, jax.core.Tracer):
+            return False
+        inside = tracing.level_of(value)
+        return not any(inside is trace for trace in tracing.levels_above(level))
+
+    def flatten(self, tree: Any) -> tuple[list[Any], Any]:
+        """Leaves and structure of nested containers, registered pytrees included."""
+        return jax.tree.flatten(tree)
+
+    def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
+        """The containers again."""
+        return jax.tree.unflatten(structure, leaves)
+
+    def trace(
+        self, function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]], leaves: list[Any]
+    ) -> JaxProgram:
+        """Run ``function(lift, leaves) -> (results, [(cell, new value)])`` once, abstractly."""
+        found: dict[str, Any] = {}
+
+        def run(values: list[Any]) -> list[Any]:
+            lift = tracing.Lift()
+            results, written = function(lift, values)
+            found.update(lift=lift, written=[cell for cell, _ in written])
+            return [*results, *(value for _, value in written)]
+
+        try:
+            staged, has_effects = tracing.stage(run, leaves)
+        except _CONCRETE_ERRORS as error:
+            raise self.compile_error(error) from error
+        return JaxProgram(staged, found["lift"].cells, found["written"], has_effects)
+
+    def compile_error(self, error: Exception) -> CompileError:
+        """What a decision on a traced value means, with the user's own line."""
+        frames = traceback.extract_tb(error.__traceback__)
+        mine = [f for f in frames if not f.filename.startswith((_HERE, _JAX)) and f.filename != "<frozen runpy>"]
+        place = f"{mine[-1].filename}:{mine[-1].lineno}: {mine[-1].line}" if mine else "somewhere in the function"
+        return CompileError(
+            f"{place}\n  needs the value of a traced array",
+            "while a function is compiled its arrays have shapes but no values; Python's if, while, int(), float() and "
+            "NumPy functions need values",
+            "ops.where(condition, a, b) or graftax.cond(...) for a decision, graftax.while_loop for a loop; ops.* for NumPy "
+            "functions; or leave this function uncompiled",
+        )
+
+    def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
+        """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
+        result: Callable[..., tuple[tuple[Any, Any], Any]] = jax.value_and_grad(function, has_aux=True)
+        return result
+
+    def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Shapes and dtypes of the results, nothing computed."""
+        return jax.eval_shape(function, *args)

@@ -1,0 +1,1 @@
+"""The reference backend: NumPy, eager, without gradients; needs no JAX."""

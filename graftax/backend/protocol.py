@@ -1,0 +1,306 @@
+"""What a backend must offer, in four groups; a backend may lack a group, and says so.
+
+The groups are deliberately narrow. Everything else in graftax is written on top of them, so a new backend is one
+folder with up to four classes and a line in the registry.
+
+*arrays* (required)
+    ``numpy`` is a namespace with the functions of the NumPy API (jax.numpy, numpy). Results are canonical: never
+    64 bits wide unless the backend was told to (JAX: ``jax_enable_x64``), and equal to NumPy's to rounding.
+    The remaining methods are the primitives of neural networks that NumPy lacks. Channels are always last.
+*random* (required)
+    Stateless and keyed. A key is a uint32 array of shape (2,). The generator is Threefry-2x32 in JAX's partitionable
+    form, so that a key gives the same bits on every backend.
+*transforms* (optional)
+    Tracing with late inputs (see `Program`), gradients, compilation.
+*devices* (optional)
+    Listing, placing, waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from graftax.typedefs import Array, DTypeLike, Shape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Padding = Sequence[tuple[int, int]]
+"""Zeros before and after each spatial axis."""
+
+
+class Arrays(Protocol):
+    """The array functions."""
+
+    numpy: Any
+
+    def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Array:
+        """A native array; Python numbers, lists and NumPy arrays are converted, 64-bit types made canonical."""
+        ...
+
+    def is_array(self, x: Any) -> bool:
+        """True for a native array, a traced one included."""
+        ...
+
+    def is_concrete(self, x: Any) -> bool:
+        """True if the values are there to be looked at: not a traced array."""
+        ...
+
+    def is_weak(self, x: Any) -> bool:
+        """True for an array that stands for a Python number, whose dtype gives way to that of other arrays."""
+        ...
+
+    def canonical_dtype(self, dtype: DTypeLike) -> str:
+        """The name of the dtype that an array asked for with ``dtype`` really gets."""
+        ...
+
+    def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
+        """The values on the host, without a copy where possible; the result may be read-only."""
+        ...
+
+    def eager(self) -> AbstractContextManager[None]:
+        """Inside, operations on concrete arrays run now, even while a function is being traced."""
+        ...
+
+    def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+        """The function compiled into one piece where that helps; the named arguments are no arrays, but hashable."""
+        ...
+
+    def conv(
+        self,
+        x: Array,
+        kernel: Array,
+        strides: Shape,
+        padding: Padding,
+        dilation: Shape,
+        groups: int,
+        input_dilation: Shape | None = None,
+    ) -> Array:
+        """Convolution, channels last: ``(batch, *space, in), (*window, in / groups, out) -> (batch, *space', out)``.
+
+        ``input_dilation`` puts so many minus one zeros between the values of ``x``; negative padding crops.
+        """
+        ...
+
+    def max_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Array:
+        """Maximum over windows: ``(batch, *space, c) -> (batch, *space', c)``; padding never wins."""
+        ...
+
+    def sum_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Array:
+        """Sum over windows: ``(batch, *space, c) -> (batch, *space', c)``."""
+        ...
+
+    def erf(self, x: Array) -> Array:
+        """The Gauss error function."""
+        ...
+
+    def sigmoid(self, x: Array) -> Array:
+        """``1 / (1 + exp(-x))`` without overflow."""
+        ...
+
+    def rsqrt(self, x: Array) -> Array:
+        """``1 / sqrt(x)``."""
+        ...
+
+    def top_k(self, x: Array, k: int) -> tuple[Array, Array]:
+        """The largest ``k`` values of the last axis in descending order, and where they are; the first of equals."""
+        ...
+
+    def stop_gradient(self, x: Array) -> Array:
+        """The same values, constant to differentiation."""
+        ...
+
+    def set_at(self, x: Array, index: Any, value: Array) -> Array:
+        """``x`` with the elements that ``index`` selects replaced; ``x`` itself stays as it is."""
+        ...
+
+    def scatter_add(self, x: Array, indices: Array, updates: Array) -> Array:
+        """``x`` with ``updates[i]`` added to row ``indices[i]``; duplicates add up."""
+        ...
+
+    def slice(self, x: Array, begin: Array, shape: Shape) -> Array:
+        """The block of a shape that begins at ``begin``, which may be traced."""
+        ...
+
+    def slice_update(self, x: Array, begin: Array, updates: Array) -> Array:
+        """``x`` with the block that begins at ``begin`` replaced."""
+        ...
+
+
+class Random(Protocol):
+    """Keyed random numbers; every method is pure."""
+
+    def key(self, seed: int) -> Array:
+        """The key of a seed: the low and high 32 bits, high first, as uint32 of shape (2,)."""
+        ...
+
+    def fold_in(self, key: Array, data: int | Array) -> Array:
+        """A new key from a key and a 32-bit number."""
+        ...
+
+    def split(self, key: Array, num: int = 2) -> Array:
+        """``num`` new keys, shape ``(num, 2)``."""
+        ...
+
+    def bits(self, key: Array, shape: Shape) -> Array:
+        """Uniform uint32."""
+        ...
+
+    def uniform(self, key: Array, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
+        """Uniform in ``[minval, maxval)``."""
+        ...
+
+    def normal(self, key: Array, shape: Shape, dtype: str) -> Array:
+        """Standard normal."""
+        ...
+
+    def truncated_normal(self, key: Array, lower: float, upper: float, shape: Shape, dtype: str) -> Array:
+        """Standard normal between two bounds."""
+        ...
+
+    def randint(self, key: Array, shape: Shape, minval: int, maxval: int, dtype: str) -> Array:
+        """Integers in ``[minval, maxval)``."""
+        ...
+
+    def bernoulli(self, key: Array, p: Any, shape: Shape) -> Array:
+        """Booleans that are True with probability ``p``."""
+        ...
+
+    def permutation(self, key: Array, x: int | Array) -> Array:
+        """A shuffle of ``arange(x)``, or of the first axis of ``x``."""
+        ...
+
+    def categorical(self, key: Array, logits: Array, axis: int = -1, shape: Shape | None = None) -> Array:
+        """Draws from softmax(logits) along an axis."""
+        ...
+
+
+class Cell(Protocol):
+    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.storage.Storage`)."""
+
+    buffer: Any
+
+
+class Program(Protocol):
+    """A function traced once. Cells that it read became inputs, cells that it wrote became outputs, too."""
+
+    @property
+    def donated(self) -> Sequence[Cell]:
+        """Cells both read and written; a donating run gives their buffers away."""
+        ...
+
+    @property
+    def kept(self) -> Sequence[Cell]:
+        """Cells that are only read."""
+        ...
+
+    @property
+    def written(self) -> Sequence[Cell]:
+        """Cells that get new values, in the order of those."""
+        ...
+
+    @property
+    def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
+        """``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
+        ...
+
+    @property
+    def run_donating(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
+        """The same, the buffers of ``donated`` reused, unless the program could fail while it runs."""
+        ...
+
+
+class Lift(Protocol):
+    """What a function that is being traced reads cells through."""
+
+    level: Any
+
+    def read(self, cell: Cell) -> Array:
+        """The value of a cell as an input of the program; ask once for each cell."""
+        ...
+
+
+class Transforms(Protocol):
+    """Tracing, gradients, compilation. A *level* is the trace that operations go to, an opaque object."""
+
+    def is_tracer(self, x: Any) -> bool:
+        """True for a traced value."""
+        ...
+
+    def level(self) -> Any:
+        """The level now."""
+        ...
+
+    def eager(self) -> bool:
+        """True if operations run at once."""
+        ...
+
+    def baking(self) -> bool:
+        """True while a trace is under way that would bake concrete arrays in as constants."""
+        ...
+
+    def leaks(self, value: Any, level: Any) -> bool:
+        """True if the value lives in a trace inside ``level``, and so will be gone before it."""
+        ...
+
+    def flatten(self, tree: Any) -> tuple[list[Any], Any]:
+        """Leaves and structure of nested containers; None is structure."""
+        ...
+
+    def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
+        """The containers again."""
+        ...
+
+    def trace(
+        self, function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]], leaves: list[Any]
+    ) -> Program:
+        """Run ``function(lift, leaves) -> (results, [(cell, new value)])`` once, abstractly; see `Program`.
+
+        Raises:
+            CompileError: it needs the value of a traced array; the message names the line.
+        """
+        ...
+
+    def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
+        """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
+        ...
+
+    def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Shapes and dtypes of the results, nothing computed."""
+        ...
+
+
+class Devices(Protocol):
+    """Where arrays live."""
+
+    def list(self) -> list[str]:
+        """Names such as ``cpu:0``."""
+        ...
+
+    def put(self, x: Any, device: str) -> Array:
+        """The array on a device; raises ArgumentError listing the devices if there is none of that name."""
+        ...
+
+    def wait(self, x: Any) -> Any:
+        """Block until every array of the structure is computed, and return it."""
+        ...
+
+
+class Backend(Protocol):
+    """A backend: its name and its groups. Asking for a group it lacks raises BackendCapabilityError."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def arrays(self) -> Arrays: ...
+    @property
+    def random(self) -> Random: ...
+    @property
+    def transforms(self) -> Transforms: ...
+    @property
+    def devices(self) -> Devices: ...
+    def has(self, group: str) -> bool:
+        """True if the backend has the group of that name."""
+        ...

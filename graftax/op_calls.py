@@ -1,0 +1,243 @@
+"""From a row of the table to a function: a fast path for arrays, a slow one for everything else, errors in three beats.
+
+The function is compiled from its signature, so that Python itself binds the arguments. What it does, for ``add``::
+
+    def add(x, y):
+        native, target, canonical, check = bindings.get(current()) or bind()
+        if not (type(x) in native and type(y) in native and x.dtype == y.dtype):
+            x, y = prepare(op, ("x", "y"), (x, y))  # unwraps Variables, converts, compares dtypes
+        check(x, y)  # where the op has one
+        try:
+            return target(x, y)
+        except Exception as error:
+            return explain("add", error, {"x": x, "y": y})  # raises, naming the op and the shapes
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from graftax.backend.protocol import Arrays, Backend
+from graftax.backend.registry import current
+from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError
+from graftax.op_checks import CHECKS
+from graftax.op_compositions import FUNCTIONS
+from graftax.op_errors import explain
+from graftax.op_table import ARRAYS, SEQUENCES, Op
+from graftax.typedefs import VariableLike
+
+_native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
+_SCALARS = (bool, int, float, complex)
+_SHARED = frozenset({"x", "y", "z", "kernel", "updates", "values", "min", "max"})  # must agree in dtype
+_STRUCTURE = frozenset(
+    "axis axes shift source destination shape window strides dilation padding pad_width sections reps".split()
+)
+
+
+def build(op: Op) -> Callable[..., Any]:
+    """The public function of a row."""
+    parameters = _parameters(op.signature)
+    names = [name.lstrip("*") for name in parameters]
+    arrays = [name for name in names if name in ARRAYS]
+    sequences = [name for name in names if name in SEQUENCES]
+    shared = [name for name in arrays if name in _SHARED]
+    fast = [f"type({name}) in native" for name in arrays]
+    fast += [f"{shared[0]}.dtype == {name}.dtype" for name in shared[1:]]
+    lines = [
+        f"def {op.name}({op.signature}):",
+        "    native, target, canonical, check = bindings.get(current()) or bind()",
+    ]
+    if arrays:
+        listed = ", ".join(arrays)
+        lines += [
+            f"    if not ({' and '.join(fast)}):",
+            f"        {listed}, = prepare(op, {tuple(arrays)!r}, ({listed},))",
+        ]
+    lines += [f"    {name} = sequence(op, {name!r}, {name})" for name in sequences]
+    if "object" in names:
+        lines += ["    object = unwrapped(object)"]
+    if "dtype" in names:
+        lines += ["    dtype = None if dtype is None else canonical(dtype)"]
+    lines += [f"    if type({name}) is list: {name} = frozen({name})" for name in names if name in _STRUCTURE]
+    passed = _passed(parameters)
+    if op.name in CHECKS:
+        lines += [f"    check({', '.join(names)})"]
+    lines += [
+        "    try:",
+        f"        return target({passed})",
+        "    except Exception as error:",
+        f"        return explain(op.name, error, {{{', '.join(f'{name!r}: {name}' for name in names)}}})",
+    ]
+    bindings: dict[Backend, Any] = {}
+    space: dict[str, Any] = {
+        "bindings": bindings,
+        "bind": partial(_bind, op, bindings),
+        "current": current,
+        "prepare": _prepare,
+        "sequence": _sequence,
+        "unwrapped": _unwrapped,
+        "frozen": _frozen,
+        "explain": explain,
+        "op": op,
+        "__name__": "graftax.ops",
+    }
+    exec(compile("\n".join(lines), f"<graftax.ops.{op.name}>", "exec", dont_inherit=True), space)
+    function: Callable[..., Any] = space[op.name]
+    function.__doc__ = op.doc if not op.source.startswith("numpy") else f"{op.doc}\n\nAs {op.source}.{op.name}."
+    function.__annotations__ = {}
+    return function
+
+
+def _parameters(signature: str) -> list[str]:
+    arguments = ast.parse(f"def f({signature}): ...").body[0].args  # type: ignore[attr-defined]
+    names = [argument.arg for argument in arguments.args]
+    if arguments.vararg:
+        names.append(f"*{arguments.vararg.arg}")
+    return names + [argument.arg for argument in arguments.kwonlyargs]
+
+
+def _passed(parameters: list[str]) -> str:
+    """Positional up to the last array, by keyword from there on."""
+    last = max((i for i, name in enumerate(parameters) if name.lstrip("*") in ARRAYS | SEQUENCES), default=-1)
+    return ", ".join(name if i <= last else f"{name}={name}" for i, name in enumerate(parameters))
+
+
+def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
+    """Look an op up in the backend in charge, once."""
+    backend = current()
+    arrays = backend.arrays
+    target: Callable[..., Any]
+    if op.source == "primitive":
+        target = getattr(arrays, op.name)
+    elif op.source in ("composition", "fused"):
+        function = FUNCTIONS[op.name]
+        target = partial(function, arrays)
+        if op.source == "fused":
+            static = [n for n in _parameters(op.signature) if n not in ARRAYS]
+            target = arrays.fused(target, tuple(static))
+    else:
+        space: Any = arrays
+        for part in op.source.split("."):
+            space = getattr(space, part)
+        target = getattr(space, op.name)
+    native = _native.setdefault(backend, set())
+    check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
+    bindings[backend] = native, target, arrays.canonical_dtype, check
+    return bindings[backend]  # type: ignore[no-any-return]
+
+
+def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
+    """A native array of anything that can be one.
+
+    Raises:
+        ArgumentTypeError: it cannot; names the op and the argument.
+    """
+    while isinstance(value, VariableLike):
+        value = value.value
+    if arrays.is_array(value):
+        _native.setdefault(current(), set()).add(type(value))
+        return value
+    if not isinstance(value, (*_SCALARS, list, tuple)) and not hasattr(value, "__array__"):
+        raise _no_array(op, argument, value)
+    try:
+        return arrays.asarray(_unwrapped(value))
+    except GraftaxError as error:
+        error.add_context(f"{op}({argument}=...)")
+        raise
+    except TypeError:
+        raise _no_array(op, argument, value) from None
+
+
+def _no_array(op: str, argument: str, value: Any) -> ArgumentTypeError:
+    shown = repr(value)
+    return ArgumentTypeError(
+        f"{op}: {argument} = {shown if len(shown) < 60 else shown[:57] + '...'} of type {type(value).__name__}",
+        "it is no array and cannot be made one",
+        f"pass an array, a Variable, a number or a list of numbers as {argument!r}",
+    )
+
+
+def _unwrapped(value: Any) -> Any:
+    """Values in place of Variables, inside lists too."""
+    while isinstance(value, VariableLike):
+        value = value.value
+    if type(value) in (list, tuple):
+        return [_unwrapped(item) for item in value]
+    return value
+
+
+def _prepare(op: Op, names: tuple[str, ...], values: tuple[Any, ...]) -> list[Any]:
+    """Native arrays of the arguments, Python numbers left to adapt where the op lets them, dtypes compared."""
+    arrays = current().arrays
+    ready: list[Any] = []
+    numbers = 0
+    for name, value in zip(names, values, strict=True):
+        if value is None and name in ("min", "max"):
+            ready.append(None)
+        elif op.weak and name in _SHARED and (number := _as_number(value)) is not None:
+            ready.append(number)
+            numbers += 1
+        else:
+            ready.append(to_array(arrays, value, op.name, name))
+    shared = [i for i, name in enumerate(names) if name in _SHARED and ready[i] is not None]
+    if numbers and numbers == len(shared):  # nothing but Python numbers: the widest kind decides
+        kind = max((type(ready[i]) for i in shared), key=_SCALARS.index)
+        ready[shared[0]] = arrays.asarray(kind(ready[shared[0]]))
+    elif len(shared) - numbers > 1:
+        found = [i for i in shared if not isinstance(ready[i], _SCALARS)]
+        _compare(arrays, op.name, [names[i] for i in found], [ready[i] for i in found])
+    return ready
+
+
+def _as_number(value: Any) -> bool | int | float | complex | None:
+    """A Python number, or a NumPy scalar of the types that Python numbers become."""
+    if type(value) in _SCALARS:
+        return value  # type: ignore[no-any-return]
+    if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):
+        return value.item() if type(value).__module__ == "numpy" else None  # type: ignore[no-any-return]
+    return None
+
+
+def _compare(arrays: Arrays, op: str, names: list[str], values: list[Any]) -> None:
+    dtypes = [arrays.canonical_dtype(value.dtype) for value in values]
+    if len(set(dtypes)) == 1:
+        return
+    strong = [(n, v, d) for n, v, d in zip(names, values, dtypes, strict=True) if not arrays.is_weak(v)]
+    if len({dtype for _, _, dtype in strong}) <= 1:
+        return
+    (first, _, wanted), (other, _, dtype) = strong[0], next(item for item in strong if item[2] != strong[0][2])
+    shown = ", ".join(f"{n} {d}{list(v.shape)}" for n, v, d in strong)
+    if {wanted, dtype} & {"bool"} or _width(dtype) > _width(wanted):
+        first, other, wanted = other, first, dtype
+    raise DTypeError(
+        f"{op}: {shown}",
+        "two arrays of different dtypes are never promoted silently",
+        f'ops.cast({other}, "{wanted}")',
+    )
+
+
+def _width(dtype: str) -> tuple[bool, str]:
+    return "float" in dtype or "complex" in dtype, dtype[-2:]
+
+
+def _sequence(op: Op, name: str, values: Any) -> list[Any]:
+    """Native arrays of a list or tuple of arrays, of one dtype."""
+    if isinstance(values, VariableLike) or not isinstance(values, (list, tuple)):
+        if not hasattr(values, "__iter__") or isinstance(values, (str, dict)):
+            raise _no_array(op.name, name, values)
+        values = list(_unwrapped(values))
+    arrays = current().arrays
+    ready = [to_array(arrays, value, op.name, f"{name}[{i}]") for i, value in enumerate(values)]
+    if len(ready) > 1 and op.name not in ("meshgrid", "broadcast_arrays"):
+        first = ready[0].dtype
+        if any(value.dtype != first for value in ready):
+            _compare(arrays, op.name, [f"{name}[{i}]" for i in range(len(ready))], ready)
+    return ready
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, which compiled functions can look up."""
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,227 @@
+"""What arrays libraries let slip, checked before an op runs: values where they are concrete, dtypes always."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.protocol import Arrays
+from graftax.errors import ArgumentError, DTypeError, IndexRangeError, NumericsError, ShapeError
+
+CHECKS: dict[str, Callable[..., None]] = {}
+"""By op: ``check(arrays, *arguments)``, which raises or does nothing."""
+
+
+def _checks(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        CHECKS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> None:
+    """Every index must lie in ``[0, size)``; costs one look at the host, and nothing while tracing.
+
+    Args:
+        arrays: The arrays of the backend in charge.
+        op: What asks, for the message.
+        name: What the indices are called there.
+        indices: Integers.
+        size: How many there are.
+
+    Raises:
+        IndexRangeError: an index is outside.
+        DTypeError: the indices are no integers.
+    """
+    if indices.dtype.kind not in "iu":
+        raise DTypeError(
+            f"{op}: {name} of dtype {indices.dtype.name}", "indices are integers", f'ops.cast({name}, "int32")'
+        )
+    if not arrays.is_concrete(indices):
+        return
+    host = arrays.to_numpy(indices)
+    if host.size and (host.min() < 0 or host.max() >= size):
+        place = tuple(np.argwhere((host < 0) | (host >= size))[0])
+        raise IndexRangeError(
+            f"{op}: {subscript(name, place)} = {host[place]} is not in [0, {size})",
+            "indices count from 0, and negative ones do not wrap around",
+            f"ops.clip({name}, 0, {size - 1}), or mend the data that they come from",
+        )
+
+
+def subscript(name: str, place: tuple[Any, ...]) -> str:
+    """``name[1, 2]``, or ``name`` alone for a scalar."""
+    return f"{name}[{', '.join(str(int(i)) for i in place)}]" if place else name
+
+
+def axis_in_range(op: str, axis: int, ndim: int) -> int:
+    """An axis counted from the front."""
+    if not -ndim <= axis < ndim:
+        raise ShapeError(
+            f"{op}: axis = {axis} of an array with {ndim} axes",
+            f"axes are in [{-ndim}, {ndim})",
+            f"axis={max(ndim - 1, 0)} for the last one",
+        )
+    return axis % ndim
+
+
+@_checks("take")
+def _take(arrays: Arrays, x: Any, indices: Any, axis: int | None) -> None:
+    size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
+    check_range(arrays, "take", "indices", indices, size)
+
+
+@_checks("take_along_axis")
+def _take_along_axis(arrays: Arrays, x: Any, indices: Any, axis: int) -> None:
+    axis = axis_in_range("take_along_axis", axis, x.ndim)
+    if indices.ndim != x.ndim:
+        raise ShapeError(
+            f"take_along_axis: x {list(x.shape)}, indices {list(indices.shape)}",
+            "both need the same number of axes",
+            "ops.expand_dims(indices, axis)",
+        )
+    check_range(arrays, "take_along_axis", "indices", indices, x.shape[axis])
+
+
+@_checks("gather_nd")
+def _gather_nd(arrays: Arrays, x: Any, indices: Any) -> None:
+    depth = indices.shape[-1] if indices.ndim else 0
+    if not indices.ndim or depth > x.ndim:
+        raise ShapeError(
+            f"gather_nd: x {list(x.shape)}, indices {list(indices.shape)}",
+            f"the last axis of indices is one index tuple; here of {depth}, for {x.ndim} axes",
+            f"give indices a last axis of at most {x.ndim}",
+        )
+    sizes = np.array(x.shape[:depth])
+    if indices.dtype.kind not in "iu" or not arrays.is_concrete(indices):
+        check_range(arrays, "gather_nd", "indices", indices, 0)
+        return
+    host = arrays.to_numpy(indices)
+    outside = ((host < 0) | (host >= sizes)).any(axis=-1)
+    if outside.any():
+        place = tuple(np.argwhere(outside)[0])
+        raise IndexRangeError(
+            f"gather_nd: {subscript('indices', place)} = {tuple(host[place].tolist())} "
+            f"is not in the shape {tuple(x.shape)}",
+            "every index must be in [0, size) of its axis, and negative ones do not wrap around",
+            "mend the data that the indices come from",
+        )
+
+
+@_checks("one_hot")
+def _one_hot(arrays: Arrays, indices: Any, num_classes: int, axis: int, dtype: str) -> None:
+    check_range(arrays, "one_hot", "indices", indices, num_classes)
+
+
+@_checks("scatter_add")
+def _scatter_add(arrays: Arrays, x: Any, indices: Any, updates: Any) -> None:
+    axis_in_range("scatter_add", 0, x.ndim)
+    check_range(arrays, "scatter_add", "indices", indices, x.shape[0])
+    wanted = (*indices.shape, *x.shape[1:])
+    if tuple(getattr(updates, "shape", ())) not in ((), wanted):
+        raise ShapeError(
+            f"scatter_add: x {list(x.shape)}, indices {list(indices.shape)}, updates {list(updates.shape)}",
+            f"updates need the shape {list(wanted)}: one row of x for each index",
+            f"ops.broadcast_to(updates, {wanted})",
+        )
+
+
+@_checks("segment_sum")
+def _segment_sum(arrays: Arrays, x: Any, segment_ids: Any, num_segments: int) -> None:
+    if not x.ndim or tuple(segment_ids.shape) != tuple(x.shape[:1]):
+        raise ShapeError(
+            f"segment_sum: x {list(x.shape)}, segment_ids {list(segment_ids.shape)}",
+            "every row of x needs one segment id",
+            f"segment_ids of shape {list(x.shape[:1])}",
+        )
+    check_range(arrays, "segment_sum", "segment_ids", segment_ids, num_segments)
+
+
+@_checks("slice")
+def _slice(arrays: Arrays, x: Any, begin: Any, shape: Any) -> None:
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    _block(arrays, "slice", x, begin, sizes)
+
+
+@_checks("slice_update")
+def _slice_update(arrays: Arrays, x: Any, begin: Any, updates: Any) -> None:
+    _block(arrays, "slice_update", x, begin, tuple(getattr(updates, "shape", ())))
+
+
+def _block(arrays: Arrays, op: str, x: Any, begin: Any, sizes: tuple[int, ...]) -> None:
+    have = tuple(x.shape)
+    if begin.dtype.kind not in "iu":
+        check_range(arrays, op, "begin", begin, 0)
+    if tuple(begin.shape) != (len(have),) or len(sizes) != len(have) or any(map(int.__gt__, sizes, have)):
+        raise ShapeError(
+            f"{op}: x {list(have)}, begin {list(begin.shape)}, a block of {list(sizes)}",
+            "begin and block need one number for each axis of x, and the block must fit in x",
+            f"begin of shape [{len(have)}], a block of at most {list(have)}",
+        )
+    if not arrays.is_concrete(begin):
+        return
+    host = arrays.to_numpy(begin)
+    for axis, (first, size, limit) in enumerate(zip(host.tolist(), sizes, have, strict=True)):
+        if not 0 <= first <= limit - size:
+            raise IndexRangeError(
+                f"{op}: begin[{axis}] = {first} is not in [0, {limit - size + 1})",
+                f"a block of {size} would leave axis {axis}, which has {limit}",
+                "ops.clip(begin, 0, ...) if the nearest block will do",
+            )
+
+
+@_checks("floor_divide", "remainder")
+def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
+    if type(y) in (int, bool):
+        zero = y == 0 and getattr(x, "dtype", np.dtype(int)).kind in "iub"
+    elif isinstance(y, (float, complex)) or y.dtype.kind not in "iub" or isinstance(x, (float, complex)):
+        return
+    else:
+        zero = arrays.is_concrete(y) and not arrays.to_numpy(y).all()
+    if zero:
+        raise NumericsError(
+            f"integer division by zero: y = {_shown(arrays, y)}",
+            "integers have no infinity",
+            "cast to float32 first, which gives inf, or ops.where(y == 0, 1, y)",
+        )
+
+
+@_checks("power")
+def _power(arrays: Arrays, x: Any, y: Any) -> None:
+    if isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(int)).kind not in "iub":
+        return
+    if isinstance(y, (float, complex)) or (not isinstance(y, int) and y.dtype.kind != "i"):
+        return
+    if y < 0 if isinstance(y, int) else arrays.is_concrete(y) and (arrays.to_numpy(y) < 0).any():
+        raise NumericsError(
+            f"power: an integer to the power of {_shown(arrays, y)}",
+            "integers have no fractions",
+            'ops.power(ops.cast(x, "float32"), ...)',
+        )
+
+
+def _shown(arrays: Arrays, value: Any) -> str:
+    if isinstance(value, (int, float)):
+        return str(value)
+    return np.array2string(arrays.to_numpy(value), threshold=8, separator=", ")
+
+
+@_checks("bincount")
+def _bincount(arrays: Arrays, x: Any, length: int | None) -> None:
+    if length is not None:
+        check_range(arrays, "bincount", "x", x, length)
+    elif x.dtype.kind not in "iu" or (arrays.is_concrete(x) and x.size and arrays.to_numpy(x).min() < 0):
+        check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
+
+
+@_checks("top_k")
+def _top_k(arrays: Arrays, x: Any, k: int) -> None:
+    if not x.ndim or not 0 <= k <= x.shape[-1]:
+        raise ArgumentError(
+            f"top_k: k = {k}, x {list(x.shape)}",
+            "k is at most the size of the last axis",
+            f"k <= {x.shape[-1] if x.ndim else 'its size, of an array with an axis'}",
+        )

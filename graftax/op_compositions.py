@@ -1,0 +1,262 @@
+"""Functions of neural networks, written once over the NumPy namespace of any backend, safe where maths is not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from graftax.backend.protocol import Arrays
+from graftax.errors import ArgumentError, NumericsError, ShapeError
+from graftax.op_structure import FUNCTIONS, row
+
+__all__ = ["FUNCTIONS"]
+
+# --- elementwise ----------------------------------------------------------------------------------------------------
+
+
+@row
+def softplus(a: Arrays, x: Any) -> Any:
+    return a.numpy.logaddexp(x, a.numpy.zeros_like(x))
+
+
+@row
+def log_sigmoid(a: Arrays, x: Any) -> Any:
+    return -softplus(a, -x)
+
+
+@row
+def divide_no_nan(a: Arrays, x: Any, y: Any) -> Any:
+    zero = y == 0
+    return a.numpy.where(zero, 0, x / a.numpy.where(zero, 1, y))
+
+
+@row
+def xlogy(a: Arrays, x: Any, y: Any) -> Any:
+    zero = x == 0
+    return a.numpy.where(zero, 0, x * a.numpy.log(a.numpy.where(zero, 1, y)))
+
+
+@row
+def squared_difference(a: Arrays, x: Any, y: Any) -> Any:
+    return a.numpy.square(x - y)
+
+
+# --- over axes ------------------------------------------------------------------------------------------------------
+
+
+def _shifted(a: Arrays, x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """``x - m``, ``m`` and the sum of ``exp(x - m)``, 1 in place of 0; m is the maximum, 0 where all are -inf."""
+    highest = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True))
+    highest = a.numpy.where(highest == -math.inf, 0, highest)
+    moved = x - highest
+    total = a.numpy.sum(a.numpy.exp(moved), axis=axis, keepdims=True)
+    return moved, highest, a.numpy.where(total == 0, 1, total)
+
+
+@row
+def softmax(a: Arrays, x: Any, axis: Any) -> Any:
+    moved, _, total = _shifted(a, _inexact(a, x), axis)
+    return a.numpy.exp(moved) / total
+
+
+@row
+def log_softmax(a: Arrays, x: Any, axis: Any) -> Any:
+    moved, _, total = _shifted(a, _inexact(a, x), axis)
+    return moved - a.numpy.log(total)
+
+
+@row
+def logsumexp(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
+    x = _inexact(a, x)
+    _, highest, total = _shifted(a, x, axis)
+    nothing = a.numpy.all(x == -math.inf, axis=axis, keepdims=True)
+    result = a.numpy.where(nothing, -math.inf, a.numpy.log(total) + highest)
+    return result if keepdims else a.numpy.squeeze(result, axis)
+
+
+@row
+def norm(a: Arrays, x: Any, ord: float, axis: Any, keepdims: bool) -> Any:
+    x = a.numpy.abs(_inexact(a, x))
+    if ord == math.inf:
+        return a.numpy.max(x, axis=axis, keepdims=keepdims)
+    if not isinstance(ord, (int, float)) or not ord > 0:
+        raise ArgumentError(f"norm: ord = {ord!r}", "the order of a norm is a number above 0, or inf", "ord=2")
+    if ord == 1:
+        return a.numpy.sum(x, axis=axis, keepdims=keepdims)
+    power = a.numpy.square(x) if ord == 2 else a.numpy.power(a.numpy.where(x == 0, 1, x), ord) * (x != 0)
+    total = a.numpy.sum(power, axis=axis, keepdims=keepdims)
+    zero = total == 0
+    safe = a.numpy.where(zero, 1, total)  # the root has no gradient at 0: take it elsewhere, and 0 here
+    return a.numpy.where(zero, 0, a.numpy.sqrt(safe) if ord == 2 else a.numpy.power(safe, 1 / ord))
+
+
+@row
+def moments(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
+    x = _inexact(a, x)
+    dtype, wide = x.dtype, x.dtype
+    if x.dtype.itemsize < 4:
+        x, wide = a.asarray(x, "float32"), "float32"
+    mean = a.numpy.mean(x, axis=axis, keepdims=True)
+    variance = a.numpy.mean(a.numpy.square(a.numpy.abs(x - mean)), axis=axis, keepdims=keepdims)
+    mean = mean if keepdims else a.numpy.squeeze(mean, axis)
+    return (mean, variance) if wide is dtype else (a.asarray(mean, dtype), a.asarray(variance, dtype))
+
+
+def _inexact(a: Arrays, x: Any) -> Any:
+    """Integers as floats."""
+    return a.asarray(x, a.canonical_dtype("float64")) if x.dtype.kind in "iub" else x
+
+
+# --- matrices -------------------------------------------------------------------------------------------------------
+
+
+@row
+def cholesky(a: Arrays, x: Any) -> Any:
+    _square("cholesky", x)
+    symmetric = (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
+    return _finite(a, "cholesky", a.numpy.linalg.cholesky(symmetric), "the matrix is not positive definite", x)
+
+
+@row
+def inv(a: Arrays, x: Any) -> Any:
+    _square("inv", x)
+    return _finite(a, "inv", a.numpy.linalg.inv(x), "the matrix is singular", x)
+
+
+@row
+def solve(a: Arrays, x: Any, y: Any) -> Any:
+    _square("solve", x)
+    if y.ndim == 0 or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
+        raise ShapeError(
+            f"solve: x {list(x.shape)}, y {list(y.shape)}",
+            f"y needs {x.shape[-1]} rows, one for each row of x",
+            "y[..., None] for a batch of vectors",
+        )
+    return _finite(a, "solve", a.numpy.linalg.solve(x, y), "the matrix is singular", x, y)
+
+
+def _square(op: str, x: Any) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
+
+
+def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
+    """The result, after a look at its values where they are at hand."""
+    if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
+        return result
+    if not all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in inputs):
+        return result  # nan in, nan out
+    shapes = ", ".join(str(list(x.shape)) for x in inputs)
+    raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
+
+
+# --- windows --------------------------------------------------------------------------------------------------------
+
+
+@row
+def conv(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    space = _space("conv", x, kernel)
+    if x.shape[-1] != kernel.shape[-2] * groups or kernel.shape[-1] % groups:
+        raise ShapeError(
+            f"conv: x {list(x.shape)} has {x.shape[-1]} channels, "
+            f"kernel {list(kernel.shape)} takes {kernel.shape[-2] * groups} with groups={groups}",
+            "the last axis of x meets the second to last of the kernel, times groups",
+            f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1] // groups, kernel.shape[-1]]}",
+        )
+    strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
+    window = tuple((size - 1) * d + 1 for size, d in zip(kernel.shape, dilation, strict=False))
+    pads = _padding("conv", padding, x.shape[1:-1], window, strides)
+    return a.conv(x, kernel, strides, pads, dilation, groups)
+
+
+@row
+def conv_transpose(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    space = _space("conv_transpose", x, kernel)
+    if x.shape[-1] != kernel.shape[-2]:
+        raise ShapeError(
+            f"conv_transpose: x {list(x.shape)} has {x.shape[-1]} channels, "
+            f"kernel {list(kernel.shape)} takes {kernel.shape[-2]}",
+            "the last axis of x meets the second to last of the kernel",
+            f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1], kernel.shape[-1]]}",
+        )
+    strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
+    window = tuple((size - 1) * d + 1 for size, d in zip(kernel.shape, dilation, strict=False))
+    if padding == "same":  # the output is x times strides
+        totals = [max(w - s, 0) for w, s in zip(window, strides, strict=True)]
+        cropped = [(total // 2, total - total // 2) for total in totals]
+        grown = [max(s - w, 0) for w, s in zip(window, strides, strict=True)]
+    else:
+        cropped = _padding("conv_transpose", padding, x.shape[1:-1], window, (1,) * space)
+        grown = [max(s - w, 0) for w, s in zip(window, strides, strict=True)]
+    pads = [(w - 1 - low, w - 1 - high + g) for w, (low, high), g in zip(window, cropped, grown, strict=True)]
+    flipped = a.numpy.flip(kernel, tuple(range(space)))
+    return a.conv(x, flipped, (1,) * space, pads, dilation, 1, strides)
+
+
+@row
+def max_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
+    return a.max_pool(x, *_pool("max_pool", x, window, strides, padding))
+
+
+@row
+def sum_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
+    return a.sum_pool(x, *_pool("sum_pool", x, window, strides, padding))
+
+
+def _pool(op: str, x: Any, window: Any, strides: Any, padding: Any) -> tuple[Any, Any, Any]:
+    if x.ndim < 3:
+        raise ShapeError(
+            f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
+        )
+    window = _each("window", window, x.ndim - 2)
+    strides = window if strides is None else _each("strides", strides, x.ndim - 2)
+    return window, strides, _padding(op, padding, x.shape[1:-1], window, strides)
+
+
+def _space(op: str, x: Any, kernel: Any) -> int:
+    space = x.ndim - 2
+    if not 1 <= space <= 3 or kernel.ndim != x.ndim:
+        raise ShapeError(
+            f"{op}: x {list(x.shape)}, kernel {list(kernel.shape)}",
+            "x is (batch, *space, channels) with 1 to 3 axes of space, the kernel (*window, in, out)",
+            "ops.expand_dims for a missing batch or channel axis",
+        )
+    return int(space)
+
+
+def _each(name: str, value: Any, space: int) -> tuple[int, ...]:
+    values = (value,) * space if isinstance(value, int) else tuple(value)
+    if len(values) != space or not all(isinstance(v, int) and v > 0 for v in values):
+        raise ArgumentError(
+            f"{name} = {value!r}", f"an int above 0 is needed for each of {space} axes of space", f"{name}=1"
+        )
+    return values
+
+
+def _padding(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> list[tuple[int, int]]:
+    """Zeros before and after each axis; ``"same"`` puts the odd one after."""
+    if padding == "valid":
+        pads = [(0, 0)] * len(window)
+    elif padding == "same":
+        outs = [-(-n // s) for n, s in zip(sizes, strides, strict=True)]
+        needs = [max((o - 1) * s + w - n, 0) for n, w, s, o in zip(sizes, window, strides, outs, strict=True)]
+        pads = [(total // 2, total - total // 2) for total in needs]
+    elif padding == "causal":
+        pads = [(w - 1, 0) for w in window]
+    elif isinstance(padding, str) or len(padding) != len(window) or any(len(pair) != 2 for pair in padding):
+        raise ArgumentError(
+            f"{op}: padding = {padding!r}",
+            "there is no such padding",
+            f'"valid", "same", "causal", or {len(window)} pairs such as {[(1, 1)] * len(window)}',
+        )
+    else:
+        pads = [(int(low), int(high)) for low, high in padding]
+    if op != "conv_transpose":
+        for n, w, (low, high) in zip(sizes, window, pads, strict=True):
+            if n + low + high < w:
+                raise ShapeError(
+                    f"{op}: a window of {w} over {n} values with padding {(low, high)}",
+                    "the window is larger than what it moves over",
+                    'padding="same", or a smaller window',
+                )
+    return pads

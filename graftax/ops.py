@@ -1,0 +1,29 @@
+"""The array functions: checked, on any backend, and every one accepts Variables.
+
+Each function is made from its row in `graftax.op_table` when it is first used; importing this module starts no
+backend. Names and meanings are NumPy's, with the primitives of neural networks added. Two arrays of different dtypes
+are never promoted silently (`cast` does it), Python numbers adapt to the array they meet, and indices out of range
+raise at once where the values are at hand.
+
+Example:
+    >>> from graftax import ops
+    >>> ops.matmul(ops.ones((2, 3)), ops.ones((3, 4))).shape
+    (2, 4)
+"""
+
+from typing import Any
+
+from graftax.op_calls import build
+from graftax.op_table import OPS
+
+__all__ = list(OPS)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in OPS:
+        raise AttributeError(f"module 'graftax.ops' has no function {name!r}")
+    return globals().setdefault(name, build(OPS[name]))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OPS})
