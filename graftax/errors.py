@@ -1,0 +1,247 @@
+"""Every error that graftax raises on purpose, each told in three beats.
+
+A message says what came (names, shapes, layer path), why it cannot be, and the line to write instead.
+Each class is also the builtin exception that a Python programmer would expect, so that
+``except IndexError`` catches an index out of range.
+"""
+
+
+class GraftaxError(Exception):
+    """Base of all errors of graftax.
+
+    Args:
+        received: What came: names, values, shapes, paths.
+        reason: Why it cannot be.
+        instead: The line to write instead.
+
+    Example:
+        >>> print(GraftaxError("got 7", reason="only 0 to 2 exist", instead="write 2"))
+        got 7
+          why: only 0 to 2 exist
+          instead: write 2
+    """
+
+    def __init__(self, received: str, reason: str = "", instead: str = "") -> None:
+        super().__init__(received, reason, instead)
+        self.received = received
+        self.reason = reason
+        self.instead = instead
+        self.context: list[str] = []
+
+    def add_context(self, line: str) -> None:
+        """Append where it happened, for example the layer path; shown as a line of its own, innermost first."""
+        if line not in self.context:
+            self.context.append(line)
+
+    def __str__(self) -> str:
+        lines = [self.received]
+        lines += [f"  where: {line}" for line in self.context]
+        if self.reason:
+            lines.append(f"  why: {self.reason}")
+        if self.instead:
+            lines.append(f"  instead: {self.instead}")
+        return "\n".join(lines)
+
+
+# --- arrays and ops -------------------------------------------------------------------------------------------------
+
+
+class ShapeError(GraftaxError, ValueError):
+    """Shapes that do not fit."""
+
+
+class DTypeError(GraftaxError, TypeError, ValueError):
+    """Dtypes that do not fit; graftax never promotes between two arrays silently."""
+
+
+class IndexRangeError(GraftaxError, IndexError, ValueError):
+    """An index, label or class outside its range."""
+
+
+class NumericsError(GraftaxError, ArithmeticError, ValueError):
+    """A result that is not a number, or a division by zero of integers."""
+
+
+class ArgumentError(GraftaxError, ValueError):
+    """An argument whose value cannot be used."""
+
+
+class ArgumentTypeError(GraftaxError, TypeError):
+    """An argument of a type that cannot be used."""
+
+
+# --- backends -------------------------------------------------------------------------------------------------------
+
+
+class BackendError(GraftaxError, RuntimeError):
+    """A backend that is unknown or cannot start."""
+
+
+class BackendCapabilityError(GraftaxError, NotImplementedError):
+    """Something that the current backend cannot do; names the backend, the capability and who has it."""
+
+
+# --- variables, modules, selectors ----------------------------------------------------------------------------------
+
+
+class CreatorError(GraftaxError, TypeError):
+    """A creator that returned nothing, or passed a field that does not exist."""
+
+
+class CreatorRecursionError(GraftaxError, RecursionError):
+    """A creator that makes Variables through the front door and so meets itself."""
+
+
+class ScopeError(GraftaxError, RuntimeError):
+    """Scopes that were left in another order than they were entered."""
+
+
+class SelectorError(GraftaxError, LookupError, ValueError):
+    """A selector that matches nothing, or cannot be read."""
+
+
+class AssignmentError(GraftaxError, ValueError):
+    """An assignment whose shape or dtype does not fit, or to a computed value without an inverse."""
+
+
+class StateError(GraftaxError, RuntimeError):
+    """An object used before, or in another way than, its state allows."""
+
+
+class NotBuiltError(GraftaxError, ValueError):
+    """Weights asked for before the layer was built."""
+
+
+# --- transforms -----------------------------------------------------------------------------------------------------
+
+
+class CompileError(GraftaxError, TypeError):
+    """A function that cannot be compiled; names the line."""
+
+
+class RetraceError(GraftaxError, RuntimeError):
+    """More retraces than ``max_retraces`` allows."""
+
+
+class StaleReadError(GraftaxError, RuntimeError):
+    """A Variable read where its value would be baked in as a constant."""
+
+
+class TracerLeakError(GraftaxError, RuntimeError):
+    """A traced value assigned where it would outlive its trace."""
+
+
+class GradientError(GraftaxError, ValueError):
+    """A gradient that cannot be taken."""
+
+
+# --- training -------------------------------------------------------------------------------------------------------
+
+
+class DataError(GraftaxError, ValueError):
+    """Training data that does not fit together."""
+
+
+# --- checkpoints (notes: section 6 of the format) -------------------------------------------------------------------
+
+
+class CheckpointError(GraftaxError):
+    """Base of everything that goes wrong with a checkpoint."""
+
+
+class NotACheckpoint(CheckpointError, FileNotFoundError):
+    """Nothing, or something else, lies at the path."""
+
+
+class IncompleteCheckpoint(CheckpointError):
+    """A staging directory, or a directory without its ``graph.msgpack``."""
+
+
+class FormatTooNew(CheckpointError):
+    """Written by a later version, or with a feature this one does not know."""
+
+
+class CorruptCheckpoint(CheckpointError, ValueError):
+    """Bytes that are not what was written."""
+
+
+class CorruptMetadata(CorruptCheckpoint):
+    """``graph.msgpack`` or a header is damaged."""
+
+
+class CorruptData(CorruptCheckpoint):
+    """A block of array data fails its checksum."""
+
+
+class TruncatedFile(CorruptCheckpoint):
+    """A data file is shorter or longer than the index says."""
+
+
+class ForeignFile(CorruptCheckpoint):
+    """A data file that belongs to another save."""
+
+
+class UnsafeCheckpoint(CheckpointError):
+    """Content that a reader must not follow."""
+
+
+class LimitExceeded(UnsafeCheckpoint):
+    """A size or depth above what a reader accepts."""
+
+
+class PathViolation(UnsafeCheckpoint):
+    """A name that would leave the checkpoint directory."""
+
+
+class MatchError(CheckpointError, ValueError):
+    """A restore that does not fit the program; carries the full report as ``.report``."""
+
+    report: object = None
+
+
+class MissingInCheckpoint(MatchError):
+    """Variables of the program for which the checkpoint has no value."""
+
+
+class UnusedInCheckpoint(MatchError):
+    """Values of the checkpoint for which the program has no place."""
+
+
+class ShapeMismatch(MatchError):
+    """A saved shape that differs from the program's."""
+
+
+class DTypeMismatch(MatchError):
+    """A saved dtype that differs from the program's."""
+
+
+class KindMismatch(MatchError):
+    """A leaf on one side and a node with children on the other."""
+
+
+class AmbiguousSharing(MatchError):
+    """One Variable in the program, two different values in the checkpoint."""
+
+
+class RenameConflict(MatchError):
+    """Two renames that land on one target."""
+
+
+class SaveError(CheckpointError):
+    """A save that could not be finished; nothing was published."""
+
+
+class UnsupportedValue(SaveError, TypeError):
+    """A Python value that the format does not hold."""
+
+
+class DestinationExists(SaveError, FileExistsError):
+    """Something lies at the target path already."""
+
+
+class StorageFull(SaveError, OSError):
+    """No space, quota or file size left."""
+
+
+class StorageFailure(SaveError, OSError):
+    """The device failed to keep what was written."""

@@ -1,0 +1,105 @@
+"""Reparam: a weight that is computed from Variables of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.backend import registry
+from graftax.errors import AssignmentError
+from graftax.module import Module
+from graftax.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.variables.arithmetic import Arithmetic
+from graftax.variables import storage
+from graftax.variables.spec import VariableSpec
+
+
+class Reparam(Module, Arithmetic):
+    """The base of every weight that is an expression: subclass it, make the parts, say how they combine.
+
+    ``__init__(self, next_creator, spec, ...)`` calls ``super().__init__(spec)`` and makes the parts with
+    ``next_creator(spec.replace(name=..., shape=...))``; `forward` computes the value; `inverse`, where there is one,
+    finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or saved.
+    Within a compiled function the expression is computed once, however often it is read, until a Variable changes.
+
+    Args:
+        spec: The spec of the weight that it stands for.
+
+    Example:
+        >>> import graftax as gx
+        >>> class Doubled(Reparam):
+        ...     def __init__(self, next_creator, spec):
+        ...         super().__init__(spec)
+        ...         self.half = next_creator(spec.replace(name="half"))
+        ...     def forward(self):
+        ...         return 2 * self.half
+        >>> with gx.variable_creator_scope(Doubled):
+        ...     w = gx.Variable([1.0, 2.0])
+        >>> w.numpy().tolist(), [v.path for v in w.trainable_variables]
+        ([2.0, 4.0], ['half'])
+    """
+
+    def __init__(self, spec: VariableSpec) -> None:
+        super().__init__(spec.name)
+        self._shape = spec.shape
+        self._dtype = spec.dtype
+        self.role = spec.role
+        self.constraint = spec.constraint
+
+    def forward(self) -> Array:
+        """The value, computed from the parts."""
+        raise AttributeError(f"{type(self).__name__} must define forward()")
+
+    def inverse(self, value: Array) -> None:
+        """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
+        raise AssignmentError(
+            f"assignment to {self.path!r}, which {type(self).__name__} computes",
+            f"{type(self).__name__} defines no inverse",
+            f"assign to its parts: {', '.join(v.path for v in self.variables)}",
+        )
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the weight that it stands for."""
+        return self._shape
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the weight that it stands for."""
+        return self._dtype
+
+    @property
+    def value(self) -> Array:
+        """The value now; a constraint of the weight is part of the expression."""
+        memo = storage.memo()
+        if memo is None:
+            return self._compute()
+        if self not in memo:
+            memo[self] = self._compute()
+        return memo[self]  # type: ignore[no-any-return]
+
+    def _compute(self) -> Array:
+        storage.touch(self)
+        value = self.forward()
+        return self.constraint(value) if self.constraint is not None else value
+
+    def assign(self, value: ArrayLike) -> Reparam:
+        """Move the parts so that the value becomes this one, where the subclass defines an inverse.
+
+        Raises:
+            AssignmentError: it defines none, or the shape differs.
+        """
+        array = registry.current().arrays.asarray(unwrap(value), self._dtype)
+        if tuple(array.shape) != self._shape:
+            raise AssignmentError(
+                f"{self.path!r}.assign() got shape {tuple(array.shape)}", f"the weight has shape {self._shape}"
+            )
+        self.inverse(array)
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r}, shape={self.shape}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> Any:
+        return Arithmetic.__eq__(self, other)
+
+    __hash__ = Module.__hash__

@@ -1,0 +1,81 @@
+"""LowRank: a matrix kept as the product of two thin ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graftax import ops
+from graftax.errors import ArgumentError
+from graftax.reparam.base import Reparam
+from graftax.typedefs import Array, VariableLike
+from graftax.variables.spec import VariableSpec
+
+
+class LowRank:
+    r"""A creator that keeps every matrix as ``left @ right`` of a given rank; other shapes pass.
+
+    .. math:: W = L R, \quad L \in \mathbb{R}^{m \times r}, \; R \in \mathbb{R}^{r \times n}
+
+    The parts are initialised by the weight's own initializer, each on its own shape. Assigning a value finds the best
+    parts (truncated SVD).
+
+    Args:
+        rank: The number of columns of the left part; capped at ``min(m, n)``.
+
+    Raises:
+        ArgumentError: the rank is not a positive integer.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> with gx.variable_creator_scope(LowRank(rank=2)):
+        ...     layer = gx.layers.Dense(8)
+        ...     y = layer(np.ones((1, 16), "float32"))
+        >>> [(v.path, v.shape) for v in layer.trainable_variables]
+        [('kernel/left', (16, 2)), ('kernel/right', (2, 8)), ('bias', (8,))]
+
+    Source: Sainath et al. 2013, Low-rank matrix factorization for deep neural network training.
+    """
+
+    def __init__(self, rank: int) -> None:
+        if not isinstance(rank, int) or rank < 1:
+            raise ArgumentError(f"rank={rank!r}", "a rank is a positive integer", "LowRank(rank=4)")
+        self.rank = rank
+
+    def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
+        """Make the product for a matrix, anything else as it would have been."""
+        if len(spec.shape) != 2:
+            return next_creator(spec)
+        return LowRankMatrix(next_creator, spec, min(self.rank, *spec.shape))
+
+    def __repr__(self) -> str:
+        return f"LowRank(rank={self.rank})"
+
+
+class LowRankMatrix(Reparam):
+    """The matrix that `LowRank` makes.
+
+    Args:
+        next_creator: Makes the parts.
+        spec: The spec of the matrix.
+        rank: The inner size of the product.
+    """
+
+    def __init__(
+        self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, rank: int
+    ) -> None:
+        super().__init__(spec)
+        rows, columns = spec.shape
+        self.left = next_creator(spec.replace(name="left", shape=(rows, rank)))
+        self.right = next_creator(spec.replace(name="right", shape=(rank, columns)))
+
+    def forward(self) -> Array:
+        """``left @ right``."""
+        return ops.matmul(self.left, self.right)
+
+    def inverse(self, value: Array) -> None:
+        """The nearest product of this rank."""
+        u, s, v = ops.svd(value, full_matrices=False)
+        rank = self.left.value.shape[1]
+        root = ops.sqrt(s[:rank])
+        for part, half in ((self.left, u[:, :rank] * root), (self.right, root[:, None] * v[:rank])):
+            part.assign(half)  # type: ignore[attr-defined]

@@ -1,0 +1,81 @@
+"""One stack class for every scope: a context variable, safe across threads and async tasks, nesting checked."""
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Generic, TypeVar
+
+from graftax.errors import ScopeError
+
+T = TypeVar("T")
+
+
+class ScopeStack(Generic[T]):
+    """A stack of scopes; what one thread or task enters, no other sees.
+
+    Args:
+        name: What the scopes are called in error messages.
+
+    Example:
+        >>> stack = ScopeStack("colour")
+        >>> with stack.entered("red"), stack.entered("blue"):
+        ...     stack.top, stack.items
+        ('blue', ('red', 'blue'))
+        >>> stack.top is None
+        True
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._items: ContextVar[tuple[T, ...]] = ContextVar(f"graftax.{name}", default=())
+
+    @property
+    def items(self) -> tuple[T, ...]:
+        """All scopes, outermost first."""
+        return self._items.get()
+
+    @property
+    def top(self) -> T | None:
+        """The innermost scope, or None."""
+        items = self._items.get()
+        return items[-1] if items else None
+
+    @contextmanager
+    def entered(self, *scopes: T) -> Iterator[None]:
+        """Push scopes, the last one innermost, and check at the exit that they are still on top."""
+        before = self._items.get()
+        mine = (*before, *scopes)
+        self._items.set(mine)
+        try:
+            yield
+        finally:
+            found = self._items.get()
+            self._items.set(before)  # the very tuple, so that the scope around it finds what it left
+            if found is not mine:
+                raise ScopeError(
+                    f"a {self._name} scope was left while {len(found)} scopes were open, {len(mine)} expected",
+                    "scopes must be left in the reverse order of their entry",
+                    "use 'with' blocks, and do not suspend a generator inside one",
+                )
+
+    @contextmanager
+    def replaced(self, scopes: tuple[T, ...]) -> Iterator[None]:
+        """Put a whole other stack in place for a while."""
+        token = self._items.set(scopes)
+        try:
+            yield
+        finally:
+            self._items.reset(token)
+
+
+_ambient: list[Callable[[], Hashable]] = []
+
+
+def register_ambient(read: Callable[[], Hashable]) -> None:
+    """Declare a setting that code depends on without being passed it, such as the dtype policy; read at each compiled call."""
+    _ambient.append(read)
+
+
+def ambient() -> tuple[Hashable, ...]:
+    """All such settings now; a compiled function is traced anew for each combination."""
+    return tuple(read() for read in _ambient)

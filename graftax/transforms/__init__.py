@@ -1,0 +1,1 @@
+"""Transforms of functions that read and write Variables."""

@@ -1,0 +1,86 @@
+"""State in, state out: the bridge to bare JAX around modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graftax.backend import registry
+from graftax.errors import ArgumentError, NotBuiltError
+from graftax.module import Module
+from graftax.transforms.state import Substitution
+from graftax.typedefs import Array, ArrayLike, unwrap
+from graftax.variables.storage import frames
+
+
+def state(module: Module) -> dict[str, Array]:
+    """The values of all Variables of a module, by path from it; shared Variables once.
+
+    Example:
+        >>> import graftax as gx
+        >>> layer = gx.layers.Dense(2)
+        >>> y = layer(gx.ops.ones((1, 3)))
+        >>> {path: array.shape for path, array in state(layer).items()}
+        {'kernel': (3, 2), 'bias': (2,)}
+    """
+    return {path: variable.value for path, variable in module.named_variables().items()}
+
+
+def functional_call(
+    module: Module, state: Mapping[str, ArrayLike], *args: Any, **kwargs: Any
+) -> tuple[Any, dict[str, Array]]:
+    """Call a module with given values for its Variables, and give back the values after the call; nothing is assigned.
+
+    Pure, so any transform of bare JAX may be put around it.
+
+    Args:
+        module: A module that is callable and built.
+        state: A value for each of its Variables, as from `state`.
+        *args: Passed to the module.
+        **kwargs: Passed to the module.
+
+    Raises:
+        ArgumentError: the state has other paths or shapes than the module.
+        NotBuiltError: the module has no Variables yet.
+
+    Example:
+        >>> import jax, graftax as gx
+        >>> layer = gx.layers.Dense(2)
+        >>> y = layer(gx.ops.ones((1, 3)))
+        >>> out, after = jax.jit(lambda s, x: functional_call(layer, s, x))(state(layer), gx.ops.ones((4, 3)))
+        >>> out.shape, sorted(after)
+        ((4, 2), ['bias', 'kernel'])
+    """
+    variables = module.named_variables()
+    if not variables and state:
+        raise NotBuiltError(
+            f"functional_call of {type(module).__name__}, which has no Variables yet",
+            "its weights are made at the first call",
+            "call it once on an example first",
+        )
+    unknown, missing = [p for p in state if p not in variables], [p for p in variables if p not in state]
+    if unknown or missing:
+        raise ArgumentError(
+            f"functional_call got a state without {missing or 'nothing'} and with {unknown or 'nothing'} besides",
+            f"{type(module).__name__} has exactly the Variables {list(variables)}",
+            "graftax.state(module)",
+        )
+    backend = registry.current()
+    values = {path: backend.arrays.asarray(unwrap(value)) for path, value in state.items()}
+    for path, variable in variables.items():
+        if tuple(values[path].shape) != variable.shape:
+            raise ArgumentError(
+                f"functional_call got shape {tuple(values[path].shape)} for {path!r}",
+                f"the variable has shape {variable.shape}",
+            )
+    level = backend.transforms.level() if backend.has("transforms") else None
+    given = [(variable._storage, values[path]) for path, variable in variables.items()]
+    frame = Substitution(frames.top, given, level)
+    with frames.entered(frame):
+        out = module(*args, **kwargs)  # type: ignore[operator]
+        after = {path: variable.value for path, variable in variables.items()}
+    inside = {variable._storage for variable in variables.values()}
+    for storage, value in frame.written.items():
+        if storage not in inside:  # another module's state, such as the global random stream
+            storage.write(value)
+    return out, after

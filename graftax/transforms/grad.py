@@ -1,0 +1,162 @@
+"""Gradients of ordinary functions with respect to Variables, or to their first argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from graftax import tree
+from graftax.backend import registry
+from graftax.errors import GradientError
+from graftax.module import Module
+from graftax.transforms.state import Substitution
+from graftax.typedefs import unwrap
+from graftax.variables.storage import frames
+from graftax.variables.variable import Variable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns the value of ``fn`` and its gradient.
+
+    Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain call.
+
+    Args:
+        fn: Returns a scalar, or ``(scalar, anything)`` with ``has_aux``.
+        wrt: A Variable, a Module (its trainable Variables, by path), or a nested list, tuple or dict of these; the gradient
+            has the same structure. None for the first argument of ``fn``, any structure of floating arrays.
+        has_aux: Whether ``fn`` returns something besides; the value is then the pair.
+
+    Raises:
+        GradientError: there is nothing to differentiate with respect to, it is not floating, or the value is no scalar.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, 2.0])
+        >>> value, gradient = value_and_grad(lambda x: gx.ops.sum(w * w * x), wrt=w)(3.0)
+        >>> float(value), gradient.tolist()
+        (15.0, [6.0, 12.0])
+        >>> float(value_and_grad(lambda x: x * x)(3.0)[1])
+        6.0
+    """
+
+    @wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        structure = _first_argument(fn, args) if wrt is None else _expand(wrt)
+        sources = tree.flatten(structure)
+        arrays = registry.current().arrays
+        values = [arrays.asarray(unwrap(source)) for source in sources]
+        _check_sources(fn, sources, values)
+        transforms = registry.current().transforms
+        parent = frames.top
+        written: list[Any] = []
+
+        def pure(given: list[Any]) -> tuple[Any, Any]:
+            if wrt is None:
+                frame = Substitution(parent, (), transforms.level())
+                call_args = (tree.rebuild(args[0], iter(given)), *args[1:])
+            else:
+                storages = (source._storage for source in sources)
+                frame = Substitution(parent, zip(storages, given, strict=True), transforms.level())
+                call_args = args
+            with frames.entered(frame):
+                result = fn(*call_args, **kwargs)
+                value, aux = _split(fn, result, has_aux)
+            written[:] = frame.written
+            leaves, aux_structure[:] = _flatten(transforms, aux)
+            return value, (leaves, list(frame.written.values()))
+
+        aux_structure: list[Any] = []
+        (value, (leaves, after)), gradients = transforms.value_and_grad(pure)(values)
+        for storage, new in zip(written, after, strict=True):
+            storage.write(new)
+        result = (value, transforms.unflatten(aux_structure[0], leaves)) if has_aux else value
+        return result, tree.rebuild(structure, iter(gradients))
+
+    return run
+
+
+def grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the gradient of ``fn``; arguments as for `value_and_grad`.
+
+    With ``has_aux`` it returns ``(gradient, aux)``.
+
+    Example:
+        >>> float(grad(lambda x: x**3)(2.0))
+        12.0
+    """
+    both = value_and_grad(fn, wrt, has_aux)
+
+    @wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return run
+
+
+def _flatten(transforms: Any, aux: Any) -> tuple[list[Any], list[Any]]:
+    leaves, structure = transforms.flatten(aux)
+    return leaves, [structure]
+
+
+def _first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    if not args:
+        raise GradientError(
+            f"the gradient of {_name(fn)} was called without an argument and without wrt=",
+            "there is nothing to differentiate with respect to",
+            "graftax.value_and_grad(fn, wrt=model.trainable_variables)()",
+        )
+    return args[0]
+
+
+def _expand(wrt: Any) -> Any:
+    """Modules replaced by dicts of their trainable Variables."""
+    if isinstance(wrt, Variable):
+        return wrt
+    if isinstance(wrt, Module):
+        return {path: v for path, v in wrt.named_variables().items() if v.trainable}
+    if tree.is_leaf(wrt):
+        raise GradientError(
+            f"wrt= holds {wrt!r} of type {type(wrt).__name__}",
+            "a gradient is taken with respect to Variables or Modules, or to the first argument (wrt=None)",
+            "wrt=model.trainable_variables",
+        )
+    return tree.rebuild(wrt, (_expand(leaf) for leaf in tree.flatten(wrt)))
+
+
+def _check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any]) -> None:
+    if not sources:
+        raise GradientError(
+            f"the gradient of {_name(fn)} with respect to nothing: the list of Variables is empty",
+            "an unbuilt model has no Variables yet, and a frozen one no trainable ones",
+            "call the model once on an example before",
+        )
+    for source, value in zip(sources, values, strict=True):
+        if not str(value.dtype).startswith(("float", "bfloat", "complex")):
+            what = f"the variable {source.path!r}" if isinstance(source, Variable) else "an argument"
+            raise GradientError(
+                f"the gradient of {_name(fn)} with respect to {what} of dtype {value.dtype}",
+                "only floating values have gradients",
+                'ops.cast(x, "float32")',
+            )
+
+
+def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any]:
+    value, aux = result if has_aux else (result, None)
+    if value is None:
+        raise GradientError(f"{_name(fn)} returned None", "there is no value to differentiate", "return the loss")
+    value = registry.current().arrays.asarray(unwrap(value))
+    if tuple(value.shape) != ():
+        raise GradientError(
+            f"{_name(fn)} returned shape {tuple(value.shape)}",
+            "a gradient is that of one number",
+            "return ops.mean(...) or ops.sum(...)",
+        )
+    return value, aux
+
+
+def _name(fn: Callable[..., Any]) -> str:
+    return getattr(fn, "__qualname__", repr(fn))

@@ -1,0 +1,85 @@
+"""The frames through which transforms see state: `CompileFrame` while compiling, `Substitution` for given values."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+from graftax.backend.protocol import Lift
+from graftax.module import Module
+from graftax.typedefs import Array
+from graftax.variables.storage import Frame, Storage
+
+
+class CompileFrame(Frame):
+    """The bottom frame of a function being compiled: first reads become inputs, writes become outputs."""
+
+    def __init__(self, lift: Lift) -> None:
+        super().__init__()
+        self.level = lift.level
+        self._lift = lift
+        self._now: dict[Storage, Array] = {}
+        self._written: dict[Storage, None] = {}
+        self.touched: dict[int, weakref.ref[Module]] = {}
+
+    def read(self, storage: Storage) -> Array:
+        """The value in the program so far."""
+        if storage not in self._now:
+            self._now[storage] = self._lift.read(storage)
+            self._touch_owners(storage)
+        return self._now[storage]
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """The value from here on."""
+        self._now[storage] = value
+        self._written[storage] = None
+        self._touch_owners(storage)
+
+    def touch(self, module: Module) -> None:
+        """Note that the program depends on the plain attributes of a module."""
+        self.touched.setdefault(id(module), weakref.ref(module))
+
+    def _touch_owners(self, storage: Storage) -> None:
+        node = storage.user
+        while node is not None and (node := node.owner) is not None:
+            if id(node) in self.touched:
+                return
+            self.touch(node)
+
+    def written(self) -> list[tuple[Storage, Array]]:
+        """What the program assigns, with the last values."""
+        return [(storage, self._now[storage]) for storage in self._written]
+
+
+class Substitution(Frame):
+    """Given values in place of some Variables; assignments stay inside until whoever made it takes them out."""
+
+    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: Any) -> None:
+        super().__init__()
+        self.parent = parent
+        self.level = level
+        self._now = dict(given)
+        self.written: dict[Storage, Array] = {}
+
+    def read(self, storage: Storage) -> Array:
+        """The value given or assigned, else what the frame around sees."""
+        if storage in self._now:
+            return self._now[storage]
+        return storage.concrete() if self.parent is None else self.parent.read(storage)
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """The value from here on, inside."""
+        self._now[storage] = value
+        self.written[storage] = value
+
+
+class Abstract(Substitution):
+    """For a look at shapes: Variables have their present values, assignments lead nowhere."""
+
+    def __init__(self, parent: Frame | None, level: Any) -> None:
+        super().__init__(parent, (), level)
+
+    def read(self, storage: Storage) -> Array:
+        """The buffer itself: nothing is computed from it."""
+        return self._now.get(storage, storage.buffer)

@@ -1,0 +1,85 @@
+"""Nested structures of lists, tuples, named tuples and dicts: flatten, rebuild, map. Needs no backend."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from graftax.errors import ArgumentError
+
+_CONTAINERS = (list, tuple, dict)
+
+
+def is_leaf(tree: Any) -> bool:
+    """True if the value is no container; None is a leaf."""
+    return not isinstance(tree, _CONTAINERS)
+
+
+def _children(tree: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        yield from ((str(key), value) for key, value in tree.items())
+    else:
+        names = getattr(tree, "_fields", None) or range(len(tree))
+        yield from ((str(name), value) for name, value in zip(names, tree, strict=True))
+
+
+def flatten_with_paths(tree: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """Leaves with their paths, in order: ``{"a": [1, 2]}`` gives ``[("a/0", 1), ("a/1", 2)]``."""
+    if is_leaf(tree):
+        return [(prefix, tree)]
+    return [
+        pair
+        for name, child in _children(tree)
+        for pair in flatten_with_paths(child, f"{prefix}/{name}" if prefix else name)
+    ]
+
+
+def flatten(tree: Any) -> list[Any]:
+    """Leaves in order.
+
+    Example:
+        >>> flatten({"a": [1, (2, 3)], "b": None})
+        [1, 2, 3, None]
+    """
+    return [leaf for _, leaf in flatten_with_paths(tree)]
+
+
+def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
+    """A structure like ``tree`` with its leaves taken from the iterator."""
+    if is_leaf(tree):
+        return next(leaves)
+    if isinstance(tree, dict):
+        pairs = {key: rebuild(value, leaves) for key, value in tree.items()}
+        return pairs if type(tree) is dict else _like(tree, pairs)
+    children = [rebuild(value, leaves) for value in tree]
+    if hasattr(tree, "_fields"):
+        return type(tree)(*children)
+    return type(tree)(children)
+
+
+def _like(tree: dict[Any, Any], pairs: dict[Any, Any]) -> dict[Any, Any]:
+    copy = tree.copy()  # keeps what the type carries besides its items, such as a default factory
+    copy.update(pairs)
+    return copy
+
+
+def map_structure(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a function to the leaves of one or several structures of one shape.
+
+    Raises:
+        ArgumentError: the structures differ.
+
+    Example:
+        >>> map_structure(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
+        {'x': 11, 'y': [22]}
+    """
+    flat = flatten_with_paths(tree)
+    columns = [flatten_with_paths(other) for other in others]
+    for column in columns:
+        if [path for path, _ in column] != [path for path, _ in flat]:
+            raise ArgumentError(
+                f"structures with leaves {[p for p, _ in flat]} and {[p for p, _ in column]}",
+                "they must have the same nesting and keys",
+            )
+    results = [
+        function(leaf, *(column[i][1] for column in columns)) for i, (_, leaf) in enumerate(flat)
+    ]
+    return rebuild(tree, iter(results))

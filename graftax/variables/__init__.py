@@ -1,0 +1,1 @@
+"""Variables: named, mutable arrays, and everything that makes them."""

@@ -1,0 +1,160 @@
+"""All operators for everything that stands for an array, through its one property ``value``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.typedefs import Array, VariableLike
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Arithmetic(VariableLike):
+    """Operators, indexing, conversion to NumPy and to Python numbers."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # NumPy arrays leave the operation to us: np.ones(3) * variable
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value."""
+        return tuple(self.value.shape)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the value by name."""
+        return str(self.value.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The value on the host as a NumPy array, read-only where that saves a copy."""
+        return registry.current().arrays.to_numpy(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __getitem__(self, key: Any) -> Array:
+        return self.value[key]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __index__(self) -> int:
+        return self.value.__index__()
+
+    def __neg__(self) -> Array:
+        return ops.negative(self)
+
+    def __pos__(self) -> Array:
+        return self.value
+
+    def __abs__(self) -> Array:
+        return ops.abs(self)
+
+    def __invert__(self) -> Array:
+        return ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self)
+
+    def __add__(self, other: Any) -> Array:
+        return ops.add(self, other)
+
+    def __radd__(self, other: Any) -> Array:
+        return ops.add(other, self)
+
+    def __sub__(self, other: Any) -> Array:
+        return ops.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Array:
+        return ops.subtract(other, self)
+
+    def __mul__(self, other: Any) -> Array:
+        return ops.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Array:
+        return ops.multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Array:
+        return ops.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Array:
+        return ops.divide(other, self)
+
+    def __floordiv__(self, other: Any) -> Array:
+        return ops.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Array:
+        return ops.floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Array:
+        return ops.mod(self, other)
+
+    def __rmod__(self, other: Any) -> Array:
+        return ops.mod(other, self)
+
+    def __pow__(self, other: Any) -> Array:
+        return ops.power(self, other)
+
+    def __rpow__(self, other: Any) -> Array:
+        return ops.power(other, self)
+
+    def __matmul__(self, other: Any) -> Array:
+        return ops.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Array:
+        return ops.matmul(other, self)
+
+    def __and__(self, other: Any) -> Array:
+        return ops.logical_and(self, other)
+
+    def __or__(self, other: Any) -> Array:
+        return ops.logical_or(self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return ops.equal(self, other)  # type: ignore[arg-type]
+
+    def __ne__(self, other: object) -> Any:
+        return ops.not_equal(self, other)  # type: ignore[arg-type]
+
+    def __lt__(self, other: Any) -> Array:
+        return ops.less(self, other)
+
+    def __le__(self, other: Any) -> Array:
+        return ops.less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Array:
+        return ops.greater(self, other)
+
+    def __ge__(self, other: Any) -> Array:
+        return ops.greater_equal(self, other)
+
+    __hash__ = object.__hash__  # by identity, although == compares elements: a Variable can be a key

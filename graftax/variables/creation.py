@@ -1,0 +1,171 @@
+"""variable_creator_scope: every creation of a Variable folds through a stack of creators.
+
+The innermost scope, the one entered last, runs first; its ``next_creator`` is the one around it, and the outermost
+one's ``next_creator`` makes the plain Variable. (Haiku runs them in the opposite order.)
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from graftax.errors import CreatorError, CreatorRecursionError, SelectorError
+from graftax.scopes import ScopeStack
+from graftax.selectors import ROLES, Selector, SelectorLike, compile_selector, nothing_matched
+from graftax.typedefs import VariableLike
+from graftax.variables.spec import VariableSpec
+
+if TYPE_CHECKING:
+    from graftax.module import Module
+
+NextCreator: TypeAlias = Callable[[VariableSpec], VariableLike]
+Creator: TypeAlias = Callable[[NextCreator, VariableSpec], VariableLike]
+
+_DEEPEST = 100
+
+
+class CreatorScope:
+    """One entered creator, with what it has seen so far."""
+
+    def __init__(self, creator: Creator, where: Selector | None, roles: tuple[str, ...] | None) -> None:
+        self.creator = creator
+        self.where = where
+        self.roles = roles
+        self.seen: list[str] = []  # paths that had the right role
+        self.hits = 0
+        self.closed = False
+        self.waiting: weakref.WeakSet[Module] = weakref.WeakSet()  # constructed under it, not built yet
+
+    @property
+    def name(self) -> str:
+        """How the creator is called in messages."""
+        return getattr(self.creator, "__qualname__", None) or repr(self.creator)
+
+    def applies(self, spec: VariableSpec) -> bool:
+        """True if the creator is to see this creation."""
+        if self.roles is not None and spec.role not in self.roles:
+            return False
+        self.seen.append(spec.path)
+        if self.where is not None and not self.where.matches(spec):
+            return False
+        self.hits += 1
+        return True
+
+    def check(self) -> None:
+        """Raise if the scope is over, everything made under it is built, and its selector never matched."""
+        if self.closed and not self.waiting and self.where is not None and not self.hits:
+            raise nothing_matched(self.where, self.seen, f"variable_creator_scope({self.name}): where=")
+
+
+scopes: ScopeStack[CreatorScope] = ScopeStack("variable_creator_scope")
+_depth: ScopeStack[str] = ScopeStack("creation")
+
+
+@contextmanager
+def variable_creator_scope(
+    creator: Creator, where: SelectorLike | None = None, roles: tuple[str, ...] | None = ("weight",)
+) -> Iterator[None]:
+    """Let ``creator`` make, change or replace every Variable that is created in the block.
+
+    The scope that is active when a layer is *built* counts. A layer constructed in the block and built after it
+    remembers the scope, outside those that are active then.
+
+    Args:
+        creator: ``creator(next_creator, spec) -> Variable or VariableLike``. It changes a creation with
+            ``next_creator(spec.replace(...))`` and replaces it by returning any `VariableLike` of the same shape.
+        where: Which creations it sees; must match at least one. All, unless told.
+        roles: The roles it sees; only weights, unless told. None for every role.
+
+    Raises:
+        SelectorError: at the end of the block, or once all that was made under it is built: ``where`` matched nothing.
+        CreatorError: at a creation: the creator returned nothing, or something of another shape.
+
+    Example:
+        >>> import graftax as gx
+        >>> def frozen(next_creator, spec):
+        ...     return next_creator(spec.replace(trainable=False))
+        >>> with variable_creator_scope(frozen):
+        ...     v = gx.Variable([1.0, 2.0])
+        >>> v.trainable
+        False
+    """
+    unknown = [role for role in roles or () if role not in ROLES]
+    if unknown:
+        raise SelectorError(f"roles={roles!r}", f"there is no role {unknown[0]!r}", f"some of {', '.join(ROLES)}")
+    scope = CreatorScope(creator, None if where is None else compile_selector(where), roles)
+    with scopes.entered(scope):
+        yield
+    scope.closed = True
+    scope.check()
+
+
+@contextmanager
+def remembered(captured: tuple[CreatorScope, ...]) -> Iterator[None]:
+    """Put the scopes under which a layer was constructed outside those active now; none applies twice."""
+    active = scopes.items
+    missing = tuple(scope for scope in captured if scope not in active)
+    if not missing:
+        yield
+        return
+    with scopes.replaced((*missing, *active)):
+        yield
+
+
+class _Next:
+    """The next creator in line; refuses what it cannot use."""
+
+    def __init__(self, inner: NextCreator, scope: CreatorScope, spec: VariableSpec) -> None:
+        self._inner = inner
+        self._scope = scope
+        self._spec = spec
+
+    def __call__(self, *args: Any, **unknown: Any) -> VariableLike:
+        if unknown or len(args) != 1 or not isinstance(args[0], VariableSpec):
+            got = ", ".join([*(type(a).__name__ for a in args), *(f"{name}=" for name in unknown)]) or "nothing"
+            raise CreatorError(
+                f"creator {self._scope.name} called next_creator with {got} for the variable {self._spec.path!r}",
+                "next_creator takes exactly one VariableSpec",
+                "next_creator(spec.replace(trainable=False))",
+            )
+        return self._inner(args[0])
+
+
+def create(spec: VariableSpec, factory: NextCreator) -> VariableLike:
+    """Fold one creation through the scopes; ``factory`` makes the plain Variable in the end."""
+    active = [scope for scope in scopes.items if scope.applies(spec)]
+    if not active:
+        return factory(spec)
+    if len(_depth.items) >= _DEEPEST:
+        raise CreatorRecursionError(
+            f"creator {active[-1].name} made {_DEEPEST} Variables inside one another, the last one {spec.path!r}",
+            "a Variable made inside a creator goes through all creators again, this one included",
+            "use next_creator(spec), not Variable(...), inside a creator",
+        )
+    make = factory
+    for scope in active:  # outermost first, so that the innermost ends up in front
+        make = _step(scope, make)
+    with _depth.entered(spec.path):
+        return make(spec)
+
+
+def _step(scope: CreatorScope, inner: NextCreator) -> NextCreator:
+    def step(spec: VariableSpec) -> VariableLike:
+        made = scope.creator(_Next(inner, scope, spec), spec)
+        if not isinstance(made, VariableLike):
+            raise CreatorError(
+                f"creator {scope.name} returned {made!r} for the variable {spec.path!r}",
+                "a creator must return a Variable or a VariableLike",
+                "return next_creator(spec)",
+            )
+        shape = getattr(made, "shape", spec.shape)
+        if tuple(shape) != spec.shape:
+            raise CreatorError(
+                f"creator {scope.name} returned shape {tuple(shape)} for the variable {spec.path!r}",
+                f"whoever asked for it computes with shape {spec.shape}",
+                f"a VariableLike whose value has shape {spec.shape}",
+            )
+        return made
+
+    return step

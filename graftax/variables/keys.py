@@ -1,0 +1,75 @@
+"""Where random keys come from: the global seed, the root of the object graph, the path within it.
+
+Keys are derived on the host, with the reference backend's generator, whose bits are those of every backend.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import xxhash
+
+from graftax.backend import registry
+from graftax.errors import ArgumentError
+from graftax.module import Module, outermost
+
+
+class _Global:
+    """The global seed, and how many roots have drawn from it since it was set."""
+
+    def __init__(self) -> None:
+        self.seed = secrets.randbits(32)
+        self.epoch = 0
+        self.roots = 0
+
+
+_state = _Global()
+
+
+def reset(seed: int) -> None:
+    """Start over with a seed: roots count from zero again."""
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**64:
+        raise ArgumentError(f"seed={seed!r}", "a seed is an integer from 0 to 2**64 - 1", "set_random_seed(0)")
+    _state.seed, _state.roots = seed, 0
+    _state.epoch += 1
+
+
+def get_random_seed() -> int:
+    """The global seed; drawn from the operating system if nobody set one.
+
+    Example:
+        >>> import graftax as gx
+        >>> gx.set_random_seed(7)
+        >>> get_random_seed()
+        7
+    """
+    return _state.seed
+
+
+def _root_number(owner: Module | None) -> int:
+    """A number for the root above ``owner``: two models with equal paths must not get equal weights."""
+    root = outermost(owner) if owner is not None else None
+    known = root._seed_root if isinstance(root, Module) else None
+    if known is not None and known[0] == _state.epoch:
+        return known[1]
+    number = _state.roots
+    _state.roots += 1
+    if isinstance(root, Module):
+        object.__setattr__(root, "_seed_root", (_state.epoch, number))
+    return number
+
+
+def variable_key(owner: Module | None, path: str, seed: int | None = None) -> Any:
+    """The key for what hangs at ``path`` below the root of ``owner``: ``fold(fold(seed, root), path)``.
+
+    A seed of its own makes it independent of the global seed and of the root; the path still counts.
+    """
+    random = registry.load("numpy").random
+    if seed is None:
+        key = random.fold_in(random.key(_state.seed), _root_number(owner))
+    else:
+        _root_number(owner)  # counted all the same, so that a seeded weight shifts nobody else's draws
+        key = random.key(seed)
+    digest = xxhash.xxh3_64_intdigest(path.encode())
+    return random.fold_in(random.fold_in(key, digest >> 32), digest & 0xFFFFFFFF)

@@ -1,0 +1,78 @@
+"""VariableSpec: the frozen description from which a Variable is made; what creators see and change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from graftax.errors import CreatorError
+from graftax.typedefs import Array, Initializer, Shape
+
+if TYPE_CHECKING:
+    from graftax.module import Module
+
+Regularizer: TypeAlias = Callable[[Array], Array]
+Constraint: TypeAlias = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariableSpec:
+    """The description of a Variable that is about to be made.
+
+    Args:
+        shape: Its shape.
+        dtype: Its dtype by name.
+        initializer: ``initializer(key, shape, dtype) -> array``.
+        trainable: Whether optimizers may move it.
+        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``.
+        name: The name it was given, or None: then it is called after the attribute that holds it.
+        path: Where it will hang in the object graph, as far as that is known now.
+        owner: The Module that asked for it, or None.
+        regularizer: Penalty on its value, collected in ``layer.losses``.
+        constraint: Projection applied after each update.
+
+    Example:
+        >>> from graftax.variables.initializers import Zeros
+        >>> spec = VariableSpec(shape=(4, 3), dtype="float32", initializer=Zeros(), name="kernel", path="dense/kernel")
+        >>> half = spec.replace(name="left", shape=(4, 2))
+        >>> half.path, half.shape
+        ('dense/kernel/left', (4, 2))
+    """
+
+    shape: Shape
+    dtype: str
+    initializer: Initializer
+    trainable: bool = True
+    role: str = "weight"
+    name: str | None = None
+    path: str = "variable"
+    owner: Module | None = None
+    regularizer: Regularizer | None = None
+    constraint: Constraint | None = None
+
+    def replace(self, **changes: Any) -> VariableSpec:
+        """A spec with some fields changed.
+
+        Another ``name`` makes it the spec of a part: its path lies under this one, and the regularizer and the
+        constraint, which speak of the whole, are left behind unless they are given again.
+
+        Raises:
+            CreatorError: a field does not exist.
+        """
+        known = [field.name for field in fields(self)]
+        unknown = [name for name in changes if name not in known]
+        if unknown:
+            raise CreatorError(
+                f"unknown field {', '.join(unknown)} for the variable {self.path!r}",
+                f"a VariableSpec has {', '.join(known)}",
+                "spec.replace(shape=...)",
+            )
+        if changes.get("name", self.name) != self.name:
+            changes = {
+                "path": f"{self.path}/{changes['name']}",
+                "regularizer": None,
+                "constraint": None,
+                **changes,
+            }
+        return replace(self, **changes)

@@ -1,0 +1,134 @@
+"""Storage: the buffer behind a Variable, and the frames that stand between reads, writes and that buffer.
+
+A compiled function, a gradient, a functional call each put a *frame* on a stack. While a frame is there, reads and
+writes of every Variable go to it and the buffers stay untouched; that is how state becomes inputs and outputs without
+the layers knowing. Without a frame a read is the buffer itself.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from graftax.backend import registry
+from graftax.backend.protocol import Backend
+from graftax.errors import StaleReadError, TracerLeakError
+from graftax.scopes import ScopeStack
+from graftax.typedefs import Array
+
+if TYPE_CHECKING:
+    from graftax.module import Module, Node
+
+
+class Frame:
+    """Takes reads and writes in place of the buffers. ``parent`` is the frame around it, or None."""
+
+    parent: Frame | None = None
+
+    def __init__(self) -> None:
+        self.memo: dict[Any, Any] = {}  # values computed from Variables; forgotten at the next write
+        self.level: Any = None  # the trace that this frame lives in, as the backend names it
+
+    def read(self, storage: Storage) -> Array:
+        """The value that the Variable has now, as this frame sees it."""
+        raise AttributeError(f"{type(self).__name__} must define 'read'")
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """Make that the value from now on, as this frame sees it."""
+        raise AttributeError(f"{type(self).__name__} must define 'write'")
+
+    def touch(self, module: Module) -> None:
+        """Note that the trace depends on the plain attributes of a module."""
+        if self.parent is not None:
+            self.parent.touch(module)
+
+
+frames: ScopeStack[Frame] = ScopeStack("state")
+
+
+class Storage:
+    """One device buffer. Everything else reads and writes it through here."""
+
+    __slots__ = ("__weakref__", "_user", "backend", "buffer")
+
+    def __init__(self, buffer: Array, backend: Backend, user: Node) -> None:
+        self.buffer = buffer
+        self.backend = backend
+        self._user = weakref.ref(user)
+
+    @property
+    def user(self) -> Node | None:
+        """The Variable behind it, unless it is gone."""
+        return self._user()
+
+    @property
+    def path(self) -> str:
+        """The path of the Variable behind it, for messages."""
+        user = self._user()
+        return user.path if user is not None else "(a variable that is gone)"
+
+    def read(self) -> Array:
+        """The value now."""
+        frame = frames.top
+        return self.concrete() if frame is None else frame.read(self)
+
+    def write(self, value: Array) -> None:
+        """Make that the value."""
+        frame = frames.top
+        if frame is None:
+            if tracer_of(self.backend, value):
+                raise TracerLeakError(
+                    f"a traced value was assigned to the variable {self.path!r}",
+                    "it exists only while some function is being traced, which here is not one of graftax",
+                    "graftax.jit, graftax.value_and_grad and graftax.functional_call carry assignments out",
+                )
+            self.buffer = value
+            return
+        if frame.level is not None and self.backend.transforms.leaks(value, frame.level):
+            raise TracerLeakError(
+                f"the variable {self.path!r} was assigned inside a jax transformation that graftax does not see",
+                "the value exists only inside that transformation (scan, vmap, cond, jit, grad of jax)",
+                "return the value from the transformed function and assign it outside, or use graftax's own transforms",
+            )
+        frame.memo.clear()
+        frame.write(self, value)
+
+    def concrete(self) -> Array:
+        """The buffer itself, which must not become a constant of somebody's trace."""
+        if self.backend.has("transforms") and self.backend.transforms.baking():
+            raise StaleReadError(
+                f"the variable {self.path!r} was read while a function of plain jax is traced",
+                "its present value would become a constant there, and later assignments would be ignored",
+                "use graftax.jit in place of jax.jit, or pass the state: "
+                "graftax.functional_call(module, graftax.state(module), ...)",
+            )
+        return self.buffer
+
+
+def tracer_of(backend: Backend, value: Any) -> bool:
+    """True if the value is traced."""
+    return backend.has("transforms") and backend.transforms.is_tracer(value)
+
+
+@contextmanager
+def concretely() -> Iterator[None]:
+    """Inside, Variables are their buffers and operations run now, whatever is being traced around it."""
+    with frames.replaced(()), registry.current().arrays.eager():
+        yield
+
+
+def memo() -> dict[Any, Any] | None:
+    """Where values computed from Variables may be kept: nowhere in eager code, nor inside a transformation of plain jax."""
+    frame = frames.top
+    if frame is None or registry.current().transforms.level() is not frame.level:
+        return None
+    return frame.memo
+
+
+def touch(module: Module) -> None:
+    """Tell the function being compiled, if any, that it depends on the plain attributes of this module."""
+    frame = frames.top
+    if frame is not None:
+        frame.touch(module)

@@ -1,0 +1,264 @@
+"""Variable: a named, mutable array. The class is also the one door through which every Variable is made."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.errors import ArgumentError, AssignmentError
+from graftax.module import Leaf, structure
+from graftax.selectors import ROLES
+from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
+from graftax.variables import creation, initializers
+from graftax.variables.arithmetic import Arithmetic
+from graftax.variables.keys import variable_key
+from graftax.variables.spec import Constraint, Regularizer, VariableSpec
+from graftax.variables.storage import Storage, concretely
+
+
+class Variable(Leaf, Arithmetic):
+    """A named, mutable array that changes during training, is saved, and is seen by every transform.
+
+    ``Variable(...)`` goes through the creators that are in scope (see `variable_creator_scope`), so what comes back
+    may be any `VariableLike`. A subclass bypasses them.
+
+    Args:
+        initial_value: A number, nested list or array, or a function without arguments that returns one.
+        shape: In place of an initial value, together with ``initializer``.
+        dtype: A dtype by name; the one of the initial value unless told (float32 for Python floats).
+        initializer: Name or function of ``(key, shape, dtype)``; glorot_uniform unless told.
+        trainable: Whether optimizers may move it.
+        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``.
+        name: Its name; the attribute it is assigned to, unless told.
+        regularizer: A penalty on its value, for layers to collect.
+        constraint: A projection that optimizers apply after each update.
+
+    Raises:
+        ArgumentError: neither a value nor a shape, or an unknown role.
+
+    Example:
+        >>> w = Variable([1.0, 2.0], name="w")
+        >>> w.assign_add([0.5, 0.5])
+        Variable('w', shape=(2,), dtype=float32, value=[1.5 2.5])
+        >>> (w * 2).tolist(), w.trainable
+        ([3.0, 5.0], True)
+    """
+
+    _name: str | None
+    _trainable: bool
+
+    def __new__(
+        cls,
+        initial_value: ArrayLike | Callable[[], ArrayLike] | None = None,
+        *,
+        shape: Shape | None = None,
+        dtype: DTypeLike | None = None,
+        initializer: str | Initializer | ArrayLike | None = None,
+        trainable: bool = True,
+        role: str = "weight",
+        name: str | None = None,
+        regularizer: Regularizer | None = None,
+        constraint: Constraint | None = None,
+    ) -> Variable:
+        shape, kind, initializer = _describe(initial_value, shape, dtype, initializer)
+        spec = VariableSpec(
+            shape=shape,
+            dtype=kind,
+            initializer=initializers.get(initializer),
+            trainable=trainable,
+            role=role,
+            name=name,
+            path=name or "variable",
+            regularizer=regularizer,
+            constraint=constraint,
+        )
+        if cls is not Variable:
+            return cls.from_spec(spec)
+        return make(spec)
+
+    @classmethod
+    def from_spec(cls, spec: VariableSpec) -> Variable:
+        """The plain Variable that a spec describes, without any creator."""
+        if spec.role not in ROLES:
+            raise ArgumentError(
+                f"role={spec.role!r} for the variable {spec.path!r}", "there is no such role", ", ".join(ROLES)
+            )
+        backend = registry.current()
+        initializer = initializers.get(spec.initializer)
+        with concretely():
+            key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None))
+            made = initializer(key, spec.shape, spec.dtype)
+            buffer = backend.arrays.asarray(made, spec.dtype)
+        if tuple(buffer.shape) != spec.shape:
+            raise ArgumentError(
+                f"the initializer {initializer!r} gave shape {tuple(buffer.shape)} for the variable {spec.path!r}",
+                f"its shape is {spec.shape}",
+                "return an array of the shape that is asked for",
+            )
+        self = object.__new__(cls)
+        self._name = spec.name
+        self._trainable = spec.trainable
+        self.role = spec.role
+        self.regularizer = spec.regularizer
+        self.constraint = spec.constraint
+        self._storage = Storage(buffer, backend, self)
+        self._shape = spec.shape
+        self._dtype = backend.arrays.canonical_dtype(spec.dtype)
+        return self
+
+    # --- what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        """Its shape, which never changes."""
+        return self._shape
+
+    @property
+    def dtype(self) -> str:
+        """Its dtype by name, which never changes."""
+        return self._dtype
+
+    @property
+    def name(self) -> str:
+        """The given name, else the last edge of its path."""
+        if self._name is not None:
+            return self._name
+        edges = self.edges()
+        return str(edges[-1]) if edges else "variable"
+
+    @property
+    def path(self) -> str:
+        """Where it hangs in the object graph; its name while nothing holds it."""
+        return Leaf.path.__get__(self) or self.name
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimizers may move it; False while a Module above it is frozen."""
+        return self._trainable and not self.frozen
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        if self._trainable != value or (value and self.frozen):
+            structure.bump()
+        self._trainable = value
+        self.frozen = self.frozen and not value
+
+    # --- its value --------------------------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Array:
+        """The array as it is now."""
+        return self._storage.read()
+
+    def assign(self, value: ArrayLike) -> Variable:
+        """Give it a new value of the same shape and dtype, and return it.
+
+        Raises:
+            AssignmentError: the shape or dtype differs.
+        """
+        self._storage.write(self._fit(unwrap(value), "assign"))
+        return self
+
+    def assign_add(self, value: ArrayLike) -> Variable:
+        """Add to it, and return it."""
+        self._storage.write(self.value + self._fit(unwrap(value), "assign_add"))
+        return self
+
+    def assign_sub(self, value: ArrayLike) -> Variable:
+        """Subtract from it, and return it."""
+        self._storage.write(self.value - self._fit(unwrap(value), "assign_sub"))
+        return self
+
+    __iadd__ = assign_add  # in place, as in NumPy: `v += 1` stays this Variable
+    __isub__ = assign_sub
+
+    def __setitem__(self, key: Any, value: ArrayLike) -> None:
+        arrays = self._storage.backend.arrays
+        self._storage.write(arrays.set_at(self.value, unwrap(key), arrays.asarray(unwrap(value), self._dtype)))
+
+    def _fit(self, value: Any, verb: str) -> Array:
+        arrays = self._storage.backend.arrays
+        weak = isinstance(value, bool | int | float | complex | list | tuple)
+        array = arrays.asarray(value, self._dtype if weak else None)
+        if tuple(array.shape) != self._shape:
+            raise AssignmentError(
+                f"{self.path!r}.{verb}() got shape {tuple(array.shape)}",
+                f"the variable has shape {self._shape}, which never changes",
+                f"a value of shape {self._shape}; ops.broadcast_to(value, {self._shape}) repeats a smaller one",
+            )
+        if str(array.dtype) != self._dtype:
+            raise AssignmentError(
+                f"{self.path!r}.{verb}() got dtype {array.dtype}",
+                f"the variable has dtype {self._dtype}, and nothing is cast silently",
+                f'ops.cast(value, "{self._dtype}")',
+            )
+        return array
+
+    # --- copies, looks ----------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        for key, value in self.__dict__.items():
+            if key not in ("_owner", "_edges", "_storage"):
+                new.__dict__[key] = copy.deepcopy(value, memo)
+        new._storage = Storage(self._storage.concrete(), self._storage.backend, new)
+        return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_owner", "_edges", "_storage")}
+        return _unpickle, (type(self), state, np.asarray(self.numpy()), self._storage.backend.name)
+
+    def __repr__(self) -> str:
+        head = f"Variable({self.path!r}, shape={self.shape}, dtype={self.dtype}"
+        value = self.value
+        if self.size > 8 or not self._storage.backend.arrays.is_concrete(value):
+            return head + ")"
+        return f"{head}, value={self._storage.backend.arrays.to_numpy(value)})"
+
+
+def make(spec: VariableSpec) -> Variable:
+    """The Variable of a spec, or what the creators put in its place."""
+    return cast(Variable, creation.create(spec, Variable.from_spec))
+
+
+def _describe(
+    initial_value: Any, shape: Shape | None, dtype: DTypeLike | None, initializer: Any
+) -> tuple[Shape, str, Any]:
+    arrays = registry.current().arrays
+    if initial_value is None:
+        if shape is None:
+            raise ArgumentError(
+                "Variable() got neither a value nor a shape",
+                "there is nothing to make it from",
+                'Variable([1.0, 2.0]), or Variable(shape=(3, 4), initializer="glorot_uniform")',
+            )
+        kind = arrays.canonical_dtype(dtype or "float32")
+        return tuple(shape), kind, "glorot_uniform" if initializer is None else initializer
+    if initializer is not None:
+        raise ArgumentError(
+            "Variable() got both a value and an initializer", "one of them would be ignored", "leave one out"
+        )
+    value = unwrap(initial_value() if callable(initial_value) else initial_value)
+    with concretely():
+        array = arrays.asarray(value, dtype)
+    if shape is not None and tuple(shape) != tuple(array.shape):
+        raise ArgumentError(
+            f"Variable() got a value of shape {tuple(array.shape)} and shape={tuple(shape)}",
+            "they must agree",
+            "leave shape out",
+        )
+    return tuple(array.shape), str(array.dtype), initializers.Constant(array)
+
+
+def _unpickle(cls: type[Variable], state: dict[str, Any], value: np.ndarray[Any, Any], backend: str) -> Variable:
+    self = object.__new__(cls)
+    self.__dict__.update(state)
+    source = registry.load(backend)
+    self._storage = Storage(source.arrays.asarray(value, self._dtype), source, self)
+    return self
+
