@@ -1,0 +1,49 @@
+"""Do the chunks of an array tile it: each element in exactly one chunk?"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from graftax.errors import CorruptMetadata, LimitExceeded
+from graftax.typedefs import Shape
+
+Box = tuple[Shape, Shape]
+"""Start and extent."""
+
+_MAX_CELLS = 1 << 20
+
+
+def check_tiling(name: str, shape: Shape, boxes: Sequence[Box]) -> None:
+    """Raise unless the boxes tile the shape.
+
+    The cuts of all boxes make a grid; each of its cells must be covered once. For arrays sharded over a mesh the grid
+    has as many cells as there are chunks.
+
+    Raises:
+        CorruptMetadata: an element is in no box, or in two.
+        LimitExceeded: the grid is too fine to check.
+    """
+    if len(boxes) == 1 and boxes[0][1] == shape and not any(boxes[0][0]):
+        return
+    for start, extent in boxes:
+        if any(s + e > size for s, e, size in zip(start, extent, shape, strict=True)):
+            raise CorruptMetadata(f"a chunk of {name!r:.200} leaves the array", "chunks tile their array")
+    if sum(prod(extent) for _, extent in boxes) != prod(shape):
+        raise CorruptMetadata(f"the chunks of {name!r:.200} are not its size", "chunks tile their array")
+    full = [(start, extent) for start, extent in boxes if prod(extent)]
+    if not boxes or len(full) != len(boxes) > 1:
+        raise CorruptMetadata(f"{name!r:.200} has no chunk, or empty ones", "an array has one chunk at least")
+    cuts = [sorted({c for s, e in full for c in (s[axis], s[axis] + e[axis])}) for axis in range(len(shape))]
+    if prod(len(axis) for axis in cuts) > _MAX_CELLS:
+        raise LimitExceeded(f"{len(boxes)} chunks of {name!r:.200} in too fine a grid", "no sharding looks like that")
+    seen: set[tuple[int, ...]] = set()
+    for start, extent in full:
+        spans = [
+            range(bisect_left(axis, s), bisect_left(axis, s + e))
+            for axis, s, e in zip(cuts, start, extent, strict=True)
+        ]
+        for cell in product(*spans):
+            if cell in seen:
+                raise CorruptMetadata(f"two chunks of {name!r:.200} overlap", "chunks tile their array")
+            seen.add(cell)

@@ -1,0 +1,59 @@
+"""Dtypes by name: how many bits an element takes and how a data file, which must be plain safetensors, stores it."""
+
+from math import prod
+from typing import NamedTuple
+
+from graftax.typedefs import Shape
+
+
+class DType(NamedTuple):
+    """A dtype of the index.
+
+    ``bits`` per element as stored; ``stored`` the safetensors dtype; ``layout``: ``plain`` as it is, ``pair`` real and
+    imaginary part on a trailing axis, ``packed`` several elements a byte, ``bits`` the bytes of a dtype that other
+    tools do not know.
+    """
+
+    bits: int
+    stored: str
+    layout: str
+
+    @property
+    def scalar_bytes(self) -> int:
+        """Bytes of one element on its own."""
+        return -(-self.bits // 8)
+
+
+def _table() -> dict[str, DType]:
+    table = {"bool": DType(8, "BOOL", "plain"), "bfloat16": DType(16, "BF16", "plain")}
+    for bits in (8, 16, 32, 64):
+        table[f"int{bits}"] = DType(bits, f"I{bits}", "plain")
+        table[f"uint{bits}"] = DType(bits, f"U{bits}", "plain")
+    for bits in (16, 32, 64):
+        table[f"float{bits}"] = DType(bits, f"F{bits}", "plain")
+    table["float8_e4m3fn"] = DType(8, "F8_E4M3", "plain")
+    table["float8_e5m2"] = DType(8, "F8_E5M2", "plain")
+    table["complex64"] = DType(64, "F32", "pair")
+    table["complex128"] = DType(128, "F64", "pair")
+    for name, bits in (("int4", 4), ("uint4", 4), ("float4_e2m1fn", 4), ("int2", 2), ("uint2", 2)):
+        table[name] = DType(bits, "U8", "packed")
+    for kind in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fnuz", "e5m2fnuz", "e8m0fnu"):
+        table[f"float8_{kind}"] = DType(8, "U8", "bits")
+    return table
+
+
+DTYPES = _table()
+"""Every dtype that the format holds."""
+
+
+def nbytes(dtype: str, shape: Shape) -> int:
+    """Bytes that an array takes in a data file."""
+    return -(-prod(shape) * DTYPES[dtype].bits // 8)
+
+
+def stored_shape(dtype: str, shape: Shape) -> Shape:
+    """The shape under which another tool sees the array."""
+    layout = DTYPES[dtype].layout
+    if layout == "pair":
+        return (*shape, 2)
+    return (nbytes(dtype, shape),) if layout == "packed" else shape

@@ -1,0 +1,60 @@
+"""The 32 bytes before the index: magic, version, length, checksum; so damage is found before anything is decoded."""
+
+import struct
+
+from graftax.checkpoint.checksums import digest
+from graftax.errors import CorruptMetadata, FormatTooNew, LimitExceeded
+
+MAGIC = b"\x89GFXCK\n\x00"
+MAJOR, MINOR = 1, 0
+SIZE = 32
+LIMIT = 32 << 20
+"""Bytes of ``graph.msgpack`` that a reader accepts: 10 MB of hostile msgpack can become 600 MB of objects."""
+
+_FIELDS = struct.Struct("<HHIQ")
+
+
+def seal(body: bytes) -> bytes:
+    """The content of ``graph.msgpack``.
+
+    Raises:
+        LimitExceeded: no reader would accept it.
+    """
+    if SIZE + len(body) > LIMIT:
+        raise LimitExceeded(
+            f"an index of {len(body):,} bytes",
+            f"readers accept {LIMIT - SIZE:,}; about 200,000 variables fit, or large values of get_state() are in it",
+            "keep large state in Variables, or save in parts with only=",
+        )
+    fields = _FIELDS.pack(MAJOR, MINOR, 0, len(body))
+    return MAGIC + fields + digest(fields + body).to_bytes(8, "little") + body
+
+
+def opened(data: bytes) -> memoryview:
+    """The body inside, checked.
+
+    Raises:
+        CorruptMetadata: it is damaged, or no index at all.
+        FormatTooNew: a later major version, or flags, which this version does not know.
+    """
+    if len(data) < SIZE or data[:8] != MAGIC:
+        raise CorruptMetadata(
+            f"{len(data)} bytes beginning with {data[:8]!r}",
+            f"an index has at least {SIZE} bytes and begins with {MAGIC!r}",
+        )
+    major, minor, flags, length = _FIELDS.unpack_from(data, 8)
+    if major > MAJOR:
+        raise FormatTooNew(
+            f"format version {major}.{minor}", f"this graftax reads up to {MAJOR}.x", "update graftax to read it"
+        )
+    if major == 0 or length != len(data) - SIZE:
+        raise CorruptMetadata(
+            f"version {major}.{minor}, {length} bytes announced, {len(data) - SIZE} there", "it is damaged"
+        )
+    found = digest(data[8:24] + data[SIZE:])
+    expected = int.from_bytes(data[24:SIZE], "little")
+    if found != expected:
+        raise CorruptMetadata(f"checksum {found:016x}, expected {expected:016x}", "its bytes are not what was written")
+    if flags:
+        raise FormatTooNew(f"format flags {flags:#x}", "this graftax knows none", "update graftax to read it")
+    return memoryview(data)[SIZE:]

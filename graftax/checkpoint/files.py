@@ -1,0 +1,131 @@
+"""All file work of a save, in one small object, so that tests can record it, stop it anywhere and let any call fail."""
+
+import ctypes
+import errno
+import os
+from collections.abc import Sequence
+
+from graftax.errors import SaveError, StorageFailure, StorageFull
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_SUCH_CALL = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_BUFFERS = 1024  # the most that one pwritev takes
+
+
+class FileSystem:
+    """The calls of the operating system that a save makes, and nothing else."""
+
+    def exists(self, path: str) -> bool:
+        """True if anything, a dangling link included, is there."""
+        return os.path.lexists(path)
+
+    def listdir(self, path: str) -> list[str]:
+        """Names in a directory."""
+        return os.listdir(path)
+
+    def free(self, path: str) -> int:
+        """Bytes that this user may still write there."""
+        status = os.statvfs(path)
+        return status.f_bavail * status.f_frsize
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory."""
+        os.mkdir(path)
+
+    def create(self, path: str) -> int:
+        """Make a new file and open it for writing."""
+        return os.open(path, _CREATE, 0o666)
+
+    def allocate(self, descriptor: int, size: int) -> None:
+        """Reserve space, so that a full disk is known before the work."""
+        try:
+            os.posix_fallocate(descriptor, 0, size)
+        except OSError as error:
+            if error.errno not in _NO_SUCH_CALL:
+                raise
+
+    def pwritev(self, descriptor: int, buffers: Sequence[memoryview | bytes], offset: int) -> int:
+        """Write some of the buffers; returns how many bytes."""
+        return os.pwritev(descriptor, buffers, offset)
+
+    def fsync(self, descriptor: int) -> None:
+        """Wait until the content of a file is on the device."""
+        os.fsync(descriptor)
+
+    def close(self, descriptor: int) -> None:
+        """Close a file."""
+        os.close(descriptor)
+
+    def fsync_dir(self, path: str) -> None:
+        """Wait until the entries of a directory are on the device."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a directory."""
+        os.rename(source, target)
+
+    def exchange(self, one: str, other: str) -> bool:
+        """Swap two directories in one step; False if the system cannot."""
+        call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if call is None:
+            return False
+        if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+            return True
+        number = ctypes.get_errno()
+        if number in _NO_SUCH_CALL:
+            return False
+        raise OSError(number, os.strerror(number), one, None, other)
+
+    def unlink(self, path: str) -> None:
+        """Delete a file."""
+        os.unlink(path)
+
+    def rmdir(self, path: str) -> None:
+        """Delete an empty directory."""
+        os.rmdir(path)
+
+
+def write_all(fs: FileSystem, descriptor: int, buffers: Sequence[memoryview], offset: int) -> None:
+    """Write all of the buffers, however little each call takes."""
+    for first in range(0, len(buffers), _BUFFERS):
+        waiting = list(buffers[first : first + _BUFFERS])
+        left = sum(map(len, waiting))
+        while left:
+            count = fs.pwritev(descriptor, waiting, offset)
+            if count == 0:
+                raise OSError(errno.EIO, "the device took no bytes")
+            offset, left = offset + count, left - count
+            if left:
+                done = 0
+                while count >= len(waiting[done]):
+                    count -= len(waiting[done])
+                    done += 1
+                waiting = [waiting[done][count:], *waiting[done + 1 :]]
+
+
+def remove_tree(fs: FileSystem, path: str) -> None:
+    """Delete a directory of files, such as a checkpoint."""
+    for name in fs.listdir(path):
+        fs.unlink(os.path.join(path, name))
+    fs.rmdir(path)
+
+
+def storage_error(error: OSError, doing: str) -> SaveError:
+    """The error of graftax for a failed call."""
+    if error.errno in _FULL:
+        return StorageFull(
+            f"{doing}: {error}",
+            "there is no space, quota or file size left; nothing was published",
+            "free some space, save to another disk, or save less with only=",
+        )
+    return StorageFailure(
+        f"{doing}: {error}",
+        "the system refused, or the device failed to keep what was written; nothing was published",
+        "check the path and the device, then save again: the whole save is repeated, no write is trusted",
+    )

@@ -1,0 +1,46 @@
+"""Paths: how a node of the object graph is called, in a program, in a checkpoint, on the command line alike."""
+
+from graftax.checkpoint.index import Edge, Index
+
+STATE = "get_state()"
+"""The edge to the Python state of an object; no attribute can have this name."""
+
+
+def escaped(edge: Edge) -> str:
+    """An edge as one component of a path: ``%``, ``/`` and control characters percent-escaped, never empty.
+
+    Example:
+        >>> escaped("a/b"), escaped(3), escaped("")
+        ('a%2Fb', '3', '%')
+    """
+    text = str(edge)
+    if text.isidentifier() or text.isdecimal():
+        return text
+    return "".join(f"%{ord(c):02X}" if c in "%/" or ord(c) < 32 or ord(c) == 127 else c for c in text) or "%"
+
+
+def joined(path: str, edge: Edge) -> str:
+    """The path of a child."""
+    return f"{path}/{escaped(edge)}" if path else escaped(edge)
+
+
+def slot_path(optimizer: str, slot: str, variable: str) -> str:
+    """The path of a slot, which lies under its optimizer: ``optimizer/slots(momentum)/model/kernel``."""
+    return f"{optimizer}/slots({escaped(slot)})/{variable}"
+
+
+def node_paths(index: Index) -> dict[int, str]:
+    """The canonical path of every node that can be reached: the shortest, by breadth first; of slots, last."""
+    paths: dict[int, str] = {}
+    level = [(escaped(name), node) for name, node in index.roots.items()]
+    while level:
+        deeper = []
+        for path, node in level:
+            if node not in paths:
+                paths[node] = path
+                deeper += [(joined(path, edge), child) for edge, child in index.nodes[node].edges]
+        level = deeper
+    for slot in index.slots:
+        if slot.slot not in paths and slot.optimizer in paths and slot.variable in paths:
+            paths[slot.slot] = slot_path(paths[slot.optimizer], slot.name, paths[slot.variable])
+    return paths

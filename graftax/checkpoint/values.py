@@ -1,0 +1,179 @@
+"""Python values in msgpack, told apart exactly: tuples, big integers, complex, NumPy scalars, maps with any keys.
+
+Decoding trusts nothing: unknown extensions, timestamps, duplicate keys and deep nesting are errors, and no type named
+in a file is ever looked up. NumPy is not imported here, so its scalars come back as `NumpyScalar`.
+"""
+
+import struct
+import sys
+from typing import Any, NamedTuple
+
+import msgpack  # type: ignore[import-untyped]
+
+from graftax.checkpoint.dtypes import DTYPES
+from graftax.errors import CorruptMetadata, LimitExceeded, UnsupportedValue
+
+MAX_DEPTH = 64
+MAX_LENGTH = 1 << 22
+TUPLE, BIG_INTEGER, COMPLEX, NUMPY_SCALAR, PAIRS = 1, 2, 3, 4, 5
+
+_ATOMS = frozenset((type(None), bool, int, float, str, bytes, complex))
+
+
+class NumpyScalar(NamedTuple):
+    """A NumPy scalar as it was saved: the name of its dtype and its little-endian bytes."""
+
+    dtype: str
+    data: bytes
+
+
+def encode(value: Any, path: str, depth: int = 0) -> Any:
+    """A value in the terms that `pack` takes.
+
+    Args:
+        value: None, bool, int, float, complex, str, bytes, a NumPy scalar, or list, tuple, dict of these.
+        path: Where the value hangs; for the error.
+        depth: How deep it is nested already.
+
+    Raises:
+        UnsupportedValue: it is, or holds, something else.
+    """
+    kind = type(value)
+    if kind is str:
+        return _text(value, path)
+    if kind is int:
+        if -(1 << 63) <= value < 1 << 64:
+            return value
+        return msgpack.ExtType(BIG_INTEGER, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+    if kind is complex:
+        return msgpack.ExtType(COMPLEX, struct.pack("<dd", value.real, value.imag))
+    if kind in _ATOMS:
+        return value
+    if depth >= MAX_DEPTH:
+        raise UnsupportedValue(
+            f"a value nested more than {MAX_DEPTH} deep at {path}",
+            "a reader refuses to follow deeper, and a structure that holds itself never ends",
+            "flatten it",
+        )
+    if kind is list or kind is tuple:
+        items = [encode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
+        return items if kind is list else msgpack.ExtType(TUPLE, pack(items))
+    if kind is dict:
+        if all(type(key) is str for key in value):
+            return {_text(k, path): encode(item, f"{path}[{k!r}]", depth + 1) for k, item in value.items()}
+        pairs = [
+            [encode(key, f"{path} key", depth + 2), encode(item, f"{path}[{key!r}]", depth + 2)]
+            for key, item in value.items()
+        ]
+        return msgpack.ExtType(PAIRS, pack(pairs))
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.generic) and value.dtype.name in DTYPES:
+        return msgpack.ExtType(NUMPY_SCALAR, pack([value.dtype.name, value.tobytes()]))
+    raise UnsupportedValue(
+        f"a value of type {kind.__module__}.{kind.__qualname__} at {path}",
+        "a checkpoint holds None, bool, int, float, complex, str, bytes, NumPy scalars, and list, tuple, dict of these",
+        "let get_state() return such values, or keep arrays in a Variable",
+    )
+
+
+def _text(text: str, path: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UnsupportedValue(f"the text {text!r} at {path}", "it is no valid Unicode (a lone surrogate)") from error
+    return text
+
+
+def pack(encoded: Any) -> bytes:
+    """The msgpack bytes of what `encode` gave."""
+    packed: bytes = msgpack.packb(encoded, use_bin_type=True)
+    return packed
+
+
+def unpack(data: bytes | memoryview) -> Any:
+    """Decode msgpack that may come from anywhere.
+
+    Raises:
+        CorruptMetadata: it is not what `pack` writes.
+        LimitExceeded: it is nested too deep.
+    """
+    return _Decoder().unpack(data)
+
+
+class _Decoder:
+    """One decoding; counts how deep extensions lie in one another, since each level takes its own C stack."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def unpack(self, data: bytes | memoryview) -> Any:
+        try:
+            return msgpack.unpackb(
+                data,
+                strict_map_key=True,
+                timestamp=0,
+                ext_hook=self.extension,
+                object_pairs_hook=_unique,
+                max_array_len=MAX_LENGTH,
+                max_map_len=MAX_LENGTH,
+            )
+        except (ValueError, TypeError, RecursionError) as error:  # msgpack's own errors are ValueErrors
+            if isinstance(error, CorruptMetadata):
+                raise
+            raise CorruptMetadata("the index is no valid msgpack", f"{type(error).__name__}: {error}") from error
+
+    def extension(self, code: int, data: bytes) -> Any:
+        if code == BIG_INTEGER and data:
+            return int.from_bytes(data, "big", signed=True)
+        if code == COMPLEX and len(data) == 16:
+            return complex(*struct.unpack("<dd", data))
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise LimitExceeded(f"values nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")
+        content = self.unpack(data) if code in (TUPLE, NUMPY_SCALAR, PAIRS) else None
+        self.depth -= 1
+        if type(content) is list:
+            if code == TUPLE:
+                return tuple(content)
+            if code == NUMPY_SCALAR and len(content) == 2 and _is_scalar(*content):
+                return NumpyScalar(*content)
+            if code == PAIRS and all(type(pair) is list and len(pair) == 2 for pair in content):
+                return _unique(content, any_key=True)
+        raise CorruptMetadata(f"a msgpack extension {code} of {len(data)} bytes", "no such value is ever written")
+
+
+def _is_scalar(dtype: object, data: object) -> bool:
+    if type(dtype) is not str or type(data) is not bytes or dtype not in DTYPES:
+        return False
+    return len(data) == DTYPES[dtype].scalar_bytes
+
+
+def _unique(pairs: list[Any], any_key: bool = False) -> dict[Any, Any]:
+    if not pairs:
+        return {}
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise CorruptMetadata("a map with the same key twice", "readers would disagree about its meaning")
+    if not any_key and not all(type(key) is str for key in result):
+        raise CorruptMetadata("a map with a key that is not text", "no such map is ever written")
+    return result
+
+
+def check(value: Any, what: str) -> None:
+    """Raise unless a decoded value consists of the known types, at most `MAX_DEPTH` deep."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        deeper: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is list or kind is tuple:
+                deeper += item
+            elif kind is dict:
+                deeper += item
+                deeper += item.values()
+            elif kind not in _ATOMS and kind is not NumpyScalar:
+                raise CorruptMetadata(f"{what} holds a {kind.__name__}", "no such value is ever written")
+        if not deeper:
+            return
+        level = deeper
+    raise LimitExceeded(f"{what} is nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")

@@ -1,0 +1,1 @@
+"""The command ``graftax``; it imports what a subcommand needs when that subcommand runs."""

@@ -1,0 +1,74 @@
+"""``graftax ckpt show CKPT``."""
+
+from argparse import Namespace
+from typing import Any
+
+from graftax.checkpoint.index import Index, Kind
+from graftax.checkpoint.paths import node_paths
+from graftax.checkpoint.reader import Reader
+from graftax.cli.output import moment, print_json, printable, short, size, table
+from graftax.selectors import compile_selector, nothing_matched
+
+
+def run(options: Namespace) -> int:
+    """Print the paths of a checkpoint with what is there."""
+    with Reader(options.checkpoint) as reader:
+        index = reader.index
+    lines = _lines(index)
+    if options.only:
+        selector = compile_selector(options.only)
+        chosen = [line for line in lines if selector.matches_path(line["path"])]
+        if not chosen:
+            raise nothing_matched(selector, [line["path"] for line in lines], "--only")
+        lines = chosen
+    if options.json:
+        head = {"path": options.checkpoint, "step": index.step, "created": index.created, "bytes": index.nbytes}
+        print_json({**head, "meta": index.meta, "entries": lines})
+        return 0
+    step = "" if index.step is None else f"step {index.step:,}, "
+    print(f"{options.checkpoint}: {step}{len(index.tensors):,} arrays, {size(index.nbytes)}, {moment(index.created)}")
+    table([_row(line) for line in lines], right=(4,), indent="  ")
+    for key, value in index.meta.items():
+        print(f"meta {printable(key)} = {short(value)}")
+    return 0
+
+
+def _lines(index: Index) -> list[dict[str, Any]]:
+    """Nodes in the order of their paths' first appearance, depth first; slots after all else."""
+    paths = node_paths(index)
+    order: list[int] = []
+    waiting = list(reversed(index.roots.values()))
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            order.append(node)
+            waiting += [child for _, child in reversed(index.nodes[node].edges)]
+    slots = {slot.slot: slot for slot in index.slots}
+    order += [slot for slot in slots if slot in paths and slot not in seen]
+    return [_line(index, node, paths[node], node in slots) for node in order]
+
+
+def _line(index: Index, node: int, path: str, is_slot: bool) -> dict[str, Any]:
+    record = index.nodes[node]
+    line: dict[str, Any] = {"path": path, "kind": "slot" if is_slot else record.kind.name.lower(), "type": record.type}
+    if record.tensor is not None:
+        tensor = index.tensors[record.tensor]
+        line |= {"dtype": tensor.dtype, "shape": list(tensor.shape), "bytes": tensor.nbytes}
+    if record.kind is Kind.VARIABLE:
+        line |= {"trainable": record.payload[1], "role": record.payload[2], "saved": record.tensor is not None}
+    elif record.kind is Kind.VALUE:
+        line["value"] = record.payload
+    return line
+
+
+def _row(line: dict[str, Any]) -> tuple[str, ...]:
+    path = printable(line["path"])
+    if "dtype" in line:
+        what = line.get("role", line["kind"]) + ("" if line.get("trainable", True) else ", not trainable")
+        shape = f"({', '.join(map(str, line['shape']))})"
+        return path, line["dtype"], shape, printable(what), size(line["bytes"])
+    if "value" in line:
+        return path, "value", short(line["value"]), "", ""
+    return path, printable(line["type"].rpartition(".")[2]), "", "" if line.get("saved", True) else "not saved", ""

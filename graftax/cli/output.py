@@ -1,0 +1,63 @@
+"""Tables, numbers and JSON on standard output."""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "") -> None:
+    """Print rows in columns; those numbered in ``right`` are aligned to the right."""
+    if not rows:
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print((indent + "  ".join(cells)).rstrip())
+
+
+def size(count: int) -> str:
+    """Bytes for people.
+
+    Example:
+        >>> size(512), size(20_480_000)
+        ('512 B', '20.5 MB')
+    """
+    if count < 1000:
+        return f"{count} B"
+    scaled = float(count)
+    for unit in ("kB", "MB", "GB"):
+        scaled /= 1000
+        if scaled < 999.95:
+            return f"{scaled:.1f} {unit}"
+    return f"{scaled / 1000:.1f} TB"
+
+
+def moment(created: int) -> str:
+    """Nanoseconds since the epoch as local time."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(created / 1e9))
+    except (OverflowError, ValueError, OSError):
+        return f"{created} ns"
+
+
+def printable(text: str) -> str:
+    """Text from a file without what would move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
+def short(value: Any, limit: int = 70) -> str:
+    """A saved Python value on one line."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out integers of thousands of digits
+        text = f"{type(value).__name__} too long to show"
+    return printable(text if len(text) <= limit else f"{text[: limit - 3]}...")
+
+
+def print_json(content: Any) -> None:
+    """Print JSON; values that JSON lacks are shown as text."""
+    print(json.dumps(content, indent=1, default=repr))
