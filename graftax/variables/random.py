@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module
@@ -109,7 +111,7 @@ def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
     return key
 
 
-Seed = int | SeedGenerator | ArrayLike | None
+Seed: TypeAlias = "int | SeedGenerator | ArrayLike | None"
 
 
 def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
