@@ -10,11 +10,7 @@ import pytest
 from hypothesis import settings
 
 from graftax.backend import registry
-
-try:
-    from graftax.variables import random
-except ImportError:  # while the package grows
-    random = None
+from graftax.variables import random
 
 # Examples are the same in every run, and a slow machine is no failure.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=50)
@@ -25,7 +21,6 @@ settings.load_profile("suite")
 def fresh_state() -> Iterator[None]:
     """The same random numbers for every test, whatever ran before it, and the backend put back."""
     chosen = list(registry._default)
-    if random is not None:
-        random.set_random_seed(0)
+    random.set_random_seed(0)
     yield
     registry._default[:] = chosen

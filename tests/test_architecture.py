@@ -38,11 +38,12 @@ LAZY = {
     ("graftax.__init__", "import_module"): "public names are imported when first used",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
-    ("graftax.backend.host", "ml_dtypes"): "optional: bfloat16 and the 8-bit floats; JAX brings it, NumPy does without",
+    ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
+    ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
-LIGHT = ("__init__", *FLOORS[0][1].split(), "cli.main", "checkpoint.reader", "checkpoint.verify")
+LIGHT = ("__init__", *FLOORS[0][1].split(), "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify")
 HEAVY = {"numpy", "jax", "jaxlib", "scipy", "ml_dtypes"}
 
 # Everything else is optional and so imported lazily.
