@@ -84,7 +84,7 @@ def build(op: Op) -> Callable[..., Any]:
         "op": op,
         "__name__": "graftax.ops",
     }
-    exec(compile("\n".join(lines), f"<graftax.ops.{op.name}>", "exec", dont_inherit=True), space)
+    exec(compile("\n".join(lines), f"<graftax.ops.{op.name}>", "exec"), space)
     function: Callable[..., Any] = space[op.name]
     function.__doc__ = op.doc if not op.source.startswith("numpy") else f"{op.doc}\n\nAs {op.source}.{op.name}."
     function.__annotations__ = {}
@@ -197,7 +197,7 @@ def _as_number(value: Any) -> bool | int | float | complex | None:
     if type(value) in _SCALARS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):
-        return value.item() if type(value).__module__ == "numpy" else None  # type: ignore[no-any-return]
+        return value.item() if type(value).__module__ == "numpy" else None
     return None
 
 

@@ -14,7 +14,7 @@ ARRAYS = frozenset("x y z condition indices values updates kernel segment_ids mi
 SEQUENCES = frozenset({"arrays", "operands"})
 
 TYPES = {
-    **{name: "ArrayLike" for name in ARRAYS},
+    **dict.fromkeys(ARRAYS, "ArrayLike"),
     "min": "ArrayLike | None",
     "max": "ArrayLike | None",
     "arrays": "Sequence[ArrayLike]",
@@ -221,7 +221,7 @@ broadcast_arrays(*operands) -> list[Array]: All brought to their common shape.
 """
 
 _CREATION = """
-asarray(object, dtype=None): An array of the backend in charge, the caller's memory copied, 64-bit types narrowed.
+asarray(object, dtype=None): An array; memory of the caller is copied, 64-bit types become 32-bit ones.
 array(object, dtype=None): The same as asarray.
 zeros(shape, dtype='float32'): Filled with 0.
 ones(shape, dtype='float32'): Filled with 1.
@@ -230,7 +230,7 @@ eye(rows, columns=None, k=0, dtype='float32'): Ones on the k-th diagonal, else z
 identity(rows, dtype='float32'): The identity matrix.
 tri(rows, columns=None, k=0, dtype='float32'): Ones at and below the k-th diagonal, else zeros.
 arange(start, stop=None, step=None, dtype=None): Evenly spaced values in [start, stop); one argument is the stop.
-linspace(start, stop, num=50, endpoint=True, dtype='float32'): So many evenly spaced values from start to stop, both included unless told.
+linspace(start, stop, num=50, endpoint=True, dtype='float32'): So many evenly spaced values from start to stop.
 zeros_like(x, dtype=None): Zeros of the shape and dtype of x.
 ones_like(x, dtype=None): Ones of the shape and dtype of x.
 full_like(x, fill_value, dtype=None): A value in the shape and dtype of x.
@@ -320,10 +320,10 @@ _WINDOW = """
 cholesky(x): Lower triangular root of positive definite matrices; raises if a matrix is not.
 inv(x): Inverse of square matrices; raises if one is singular.
 solve(x, y): The solution of x @ result = y; raises if x is singular.
-conv(x, kernel, strides=1, padding='valid', dilation=1, groups=1): Convolution, channels last; kernel: (*window, in / groups, out).
-conv_transpose(x, kernel, strides=1, padding='valid', dilation=1): What conv's gradient does; kernel: (*window, in, out).
-max_pool(x, window, strides=None, padding='valid'): Maximum over windows, (batch, *space, channels).
-sum_pool(x, window, strides=None, padding='valid'): Sum over windows, (batch, *space, channels).
+conv(x, kernel, strides=1, padding='valid', dilation=1, groups=1): Convolution, channels last.
+conv_transpose(x, kernel, strides=1, padding='valid', dilation=1): The transpose of conv, channels last.
+max_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Maximum over windows.
+sum_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Sum over windows.
 """
 
 _SECTIONS = (

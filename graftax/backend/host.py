@@ -1,5 +1,6 @@
 """From Python numbers, lists and foreign arrays to a NumPy array of canonical dtype; shared by the backends."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,22 @@ def dtype_name(dtype: Any) -> str:
     except TypeError:
         pass
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", dtype))
-    try:
-        import ml_dtypes  # optional: bfloat16 and the 8-bit floats
-    except ImportError:
-        ml_dtypes = None
-    found = getattr(ml_dtypes, name, None)
-    if isinstance(found, type):
-        return np.dtype(found).name
+    extra = _more_dtypes()
+    if isinstance(getattr(extra, name, None), type):
+        return name
     raise DTypeError(
         f"dtype {name!r}",
-        "no such dtype is known" + ("" if ml_dtypes else " without the package ml_dtypes"),
-        f"one of {', '.join(sorted(_NAMES))}" + ("" if ml_dtypes else ", or pip install ml_dtypes"),
+        "no such dtype is known" + ("" if extra else " without the package ml_dtypes"),
+        f"one of {', '.join(sorted(_NAMES))}" + ("" if extra else ", or pip install ml_dtypes"),
     )
+
+
+def _more_dtypes() -> Any:
+    """The optional package of bfloat16 and the 8-bit floats, or None."""
+    try:
+        return import_module("ml_dtypes")
+    except ImportError:
+        return None
 
 
 _NAMES = frozenset(
@@ -46,9 +51,7 @@ def host_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype of a canonical name; bfloat16 and its like come from ml_dtypes."""
     if name in _NAMES:
         return np.dtype(name)
-    import ml_dtypes  # dtype_name has found it before
-
-    return np.dtype(getattr(ml_dtypes, name))
+    return np.dtype(getattr(_more_dtypes(), name))
 
 
 def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:

@@ -16,6 +16,8 @@ from graftax.backend.jax import windows
 from graftax.backend.protocol import Padding
 from graftax.typedefs import Array, DTypeLike, Shape
 
+_config: Any = jax.config
+
 
 class JaxArrays:
     """The array functions of the JAX backend."""
@@ -30,7 +32,7 @@ class JaxArrays:
         if isinstance(x, (list, tuple)) and _holds_arrays(x):
             return jnp.asarray(x, dtype=name)
         # jnp.array copies; jax.device_put would share 64-byte-aligned NumPy memory on CPU, silently
-        return jnp.array(host_array(x, name, not jax.config.jax_enable_x64))
+        return jnp.array(host_array(x, name, not _config.jax_enable_x64))
 
     def is_array(self, x: Any) -> bool:
         """True for a jax.Array, traced ones included."""
@@ -47,7 +49,7 @@ class JaxArrays:
     def canonical_dtype(self, dtype: DTypeLike) -> str:
         """The name of the dtype that arrays really get; 32 bits unless ``jax_enable_x64``."""
         name = dtype_name(dtype)
-        return name if jax.config.jax_enable_x64 else NARROW.get(name, name)
+        return name if _config.jax_enable_x64 else NARROW.get(name, name)
 
     def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
         """The values on the host; read-only."""
@@ -139,4 +141,4 @@ def _lowest(dtype: Any) -> Any:
     kind = host_dtype(dtype.name)
     if jnp.issubdtype(dtype, jnp.floating):
         return np.array(-np.inf, kind)[()]
-    return kind.type(False) if dtype == bool else np.array(jnp.iinfo(dtype).min, kind)[()]
+    return kind.type(False) if kind.kind == "b" else np.array(np.iinfo(kind).min, kind)[()]

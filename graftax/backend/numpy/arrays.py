@@ -1,0 +1,125 @@
+"""The arrays of the reference backend: NumPy's, with the result types of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
+from graftax.backend.numpy import special, windows
+from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet
+from graftax.backend.protocol import Padding
+from graftax.typedefs import DTypeLike, Shape
+
+
+class NumpyArrays:
+    """The array functions of the NumPy backend; see `graftax.backend.numpy.namespace.x64` for 64 bits."""
+
+    numpy: Any = NumpyNamespace(np)
+
+    def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
+        """A NumPy array; memory of the caller is copied."""
+        name = None if dtype is None else self.canonical_dtype(dtype)
+        with np.errstate(all="ignore"):
+            if isinstance(x, (np.ndarray, np.generic)) and name is not None and x.dtype.name != name:
+                return np.asarray(x.astype(host_dtype(name)))
+            return host_array(x, name, not is_wide())
+
+    def is_array(self, x: Any) -> bool:
+        """True for a NumPy array or scalar."""
+        return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind not in "OSUMmT"
+
+    def is_concrete(self, x: Any) -> bool:
+        """Always true: nothing is traced."""
+        return True
+
+    def is_weak(self, x: Any) -> bool:
+        """Always false."""
+        return False
+
+    def canonical_dtype(self, dtype: DTypeLike) -> str:
+        """The name of the dtype that arrays really get; 32 bits unless inside ``x64``."""
+        name = dtype_name(dtype)
+        return name if is_wide() else NARROW.get(name, name)
+
+    def to_numpy(self, x: Any) -> np.ndarray[Any, Any]:
+        """The array itself."""
+        return np.asarray(x)
+
+    def eager(self) -> AbstractContextManager[None]:
+        """Nothing to do: everything is eager."""
+        return nullcontext()
+
+    def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+        """The function with canonical results; nothing is compiled."""
+        return quiet(function)
+
+    def conv(
+        self,
+        x: Any,
+        kernel: Any,
+        strides: Shape,
+        padding: Padding,
+        dilation: Shape,
+        groups: int,
+        input_dilation: Shape | None = None,
+    ) -> Any:
+        """Convolution, channels last."""
+        stretched = x if input_dilation is None else windows.stretched(x, input_dilation)
+        return canonical(windows.conv(stretched, kernel, tuple(strides), padding, tuple(dilation), groups))
+
+    def max_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
+        """Maximum over windows."""
+        floating = x.dtype.kind not in "iub"
+        lowest = -np.inf if floating else False if x.dtype.kind == "b" else np.iinfo(x.dtype).min
+        return canonical(windows.pool(x, window, strides, padding, np.max, lowest))
+
+    def sum_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
+        """Sum over windows."""
+        return canonical(windows.pool(x, window, strides, padding, np.sum, 0).astype(x.dtype))
+
+    def erf(self, x: Any) -> Any:
+        """The Gauss error function."""
+        return canonical(special.erf(x))
+
+    def sigmoid(self, x: Any) -> Any:
+        """``1 / (1 + exp(-x))`` without overflow."""
+        small = self.numpy.exp(-self.numpy.abs(x))
+        return self.numpy.where(x >= 0, 1, small) / (1 + small)
+
+    def rsqrt(self, x: Any) -> Any:
+        """``1 / sqrt(x)``."""
+        return self.numpy.reciprocal(self.numpy.sqrt(x))
+
+    def top_k(self, x: Any, k: int) -> tuple[Any, Any]:
+        """The largest ``k`` values of the last axis and where they are."""
+        backwards = np.argsort(np.flip(x, -1), axis=-1, stable=True)
+        indices = (x.shape[-1] - 1 - np.flip(backwards, -1))[..., :k]
+        return np.take_along_axis(x, indices, -1), canonical(indices)
+
+    def stop_gradient(self, x: Any) -> Any:
+        """The array itself: there are no gradients."""
+        return x
+
+    def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
+        """``x`` with ``updates[i]`` added to row ``indices[i]``."""
+        result = x.copy()
+        np.add.at(result, indices, updates)
+        return result
+
+    def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
+        """The block of a shape that begins at ``begin``."""
+        return x[_block(begin, shape)].copy()
+
+    def slice_update(self, x: Any, begin: Any, updates: Any) -> Any:
+        """``x`` with the block that begins at ``begin`` replaced."""
+        result = x.copy()
+        result[_block(begin, updates.shape)] = updates
+        return result
+
+
+def _block(begin: Any, sizes: Shape) -> tuple[slice, ...]:
+    return tuple(slice(first, first + size) for first, size in zip(begin.tolist(), sizes, strict=True))

@@ -1,0 +1,55 @@
+"""The reference backend as a whole."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from graftax.backend.numpy.arrays import NumpyArrays
+from graftax.backend.numpy.random import NumpyRandom
+from graftax.backend.protocol import Backend, Transforms
+from graftax.backend.registry import BackendBase
+from graftax.errors import ArgumentError
+
+
+class NumpyDevices:
+    """The one device of NumPy: the host."""
+
+    def list(self) -> list[str]:
+        """``["cpu:0"]``."""
+        return ["cpu:0"]
+
+    def put(self, x: Any, device: str) -> Any:
+        """The array itself.
+
+        Raises:
+            ArgumentError: the device is not the host.
+        """
+        if device.lower() not in ("cpu", "cpu:0"):
+            raise ArgumentError(f"device {device!r}", "the numpy backend computes on the host only", '"cpu:0"')
+        return x
+
+    def wait(self, x: Any) -> Any:
+        """Nothing to wait for."""
+        return x
+
+
+class NumpyBackend(BackendBase):
+    """Arrays, random numbers and the host; no transforms, therefore no gradients and no compilation."""
+
+    name = "numpy"
+    groups = ("arrays", "random", "devices")
+
+    def __init__(self) -> None:
+        self.arrays = NumpyArrays()
+        self.random = NumpyRandom()
+        self.devices = NumpyDevices()
+
+    @property
+    def transforms(self) -> Transforms:
+        """Raises BackendCapabilityError."""
+        raise self.missing("transforms")
+
+
+def create() -> Backend:
+    """The factory that the registry calls."""
+    return cast(Backend, NumpyBackend())
