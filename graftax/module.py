@@ -11,6 +11,7 @@ import re
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from graftax.errors import ArgumentError
@@ -131,7 +132,7 @@ class Module(Node):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset()
-    """Names of attributes whose content is not part of the object graph."""
+    """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
     _pending: Pending | None = None
     _captured: tuple[creation.CreatorScope, ...] = ()
@@ -161,7 +162,7 @@ class Module(Node):
         before = self.__dict__.get(name, _ABSENT)
         object.__setattr__(self, name, value)
         if before is not value and name in self.__dict__:
-            if name not in self.untracked:
+            if name not in ignored(type(self)):
                 _adopt(self, (name,), value)
             if before is not _ABSENT:
                 structure.bump()
@@ -175,7 +176,7 @@ class Module(Node):
     def children(self) -> Iterator[tuple[Edge, Child]]:
         """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
         for name, value in self.__dict__.items():
-            if name not in self.untracked and _holds_node(value, set()):
+            if name not in ignored(type(self)) and _holds_node(value, set()):
                 yield name, value
 
     @property
@@ -244,7 +245,8 @@ class Module(Node):
 
     def fingerprint(self) -> dict[str, Any]:
         """What a trace may depend on: plain attributes, which objects the children are, which are frozen."""
-        return {name: _print_of(value) for name, value in self.__dict__.items() if name not in _BOOKKEEPING}
+        skip = ignored(type(self))
+        return {name: _print_of(value) for name, value in self.__dict__.items() if name not in skip}
 
     # --- copies -----------------------------------------------------------------------------------------------------
 
@@ -266,7 +268,7 @@ class Module(Node):
 
     def _readopt(self) -> None:
         for name, value in self.__dict__.items():
-            if name not in self.untracked:
+            if name not in ignored(type(self)):
                 _adopt(self, (name,), value)
 
 
@@ -278,6 +280,12 @@ class Leaf(Node):
 
 
 _ABSENT = object()
+
+
+@cache
+def ignored(kind: type[Module]) -> frozenset[str]:
+    """Names of the attributes that are no part of the object graph."""
+    return _BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
 
 
 def snake_case(name: str) -> str:
@@ -324,8 +332,9 @@ def _own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
             for edge, element in items_of(value):
                 yield from visit((*edges, edge), element)
 
+    skip = ignored(type(module))
     for name, value in list(module.__dict__.items()):
-        if name not in module.untracked:
+        if name not in skip:
             yield from visit((name,), value)
 
 

@@ -47,6 +47,9 @@ class Frame:
 
 frames: ScopeStack[Frame] = ScopeStack("state")
 
+autocast: ScopeStack[str | None] = ScopeStack("autocast")
+"""The dtype in which weights are read, inside layers that compute in another one than they store."""
+
 
 class Storage:
     """One device buffer. Everything else reads and writes it through here."""
@@ -115,7 +118,7 @@ def tracer_of(backend: Backend, value: Any) -> bool:
 @contextmanager
 def concretely() -> Iterator[None]:
     """Inside, Variables are their buffers and operations run now, whatever is being traced around it."""
-    with frames.replaced(()), registry.current().arrays.eager():
+    with frames.replaced(()), autocast.replaced(()), registry.current().arrays.eager():
         yield
 
 

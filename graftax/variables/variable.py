@@ -17,7 +17,7 @@ from graftax.variables import creation, initializers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec
-from graftax.variables.storage import Storage, concretely
+from graftax.variables.storage import Storage, autocast, concretely
 
 
 class Variable(Leaf, Arithmetic):
@@ -151,8 +151,12 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def value(self) -> Array:
-        """The array as it is now."""
-        return self._storage.read()
+        """The array as it is now; inside a layer of mixed precision, a weight in the layer's compute dtype."""
+        value = self._storage.read()
+        wanted = autocast.top
+        if wanted is not None and wanted != self._dtype and self.role == "weight" and "float" in self._dtype:
+            return value.astype(wanted)
+        return value
 
     def assign(self, value: ArrayLike) -> Variable:
         """Give it a new value of the same shape and dtype, and return it.
@@ -165,12 +169,12 @@ class Variable(Leaf, Arithmetic):
 
     def assign_add(self, value: ArrayLike) -> Variable:
         """Add to it, and return it."""
-        self._storage.write(self.value + self._fit(unwrap(value), "assign_add"))
+        self._storage.write(self._storage.read() + self._fit(unwrap(value), "assign_add"))
         return self
 
     def assign_sub(self, value: ArrayLike) -> Variable:
         """Subtract from it, and return it."""
-        self._storage.write(self.value - self._fit(unwrap(value), "assign_sub"))
+        self._storage.write(self._storage.read() - self._fit(unwrap(value), "assign_sub"))
         return self
 
     __iadd__ = assign_add  # in place, as in NumPy: `v += 1` stays this Variable
@@ -178,7 +182,7 @@ class Variable(Leaf, Arithmetic):
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
-        self._storage.write(arrays.set_at(self.value, unwrap(key), arrays.asarray(unwrap(value), self._dtype)))
+        self._storage.write(arrays.set_at(self._storage.read(), unwrap(key), arrays.asarray(unwrap(value), self._dtype)))
 
     def _fit(self, value: Any, verb: str) -> Array:
         arrays = self._storage.backend.arrays

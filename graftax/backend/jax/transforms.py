@@ -112,8 +112,8 @@ class JaxTransforms:
             f"{place}\n  needs the value of a traced array",
             "while a function is compiled its arrays have shapes but no values; Python's if, while, int(), float() and "
             "NumPy functions need values",
-            "ops.where(condition, a, b) or graftax.cond(...) for a decision, graftax.while_loop for a loop; ops.* for NumPy "
-            "functions; or leave this function uncompiled",
+            "ops.where(condition, a, b) for a choice of values, jax.lax.cond or jax.lax.while_loop for control flow, ops.* for "
+            "NumPy functions; or leave this function uncompiled",
         )
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:

@@ -1,0 +1,86 @@
+"""DTypePolicy: in which dtype a layer stores its weights, and in which it computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graftax.errors import ArgumentError
+from graftax.scopes import register_ambient
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class DTypePolicy:
+    """A pair of dtypes under one name.
+
+    Args:
+        name: ``"float32"``, ``"bfloat16"``, ``"float16"``, ``"float64"`` for one dtype throughout;
+            ``"mixed_bfloat16"`` or ``"mixed_float16"`` for weights in float32 and computation in the short one.
+
+    Raises:
+        ArgumentError: there is no such policy.
+
+    Example:
+        >>> policy = DTypePolicy("mixed_bfloat16")
+        >>> policy.variable_dtype, policy.compute_dtype
+        ('float32', 'bfloat16')
+
+    Source: Micikevicius et al., arXiv 1710.03740.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name.removeprefix("mixed_") not in _FLOATS or self.name in ("mixed_float32", "mixed_float64"):
+            raise ArgumentError(
+                f"dtype policy {self.name!r}",
+                "there is no such policy",
+                f'{", ".join(_FLOATS)}, "mixed_bfloat16" or "mixed_float16"',
+            )
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype of a layer's inputs, arithmetic and outputs."""
+        return self.name.removeprefix("mixed_")
+
+    @property
+    def variable_dtype(self) -> str:
+        """The dtype of a layer's weights."""
+        return "float32" if self.name.startswith("mixed_") else self.name
+
+
+_global = [DTypePolicy("float32")]
+register_ambient(lambda: _global[0].name)
+
+
+def get_dtype_policy() -> DTypePolicy:
+    """The policy of layers that are given none.
+
+    Example:
+        >>> get_dtype_policy().name
+        'float32'
+    """
+    return _global[0]
+
+
+def set_dtype_policy(policy: str | DTypePolicy) -> None:
+    """Choose the policy of layers that are given none from now on.
+
+    Args:
+        policy: A `DTypePolicy` or its name.
+
+    Example:
+        >>> set_dtype_policy("mixed_bfloat16")
+        >>> get_dtype_policy().compute_dtype
+        'bfloat16'
+        >>> set_dtype_policy("float32")
+    """
+    _global[0] = as_policy(policy)
+
+
+def as_policy(policy: str | DTypePolicy | None) -> DTypePolicy:
+    """A policy from its name; the global one for None."""
+    if policy is None:
+        return _global[0]
+    return policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)
