@@ -72,7 +72,7 @@ _ambient: list[Callable[[], Hashable]] = []
 
 
 def register_ambient(read: Callable[[], Hashable]) -> None:
-    """Declare a setting that code depends on without being passed it, such as the dtype policy; read at each compiled call."""
+    """Declare a setting that code depends on without being passed it; it is read at each compiled call."""
     _ambient.append(read)
 
 

@@ -64,7 +64,11 @@ def compile_selector(selector: SelectorLike) -> Selector:
 
     Example:
         >>> kernels = compile_selector("**/kernel")
-        >>> kernels.matches_path("layers/0/kernel"), kernels.matches_path("kernel"), kernels.matches_path("layers/0/bias")
+        >>> (
+        ...     kernels.matches_path("layers/0/kernel"),
+        ...     kernels.matches_path("kernel"),
+        ...     kernels.matches_path("layers/0/bias"),
+        ... )
         (True, True, False)
     """
     if isinstance(selector, Selector):
@@ -93,7 +97,7 @@ def compile_selector(selector: SelectorLike) -> Selector:
 
 
 def _glob(glob: str) -> re.Pattern[str]:
-    """Components as alternatives on paths: written with a slash after each component, the last slash taken off again."""
+    """The glob as a regular expression: every component but the last takes its slash along."""
     pieces = []
     components = glob.split("/")
     for i, component in enumerate(components):

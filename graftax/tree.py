@@ -79,7 +79,5 @@ def map_structure(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
                 f"structures with leaves {[p for p, _ in flat]} and {[p for p, _ in column]}",
                 "they must have the same nesting and keys",
             )
-    results = [
-        function(leaf, *(column[i][1] for column in columns)) for i, (_, leaf) in enumerate(flat)
-    ]
+    results = [function(leaf, *(column[i][1] for column in columns)) for i, (_, leaf) in enumerate(flat)]
     return rebuild(tree, iter(results))

@@ -1,4 +1,4 @@
-"""Which backend is in charge: names to lazy factories, one default, scopes on top. Nothing is imported until asked for."""
+"""Which backend is in charge: names to lazy factories, one default, scopes on top. Nothing is imported early."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -44,8 +44,8 @@ def signature_of(call: Callable[..., Any]) -> Signature:
 class Layer(Module):
     """The base of all layers: subclass it, store settings in `__init__`, make weights in `build`, compute in `call`.
 
-    The first call builds, with the shape of the first argument. Floating inputs are cast to the compute dtype of the layer's
-    policy. A ``training`` argument that is not given is inherited from the layer whose call this is part of.
+    The first call builds, with the shape of the first argument. Floating inputs are cast to the compute dtype of the
+    layer's policy. A ``training`` argument that is not given is inherited from the layer whose call this is part of.
 
     Args:
         name: Its name in messages and summaries; the class name in snake case unless told.
@@ -57,6 +57,7 @@ class Layer(Module):
         >>> class Scale(Layer):
         ...     def build(self, input_shape):
         ...         self.factor = self.add_weight((input_shape[-1],), initializer="ones", name="factor")
+        ...
         ...     def call(self, x):
         ...         return x * self.factor
         >>> layer = Scale()
@@ -64,13 +65,17 @@ class Layer(Module):
         ((2, 3), ['factor'])
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_regularized", "_losses", "_call_number", "_warned"})
+    untracked: ClassVar[frozenset[str]] = frozenset(
+        {"_regularized", "_losses", "_call_number", "_warned", "input_shape"}
+    )
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged; otherwise it stops here, with a warning."""
     input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
     built = False
+    input_shape: Any = None
+    """The shape (or structure of shapes) that it was built for; None before."""
     _policy: DTypePolicy | None = None
     _unnamed = 0
     _call_number = 0
@@ -84,9 +89,7 @@ class Layer(Module):
             scope.waiting.add(self)
         return self
 
-    def __init__(
-        self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None
-    ) -> None:
+    def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
         self._policy = as_policy(dtype)
         if not trainable:
@@ -95,7 +98,7 @@ class Layer(Module):
     # --- for subclasses ---------------------------------------------------------------------------------------------
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights; called once, before the first `call`, with the shape (or structure of shapes) of its input."""
+        """Make the weights; called once, before the first `call`, with the shape (or shapes) of its input."""
 
     def call(self, x: Any) -> Any:
         """Compute the output; subclasses must define it, with any arguments they like."""
@@ -132,7 +135,8 @@ class Layer(Module):
         Args:
             shape: Its shape.
             initializer: A name, a function of ``(key, shape, dtype)``, a number or an array.
-            name: Its name; called after its attribute unless told. Selectors of creators see a name only if it is given.
+            name: Its name; called after its attribute unless told. Selectors of creators see a name only if it is
+                given.
             dtype: Its dtype; the policy's variable dtype unless told.
             trainable: Whether optimizers may move it.
             role: ``"weight"``, or ``"state"`` for what the layer itself updates.
@@ -191,7 +195,7 @@ class Layer(Module):
 
     @property
     def losses(self) -> list[Array]:
-        """What `add_loss` got during the latest call, and the penalties of trainable weights, of this layer and those below."""
+        """What `add_loss` got in the latest call, and penalties of trainable weights, of this layer and those below."""
         found = []
         for layer in walk(self):
             if isinstance(layer, Layer):
@@ -241,7 +245,7 @@ class Layer(Module):
         return tree.map_structure(shapes.merge, first, second)
 
     def build_for(self, *args: Any, **kwargs: Any) -> Any:
-        """Make all weights below for inputs like these, without computing; gives the shapes and dtypes of the output."""
+        """Make all weights below for inputs like these, computing nothing; give the shapes and dtypes of the output."""
         backend = registry.current()
         if not backend.has("transforms"):
             return self(*args, **kwargs)
@@ -300,6 +304,7 @@ class Layer(Module):
         shape = tree.map_structure(lambda leaf: tuple(getattr(leaf, "shape", ())), first)
         with creation.remembered(self._captured), storage.concretely(), contexts.replaced(()):
             self.build(shape)
+        self.input_shape = shape
         self.mark_built()
 
     def mark_built(self) -> None:
@@ -347,4 +352,3 @@ def _dead(loss: Array) -> bool:
     """True for a value of a trace that is over."""
     backend = registry.current()
     return backend.has("transforms") and backend.transforms.leaks(loss, backend.transforms.level())
-

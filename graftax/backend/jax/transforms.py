@@ -26,8 +26,8 @@ _CONCRETE_ERRORS = (
 class JaxProgram:
     """A function traced once, to be run compiled.
 
-    ``written`` are the cells that it assigns, ``kept`` those that it only reads; ``donated`` those of ``written`` that it
-    reads too: their buffers are given away at each run.
+    ``written`` are the cells that it assigns, ``kept`` those that it only reads; ``donated`` those of ``written`` that
+    it reads too: their buffers are given away at each run.
     """
 
     def __init__(self, run: Callable[..., list[Any]], cells: list[Any], written: list[Any], has_effects: bool) -> None:
@@ -112,8 +112,8 @@ class JaxTransforms:
             f"{place}\n  needs the value of a traced array",
             "while a function is compiled its arrays have shapes but no values; Python's if, while, int(), float() and "
             "NumPy functions need values",
-            "ops.where(condition, a, b) for a choice of values, jax.lax.cond or jax.lax.while_loop for control flow, ops.* for "
-            "NumPy functions; or leave this function uncompiled",
+            "ops.where(condition, a, b) for a choice of values, jax.lax.cond or jax.lax.while_loop for control flow, "
+            "ops.* for NumPy functions; or leave this function uncompiled",
         )
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:

@@ -1,0 +1,1 @@
+"""Training: models, the loop behind fit, data, callbacks."""

@@ -1,0 +1,6 @@
+"""Callbacks: code that runs at given moments of fit, evaluate and predict."""
+
+from graftax.training.callbacks.callback import Callback as Callback
+from graftax.training.callbacks.callback import Logs as Logs
+from graftax.training.callbacks.history import History as History
+from graftax.training.callbacks.progress import Progress as Progress

@@ -1,0 +1,141 @@
+"""Callback: the base of all callbacks, and Logs, the numbers that they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graftax.training.model import Model
+
+
+class Logs(Mapping[str, float]):
+    """Names and numbers. A number stays on the device until somebody reads it, so that nobody waits for one unread.
+
+    Args:
+        values: Scalars by name, arrays or Python numbers.
+
+    Example:
+        >>> logs = Logs({"loss": 0.25})
+        >>> logs["loss"], dict(logs)
+        (0.25, {'loss': 0.25})
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> float:
+        value = self._values[name]
+        if not isinstance(value, float):
+            value = self._values[name] = float(value)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class Callback:
+    """Does something at given moments of fit, evaluate and predict; subclass it and define the hooks you need.
+
+    ``self.model`` is the model, ``self.params`` a dict with ``verbose``, ``epochs`` and ``steps``. Reading or
+    assigning a Variable in a hook is always right; setting ``self.model.stop_training = True`` ends training after the
+    present step. Logs of a batch are means over the epoch so far. Several callbacks run in the order of their list.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> class Stop(Callback):
+        ...     def on_epoch_end(self, epoch, logs=None):
+        ...         self.model.stop_training = logs["loss"] < 10
+        >>> model = gx.Sequential([gx.layers.Dense(1)])
+        >>> model.compile(gx.optimizers.SGD(0.01), "mse")
+        >>> x = np.ones((4, 2), "float32")
+        >>> len(model.fit(x, x[:, :1], epochs=5, verbose=0, callbacks=[Stop()]).epoch)
+        1
+    """
+
+    model: Model
+    params: dict[str, Any]
+
+    def set_model(self, model: Model) -> None:
+        """Called first, with the model."""
+        self.model = model
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Called first, with what fit was asked to do."""
+        self.params = params
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Before the first epoch."""
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """After the last epoch, with its logs."""
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Before an epoch, counted from 0."""
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """After an epoch and its validation."""
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Before a step."""
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """After a step."""
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Before an evaluation."""
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """After an evaluation."""
+
+    def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Before a batch of an evaluation."""
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """After a batch of an evaluation."""
+
+    def on_predict_begin(self, logs: Logs | None = None) -> None:
+        """Before a prediction."""
+
+    def on_predict_end(self, logs: Logs | None = None) -> None:
+        """After a prediction."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Before a batch of a prediction."""
+
+    def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """After a batch of a prediction."""
+
+
+class CallbackList:
+    """Runs callbacks in order; hooks that none of them defines cost nothing.
+
+    Args:
+        callbacks: The callbacks.
+        model: Given to each.
+        params: Given to each.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback], model: Model, params: dict[str, Any]) -> None:
+        self.callbacks = list(callbacks)
+        self._hooks: dict[str, list[Any]] = {}
+        for callback in self.callbacks:
+            callback.set_model(model)
+            callback.set_params(params)
+
+    def run(self, hook: str, *args: Any, logs: Mapping[str, Any] | None = None) -> None:
+        """Call a hook of each callback that defines it."""
+        if hook not in self._hooks:
+            default = getattr(Callback, hook)
+            defined = [c for c in self.callbacks if getattr(type(c), hook, default) is not default]
+            self._hooks[hook] = [getattr(callback, hook) for callback in defined]
+        if self._hooks[hook]:
+            shown = Logs(logs or {})
+            for function in self._hooks[hook]:
+                function(*args, logs=shown)

@@ -1,0 +1,28 @@
+"""History: the numbers of every epoch; what fit returns."""
+
+from __future__ import annotations
+
+from graftax.training.callbacks.callback import Callback, Logs
+
+
+class History(Callback):
+    """Keeps the logs of every epoch.
+
+    ``history`` has a list for each name, ``epoch`` the numbers of the epochs, counted from 0.
+
+    Example:
+        >>> history = History()
+        >>> history.on_epoch_end(0, Logs({"loss": 0.5}))
+        >>> history.history, history.epoch
+        ({'loss': [0.5]}, [0])
+    """
+
+    def __init__(self) -> None:
+        self.history: dict[str, list[float]] = {}
+        self.epoch: list[int] = []
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Add the logs of the epoch."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)

@@ -1,0 +1,154 @@
+"""The loops behind fit, evaluate and predict."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graftax import tree
+from graftax.backend import registry
+from graftax.errors import DataError
+from graftax.training import data
+from graftax.training.callbacks.callback import Callback, CallbackList, Logs
+from graftax.training.callbacks.history import History
+from graftax.training.callbacks.progress import Progress
+
+if TYPE_CHECKING:
+    from graftax.training.model import Model
+
+
+def rows_of(outputs: Any) -> int:
+    """The number of rows of a batch, seen from the model's output."""
+    shape = getattr(tree.flatten(outputs)[0], "shape", ())
+    return shape[0] if shape else 1
+
+
+def validation_source(validation: Any, batch_size: int | None, steps: int | None) -> data.Source:
+    """The source for ``validation_data``: a tuple of arrays, or an iterable of batches."""
+    if isinstance(validation, tuple):
+        x, y, sample_weight = data.unpack(validation)
+        return data.make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
+    return data.make_source(validation, None, None, None, shuffle=False, steps=steps)
+
+
+def fit(
+    model: Model,
+    source: data.Source,
+    validation: data.Source | None,
+    epochs: range,
+    verbose: int | str,
+    callbacks: Sequence[Callback],
+    validation_freq: int | Sequence[int],
+) -> History:
+    """Run `train_step` over the batches of some epochs."""
+    history, progress = History(), Progress(verbose)
+    params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
+    hooks = CallbackList([*callbacks, history, progress], model, params)
+    model.history, model.stop_training = history, False
+    logs: Mapping[str, Any] = {}
+    try:
+        hooks.run("on_train_begin")
+        for epoch in epochs:
+            hooks.run("on_epoch_begin", epoch)
+            model.reset_metrics()
+            steps, logs = _train_epoch(model, source.epoch(epoch), hooks)
+            if steps == 0:
+                _nothing_left(epoch, epochs)
+                break
+            logs = {name: _host(value) for name, value in logs.items()}
+            if validation is not None and _is_due(epoch, validation_freq):
+                params["validating"] = True
+                found = _test(model, validation, hooks)
+                params["validating"] = False
+                logs |= {f"val_{name}": value for name, value in found.items()}
+            hooks.run("on_epoch_end", epoch, logs=logs)
+            if model.stop_training:
+                break
+            if source.steps is not None and steps < source.steps:
+                warnings.warn(
+                    f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps",
+                    stacklevel=3,
+                )
+                break
+        hooks.run("on_train_end", logs=logs)
+    finally:
+        progress.close()
+    return history
+
+
+def _train_epoch(model: Model, batches: Iterator[data.Batch], hooks: CallbackList) -> tuple[int, Mapping[str, Any]]:
+    step = model.compiled("train_step")
+    logs: Mapping[str, Any] = {}
+    steps = 0
+    for steps, batch in enumerate(batches, start=1):  # noqa: B007
+        hooks.run("on_train_batch_begin", steps - 1)
+        logs = step(batch)
+        hooks.run("on_train_batch_end", steps - 1, logs=logs)
+        if model.stop_training:
+            break
+    return steps, logs
+
+
+def _nothing_left(epoch: int, epochs: range) -> None:
+    if epoch == epochs.start:
+        raise DataError("the data yielded no batch at all", "there is nothing to train on", "at least one batch")
+    warnings.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left", stacklevel=3)
+
+
+def _is_due(epoch: int, freq: int | Sequence[int]) -> bool:
+    return (epoch + 1) % freq == 0 if isinstance(freq, int) else epoch + 1 in freq
+
+
+def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
+    """Run `test_step` over all batches."""
+    progress = Progress(verbose)
+    params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
+    hooks = CallbackList([*callbacks, progress], model, params)
+    try:
+        return _test(model, source, hooks)
+    finally:
+        progress.close()
+
+
+def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, float]:
+    model.reset_metrics()
+    hooks.run("on_test_begin")
+    step = model.compiled("test_step")
+    logs: Mapping[str, Any] | None = None
+    for i, batch in enumerate(source.epoch(0)):
+        hooks.run("on_test_batch_begin", i)
+        logs = step(batch)
+        hooks.run("on_test_batch_end", i, logs=logs)
+    if logs is None:
+        raise DataError("the data yielded no batch", "there is nothing to evaluate", "at least one batch")
+    results = dict(Logs(logs))
+    hooks.run("on_test_end", logs=results)
+    return results
+
+
+def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
+    """Run `predict_step` over all batches and put the rows together again."""
+    progress = Progress(0 if verbose == 2 else verbose)
+    params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
+    hooks = CallbackList([*callbacks, progress], model, params)
+    step = model.compiled("predict_step")
+    parts = []
+    try:
+        hooks.run("on_predict_begin")
+        for i, (x, _, _) in enumerate(source.epoch(0)):
+            hooks.run("on_predict_batch_begin", i)
+            parts.append(step(x))
+            hooks.run("on_predict_batch_end", i)
+        hooks.run("on_predict_end")
+    finally:
+        progress.close()
+    if not parts:
+        raise DataError("the data yielded no batch", "there is nothing to predict", "at least one batch")
+    return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+
+
+def _host(value: Any) -> Any:
+    return registry.current().arrays.to_numpy(value) if hasattr(value, "dtype") else value

@@ -1,0 +1,340 @@
+"""Model: a layer that can be compiled, fitted, evaluated and asked for predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.errors import NotBuiltError, StateError
+from graftax.layers.call_context import call_context, contexts
+from graftax.layers.layer import Layer
+from graftax.metrics.metric import Metric
+from graftax.optimizers import registry as optimizers
+from graftax.optimizers.optimizer import Optimizer
+from graftax.training import data, loop
+from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.history import History
+from graftax.training.objectives import LossLike, MetricsLike, Objectives
+from graftax.training.summary import summarize
+from graftax.transforms.grad import value_and_grad
+from graftax.transforms.jit import jit
+from graftax.typedefs import Array
+
+
+class Model(Layer):
+    """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
+
+    ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
+    (`graftax.value_and_grad`, ``optimizer.apply``, metrics), so that a loop of one's own is as good.
+
+    Args:
+        name: Its name.
+        trainable: Whether its Variables may be trained.
+        dtype: A dtype policy or its name.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> class Line(Model):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.dense = gx.layers.Dense(1)
+        ...
+        ...     def call(self, x):
+        ...         return self.dense(x)
+        >>> model = Line()
+        >>> model.compile(gx.optimizers.SGD(0.1), "mse")
+        >>> x = np.linspace(-1, 1, 32, dtype="float32")[:, None]
+        >>> history = model.fit(x, 3 * x, epochs=40, verbose=0)
+        >>> history.history["loss"][-1] < 0.01
+        True
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_objectives", "_functions", "stop_training", "history"})
+
+    stop_training = False
+    history: History | None = None
+    _objectives: Objectives | None = None
+    _functions: dict[str, Callable[..., Any]] | None = None
+    _run_eagerly = False
+
+    # --- compile ----------------------------------------------------------------------------------------------------
+
+    def compile(
+        self,
+        optimizer: str | Optimizer | None = None,
+        loss: LossLike = None,
+        metrics: MetricsLike = None,
+        weighted_metrics: MetricsLike = None,
+        loss_weights: Mapping[str, float] | Sequence[float] | None = None,
+        run_eagerly: bool = False,
+    ) -> None:
+        """Say how to train and what to measure.
+
+        Args:
+            optimizer: An optimizer or its name; needed by fit only.
+            loss: A loss, its name or a function of ``(y_true, y_pred)``; for several outputs a dict by output name, or
+                a list.
+            metrics: Metrics, their names or functions; for several outputs a dict by output name. Sample weights are
+                ignored.
+            weighted_metrics: Likewise, with sample weights.
+            loss_weights: A factor on the loss of each output.
+            run_eagerly: Do not compile the steps, so that breakpoints and prints see real values.
+        """
+        chosen = optimizers.get(optimizer) if optimizer is not None else None
+        self._objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
+        self._functions = {}
+        object.__setattr__(self, "_run_eagerly", run_eagerly)
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer given to `compile`.
+
+        Raises:
+            StateError: there is none.
+        """
+        optimizer = self.objectives.optimizer
+        if optimizer is None:
+            raise StateError(
+                f"{type(self).__name__} was compiled without an optimizer",
+                "training moves weights by one",
+                'model.compile(optimizer="adam", loss=...)',
+            )
+        return optimizer
+
+    @property
+    def objectives(self) -> Objectives:
+        """Losses and metrics given to `compile`.
+
+        Raises:
+            StateError: the model is not compiled.
+        """
+        if self._objectives is None:
+            raise StateError(
+                f"{type(self).__name__} {self.name!r} is not compiled",
+                "fit, evaluate and the steps need a loss, and fit an optimizer",
+                'model.compile(optimizer="adam", loss="mse")',
+            )
+        return self._objectives
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """All metrics, the mean of the loss first."""
+        return self.objectives.metrics
+
+    def reset_metrics(self) -> None:
+        """Start all metrics over."""
+        self.objectives.reset()
+
+    # --- the steps, to be overridden ---------------------------------------------------------------------------------
+
+    def train_step(self, batch: data.Batch) -> dict[str, Array]:
+        """One step of training: forward, loss, gradient, update, metrics. Compiled by fit.
+
+        Args:
+            batch: ``(x, y)`` or ``(x, y, sample_weight)``.
+
+        Returns:
+            The numbers to show, by name: means over the epoch so far.
+        """
+        x, y, sample_weight = data.unpack(batch)
+        if not self.built:
+            self.build_for(x, training=True)
+        variables = self.trainable_variables
+
+        def forward() -> tuple[Array, tuple[Any, Any]]:
+            with call_context(training=True) as context:
+                y_pred = self(x, training=True)
+                return self.compute_loss(x, y, y_pred, sample_weight), (y_pred, context.mask_of(y_pred))
+
+        if variables:
+            (loss, (y_pred, masks)), gradients = value_and_grad(forward, wrt=variables, has_aux=True)()
+            self.optimizer.apply(gradients, variables)
+        else:
+            loss, (y_pred, masks) = forward()  # all is frozen: there is still a loss to report
+        return self._measure(loss, y, y_pred, sample_weight, masks)
+
+    def test_step(self, batch: data.Batch) -> dict[str, Array]:
+        """One batch of an evaluation: forward, loss, metrics. Compiled by evaluate."""
+        x, y, sample_weight = data.unpack(batch)
+        with call_context(training=False) as context:
+            y_pred = self(x, training=False)
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
+            masks = context.mask_of(y_pred)
+        return self._measure(loss, y, y_pred, sample_weight, masks)
+
+    def predict_step(self, x: Any) -> Any:
+        """The output for one batch. Compiled by predict."""
+        return self(x, training=False)
+
+    def compute_loss(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> Array:
+        """The loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
+
+        Raises:
+            StateError: there is nothing to add up.
+        """
+        context = contexts.top
+        masks = context.mask_of(y_pred) if context is not None else None
+        loss = self.objectives.loss(y, y_pred, sample_weight, masks)
+        terms = ([] if loss is None else [loss]) + [ops.cast(term, "float32") for term in self.losses]
+        if not terms:
+            raise StateError(
+                f"{type(self).__name__} {self.name!r} has no loss",
+                "it was compiled without one, and no layer adds one",
+                'model.compile(optimizer="adam", loss="mse")',
+            )
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + ops.reshape(term, ())
+        return total
+
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Array]:
+        """Show a batch to the metrics and give all numbers now."""
+        context = contexts.top
+        self.objectives.update(y, y_pred, sample_weight, context.mask_of(y_pred) if context is not None else None)
+        return self.objectives.results()
+
+    def _measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
+        self.objectives.loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
+        with call_context() as context:
+            context.set_mask(y_pred, masks)
+            return self.compute_metrics(None, y, y_pred, sample_weight)
+
+    # --- the loops --------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: int | str = "auto",
+        callbacks: Sequence[Callback] = (),
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool = True,
+        class_weight: Mapping[int, float] | None = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: int | Sequence[int] = 1,
+    ) -> History:
+        """Train for some epochs.
+
+        Args:
+            x: Arrays (nested as the model takes them), or an iterable of ``(x, y)`` or ``(x, y, sample_weight)``
+                batches.
+            y: Targets, for arrays.
+            batch_size: Rows in a batch, 32 unless told; for arrays.
+            epochs: The number of the epoch to stop before; with ``initial_epoch=3``, ``epochs=5`` runs two.
+            verbose: ``"auto"``, 0 (quiet), 1 (a bar) or 2 (a line each epoch).
+            callbacks: Run in this order, before the history and the bar.
+            validation_split: The fraction at the end of the arrays that is kept for validation.
+            validation_data: ``(x, y)``, ``(x, y, sample_weight)`` or an iterable of batches.
+            shuffle: Draw a new order of rows each epoch; it follows from the global seed and the epoch's number.
+            class_weight: A weight for each class number; times ``sample_weight`` if both are given.
+            sample_weight: A weight for each row.
+            initial_epoch: The number of the first epoch, to resume: orders go on as in an unbroken run.
+            steps_per_epoch: Batches in an epoch, if not all.
+            validation_steps: Batches in a validation, if not all.
+            validation_batch_size: Rows in a validation batch; as ``batch_size`` unless told.
+            validation_freq: Validate every so many epochs, or after the epochs listed (counted from 1).
+
+        Returns:
+            The `History`.
+
+        Raises:
+            StateError: not compiled, or without an optimizer or a loss.
+            DataError: the data do not fit together.
+        """
+        validation = validation_data
+        if validation_split:
+            (x, y, sample_weight), validation = data.split_validation(x, y, sample_weight, validation_split)
+        if class_weight is not None:
+            by_class = data.weights_of_classes(y, class_weight)
+            sample_weight = by_class if sample_weight is None else by_class * np.asarray(sample_weight, "float32")
+        source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps_per_epoch)
+        against = None
+        if validation is not None:
+            size = validation_batch_size or batch_size
+            against = loop.validation_source(validation, size, validation_steps)
+        _ = self.optimizer  # raises before anything has happened
+        return loop.fit(self, source, against, range(initial_epoch, epochs), verbose, callbacks, validation_freq)
+
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> dict[str, float]:
+        """The loss and the metrics over a data set, by name; arguments as for `fit`."""
+        source = data.make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
+        return loop.evaluate(self, source, verbose, callbacks)
+
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Any:
+        """The outputs for all rows, in their order, as NumPy arrays in the structure of the model's output."""
+        source = data.make_source(x, None, None, batch_size, shuffle=False, steps=steps)
+        return loop.predict(self, source, verbose, callbacks)
+
+    def train_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+    ) -> dict[str, float]:
+        """One training step on one batch; the metrics start over unless told."""
+        return self._on_batch("train_step", (x, y, sample_weight), reset_metrics)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+    ) -> dict[str, float]:
+        """Loss and metrics of one batch; the metrics start over unless told."""
+        return self._on_batch("test_step", (x, y, sample_weight), reset_metrics)
+
+    def _on_batch(self, step: str, batch: data.Batch, reset_metrics: bool) -> dict[str, float]:
+        if reset_metrics:
+            self.reset_metrics()
+        names = ("x", "y", "sample_weight")
+        arrays = tuple(data.as_arrays(part, name) for part, name in zip(batch, names, strict=True))
+        return {name: float(value) for name, value in self.compiled(step)(arrays).items()}
+
+    def compiled(self, step: str) -> Callable[..., Any]:
+        """A step of this model, by name, compiled if the backend can and the model is not to run eagerly."""
+        if self._run_eagerly or not registry.current().has("transforms"):
+            return getattr(self, step)  # type: ignore[no-any-return]
+        if self._functions is None:
+            self._functions = {}
+        if step not in self._functions:
+            self._functions[step] = jit(getattr(self, step))
+        return self._functions[step]
+
+    def summary(self) -> None:
+        """Print layers, shapes and numbers of parameters."""
+        print(summarize(self))
+
+    def count_params(self) -> int:
+        """The number of elements of all weights.
+
+        Raises:
+            NotBuiltError: the model is not built.
+        """
+        if not self.built:
+            raise NotBuiltError(
+                f"count_params() of {type(self).__name__}, which is not built",
+                "its weights are made at the first call",
+                "call it on an example first: model(x[:1])",
+            )
+        return sum(v.size for v in self.variables if v.role in ("weight", "state"))

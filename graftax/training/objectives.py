@@ -1,0 +1,177 @@
+"""What `compile` keeps: the optimizer, and which loss and metrics belong to which output of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from graftax import ops
+from graftax.errors import ArgumentError, DataError
+from graftax.losses import registry as losses
+from graftax.losses.loss import Loss
+from graftax.metrics import registry as metrics
+from graftax.metrics.metric import Metric
+from graftax.metrics.reduction import Mean
+from graftax.optimizers.optimizer import Optimizer
+from graftax.typedefs import Array
+
+_ONLY = ""  # the name of the output of a model that has one
+
+
+def outputs_of(value: Any, what: str) -> dict[str, Any]:
+    """The outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list | tuple):
+        return {f"output_{i}": part for i, part in enumerate(value)}
+    if value is None:
+        raise DataError(f"{what} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
+    return {_ONLY: value}
+
+
+def _per_output(given: Any, names: list[str], what: str, default: Any) -> dict[str, Any]:
+    """What the user gave for each output: a dict by name, a list in order, or one for all."""
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            one = names == [_ONLY]
+            raise ArgumentError(
+                f"{what} for the outputs {', '.join(map(repr, given))}",
+                "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
+                f"{what}=... without a dict" if one else f"{what}={{{names[0]!r}: ...}}",
+            )
+        return {name: given.get(name, default) for name in names}
+    if isinstance(given, list | tuple) and names != [_ONLY]:
+        if len(given) != len(names):
+            raise ArgumentError(
+                f"{what} is a list of {len(given)}", f"the model has {len(names)} outputs: {', '.join(names)}"
+            )
+        return dict(zip(names, given, strict=True))
+    return dict.fromkeys(names, given)
+
+
+class Objectives:
+    """Losses and metrics by output; the metrics are made when the first batch shows the shapes.
+
+    Args:
+        optimizer: The optimizer, or None for a model that is only evaluated.
+        loss: A loss, a name or a function; for several outputs a dict by name or a list.
+        metrics: A list, for several outputs a dict by name of such; they ignore sample weights.
+        weighted_metrics: Likewise; they count sample weights.
+        loss_weights: A factor for the loss of each output.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer | None, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any
+    ) -> None:
+        self.optimizer = optimizer
+        self._loss, self._weights = loss, loss_weights
+        self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
+        self.loss_tracker = Mean(name="loss")
+        self._losses: dict[str, Loss | None] | None = None
+        self._trackers: dict[str, Mean] = {}
+        self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, weighted
+        self._made = False
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether there is anything to compare targets with."""
+        return self._loss is not None
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """All metrics, the mean of the loss first."""
+        return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
+
+    def loss(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> Array | None:
+        """The weighted sum of the losses of the outputs; None without a loss."""
+        if self._loss is None:
+            return None
+        predictions, targets = outputs_of(y_pred, "y_pred"), outputs_of(y, "y")
+        names = list(predictions)
+        if self._losses is None:
+            chosen = _per_output(self._loss, names, "loss", None)
+            self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
+            if len(names) > 1:
+                self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in self._losses.items() if loss}
+        factors = _per_output(self._weights, names, "loss_weights", 1.0)
+        weights = _per_output(sample_weight, names, "sample_weight", None)
+        by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
+        total: Array | None = None
+        for name in names:
+            loss = self._losses[name]
+            if loss is None:
+                continue
+            if name not in targets:
+                raise DataError(
+                    f"the targets are {', '.join(map(repr, targets))}",
+                    f"the model has the output {name!r} with a loss",
+                    f"y={{{name!r}: ...}}",
+                )
+            value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
+            if name in self._trackers:
+                self._trackers[name].update(value, sample_weight=_rows(predictions[name]))
+            factor = factors[name]
+            term = value if factor is None else value * factor
+            total = term if total is None else total + term
+        return total
+
+    def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
+        """Show a batch to the metrics."""
+        if not any(wanted for _, wanted, _ in self._wanted):
+            return
+        predictions, targets = outputs_of(y_pred, "y_pred"), outputs_of(y, "y")
+        names = list(predictions)
+        if not self._made:
+            self._make(predictions, targets)
+        weights = _per_output(sample_weight, names, "sample_weight", None)
+        by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
+        for name, _, metric, weighted in self._metrics:
+            weight = weights[name] if weighted else None
+            mask = by_mask.get(name)
+            if mask is not None:
+                mask = ops.cast(mask, "float32")
+                weight = mask if weight is None else _align(ops.asarray(weight), mask) * mask
+            metric.update(targets[name], predictions[name], sample_weight=weight)
+
+    def _make(self, predictions: dict[str, Any], targets: dict[str, Any]) -> None:
+        for prefix, wanted, weighted in self._wanted:
+            if not wanted:
+                continue
+            names = list(predictions)
+            chosen = wanted if isinstance(wanted, list | tuple) and names == [_ONLY] else None
+            per_output = {_ONLY: chosen} if chosen is not None else _per_output(wanted, names, f"{prefix}metrics", None)
+            for output, several in per_output.items():
+                for one in several if isinstance(several, list | tuple) else [several]:
+                    if one is None:
+                        continue
+                    shapes = (tuple(ops.shape(targets[output])), tuple(ops.shape(predictions[output])))
+                    metric = metrics.get(one, *shapes)
+                    shown = f"{output}_{metric.name}" if output else metric.name
+                    if any(shown == other for _, other, _, _ in self._metrics):
+                        shown = f"{prefix or 'also_'}{shown}"
+                    self._metrics.append((output, shown, metric, weighted))
+        self._made = True
+
+    def results(self) -> dict[str, Array]:
+        """All numbers now, by name; ``loss`` first, if there is one."""
+        found = {"loss": self.loss_tracker.result()}
+        found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
+        return found | {shown: metric.result() for _, shown, metric, _ in self._metrics}
+
+    def reset(self) -> None:
+        """Start all metrics over."""
+        for metric in self.metrics:
+            metric.reset()
+
+
+def _rows(prediction: Any) -> Any:
+    return ops.shape(prediction)[0]
+
+
+def _align(weight: Array, mask: Array) -> Array:
+    return ops.reshape(weight, (*weight.shape, *(1,) * (mask.ndim - weight.ndim)))
+
+
+LossLike: TypeAlias = str | Loss | Callable[..., Any] | Mapping[str, Any] | list[Any] | None
+MetricsLike: TypeAlias = list[Any] | Mapping[str, Any] | None

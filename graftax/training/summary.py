@@ -1,0 +1,60 @@
+"""The table that `Model.summary` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.errors import GraftaxError
+from graftax.layers.layer import Layer
+from graftax.module import Module, walk_with_edges
+
+
+def summarize(model: Layer) -> str:
+    """Layers with their path, output shape and number of parameters; totals below."""
+    rows = [("layer", "output shape", "parameters", "")]
+    seen: set[int] = set()
+    for edges, node in walk_with_edges(model):
+        if node is model or not isinstance(node, Layer):
+            continue
+        own = [v for v in node.variables if id(v) not in seen]
+        if any(isinstance(below, Layer) for below in node.submodules):
+            own = []  # counted by the layers below
+        seen.update(id(v) for v in own)
+        count = sum(v.size for v in own)
+        frozen = "" if node.trainable else "frozen"
+        title = f"{'/'.join(map(str, edges))} ({type(node).__name__})"
+        rows.append((title, _output_shape(node), f"{count:,}" if node.built else "?", frozen))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    line = "-" * (sum(widths) + 6)
+    text = [_line(rows[0], widths), line, *(_line(row, widths) for row in rows[1:]), line]
+    return "\n".join([f"{type(model).__name__} {model.name!r}", *text, *_totals(model)])
+
+
+def _line(row: tuple[str, str, str, str], widths: list[int]) -> str:
+    title, shape, count, frozen = row
+    return f"{title:<{widths[0]}}  {shape:<{widths[1]}}  {count:>{widths[2]}}  {frozen}".rstrip()
+
+
+def _output_shape(layer: Layer) -> str:
+    shape: Any = layer.input_shape
+    if shape is None:
+        return "?"
+    try:
+        return str(layer.compute_output_shape((None, *shape[1:])))
+    except (GraftaxError, TypeError, ValueError):
+        return "?"  # takes more than one array, say; the table is no place to fail
+
+
+def _totals(model: Module) -> list[str]:
+    trainable = sum(v.size for v in model.trainable_variables)
+    rest = sum(v.size for v in model.non_trainable_variables if v.role in ("weight", "state"))
+    total = sum(v.size * _bytes(v.dtype) for v in model.variables)
+    return [
+        f"parameters: {trainable + rest:,} ({total:,} bytes)",
+        f"  trainable {trainable:,}, not trainable {rest:,}",
+    ]
+
+
+def _bytes(dtype: str) -> int:
+    bits = int("".join(c for c in dtype if c.isdigit())[:2] or 8)
+    return max(bits // 8, 1)
