@@ -1,0 +1,90 @@
+"""Between NumPy arrays and the bytes of data files."""
+
+import sys
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from graftax.backend.host import host_dtype
+from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.values import NumpyScalar
+from graftax.errors import BackendError, UnsupportedValue
+from graftax.typedefs import Shape
+
+HostArray: TypeAlias = "np.ndarray[Any, Any]"
+ALIGNMENT = 64
+"""Bytes; backends can take memory at such an address as it is."""
+
+if sys.byteorder != "little":  # the files are little-endian, and no backend runs on anything else
+    raise BackendError(f"a {sys.byteorder}-endian machine", "checkpoints are read and written on little-endian ones")
+
+
+def to_bytes(array: HostArray, path: str) -> memoryview:
+    """The bytes of an array as a data file holds them, without a copy where possible.
+
+    Raises:
+        UnsupportedValue: the format has no such dtype.
+    """
+    name = array.dtype.name
+    if name not in DTYPES:
+        raise UnsupportedValue(
+            f"an array of dtype {name} at {path}",
+            "a checkpoint does not hold that dtype",
+            f"one of {', '.join(DTYPES)}",
+        )
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
+
+
+def from_bytes(data: HostArray, dtype: str, shape: Shape) -> HostArray:
+    """The array that these bytes hold, sharing their memory where possible."""
+    kind = DTYPES[dtype]
+    if kind.layout == "packed":
+        data = _unpacked(data, kind.bits)[: int(np.prod(shape, dtype=object))]
+    elif dtype == "bool":
+        data = data != 0  # another byte than 0 and 1 would not be a bool
+    return data.view(host_dtype(dtype)).reshape(shape)
+
+
+def _packed(elements: HostArray, bits: int) -> HostArray:
+    per_byte = 8 // bits
+    padded = np.zeros(-(-len(elements) // per_byte) * per_byte, np.uint8)
+    padded[: len(elements)] = elements & (1 << bits) - 1
+    columns = padded.reshape(-1, per_byte)
+    result = np.zeros(len(columns), np.uint8)
+    for i in range(per_byte):
+        result |= columns[:, i] << (i * bits)
+    return result
+
+
+def _unpacked(data: HostArray, bits: int) -> HostArray:
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    return ((data[:, None] >> shifts) & (1 << bits) - 1).reshape(-1)
+
+
+def aligned(size: int) -> HostArray:
+    """Fresh bytes at an address that is a multiple of 64."""
+    whole = np.empty(size + ALIGNMENT, np.uint8)
+    begin = -whole.ctypes.data % ALIGNMENT
+    return whole[begin : begin + size]
+
+
+def python_value(value: Any) -> Any:
+    """A decoded Python value, its NumPy scalars made again."""
+    kind = type(value)
+    if kind is NumpyScalar:
+        return np.frombuffer(value.data, host_dtype(value.dtype))[0]
+    if kind is list:
+        return [python_value(item) for item in value]
+    if kind is tuple:
+        return tuple([python_value(item) for item in value])
+    if kind is dict:
+        return {python_value(key): python_value(item) for key, item in value.items()}
+    return value
+
+
+def castable(source: str, target: str, cast: str) -> bool:
+    """True if a cast policy lets values of one dtype become another: ``exact``, ``safe`` (widening) or ``any``."""
+    if source == target or cast == "any":
+        return True
+    return cast == "safe" and bool(np.can_cast(host_dtype(source), host_dtype(target), "safe"))

@@ -1,0 +1,114 @@
+"""Checkpoint: the roots of a program, to be saved in part or whole, and to be given saved values in part or whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.report import RestoreReport
+from graftax.checkpoint.restore import restore
+from graftax.checkpoint.save import SaveReport, save
+from graftax.checkpoint.subset import Subset
+from graftax.errors import ArgumentError
+from graftax.selectors import SelectorLike
+
+
+class Checkpoint:
+    """Objects of a program under names: models, optimizers, counters, anything that holds Variables.
+
+    The graph of the objects is saved, not a list of names: what matters at restore is which attribute, index or key
+    leads to a Variable, never what it is called. A Variable that several objects share is saved once. What an optimizer
+    keeps for a Variable is saved with the pair of both, so it finds its way wherever the Variable hangs.
+
+    Args:
+        roots: Names and objects: Modules, Variables, or lists, tuples and dicts of them.
+
+    Raises:
+        ArgumentTypeError: a root is none of these.
+
+    Example:
+        >>> import os, tempfile
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, 2.0])
+        >>> path = os.path.join(tempfile.mkdtemp(), "first")
+        >>> report = Checkpoint(w=w).save(path)
+        >>> _ = w.assign([0.0, 0.0])
+        >>> _ = Checkpoint(w=w).restore(path).assert_consumed()
+        >>> w.numpy().tolist()
+        [1.0, 2.0]
+    """
+
+    def __init__(self, **roots: Root) -> None:
+        if not roots:
+            raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")
+        self.roots = dict(roots)
+        Graph(self.roots)  # raises now rather than at the first save
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        only: SelectorLike | None = None,
+        skip: SelectorLike | None = None,
+        step: int | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> SaveReport:
+        """Save to exactly this path, as a directory that is there as a whole or not at all.
+
+        Args:
+            path: The directory to make.
+            overwrite: Replace a checkpoint that is there already, in one step.
+            only: Save only what this selects: globs of paths that begin with the name of a root, such as
+                ``"model/encoder/**"``, roles, or several of these.
+            skip: Save all but what this selects.
+            step: A number to list it under.
+            meta: Values of your own: numbers, text, lists, dicts.
+
+        Raises:
+            DestinationExists: something is there already.
+            StorageFull, StorageFailure: it could not be written; nothing was published.
+            UnsupportedValue: some Python state or dtype cannot be saved.
+            SelectorError: a selector matches nothing.
+            StateError: a function is being compiled, so Variables have no values.
+        """
+        return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta)
+
+    def restore(
+        self,
+        path: str | os.PathLike[str] | None,
+        *,
+        only: SelectorLike | None = None,
+        skip: SelectorLike | None = None,
+        map: Mapping[str, str] | None = None,
+        mode: str = "exact",
+        cast: str = "exact",
+    ) -> RestoreReport:
+        """Give the objects their saved values, all or none: if anything does not fit, nothing is changed.
+
+        Values for layers that are not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether
+        all have arrived.
+
+        Args:
+            path: A checkpoint; None restores nothing, for ``restore(latest)`` before there is one.
+            only: Restore only what this selects, in paths of the program that begin with the name of a root.
+            skip: Restore all but what this selects.
+            map: Paths of the program and the paths of the checkpoint that they take their values from.
+            mode: ``"exact"``: nothing unmatched on either side of the parts asked for; ``"cover"``: every Variable gets
+                a value; ``"overlap"``: whatever matches, at least one value for each root.
+            cast: ``"exact"``: dtypes must agree; ``"safe"``: widening is allowed; ``"any"``: everything is.
+
+        Raises:
+            MatchError: it does not fit; one of its subclasses that says how. Lists every conflict, and has the report.
+            NotACheckpoint, IncompleteCheckpoint: there is none.
+            CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
+            SelectorError: a selector matches nothing.
+        """
+        if path is None:
+            return RestoreReport(None)
+        return restore(path, Graph(self.roots), Subset(only, skip), dict(map or {}), mode, cast)
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"

@@ -1,0 +1,155 @@
+"""The object graph of a program, as a checkpoint sees it: Modules, Variables, containers, Python state, slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from graftax.checkpoint.index import Edge, Kind
+from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
+from graftax.errors import ArgumentTypeError, UnsupportedValue
+from graftax.module import Module, Node, items_of
+from graftax.variables.variable import Variable
+
+Root: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
+
+
+class Place:
+    """An object in the graph: its kind, its shortest path and what hangs below it.
+
+    ``thing`` is the object; for Python state, the Module that has it. ``role`` is that of a Variable, else empty.
+    """
+
+    __slots__ = ("edges", "kind", "path", "role", "thing")
+
+    def __init__(self, thing: Any, kind: Kind, path: str) -> None:
+        self.thing = thing
+        self.kind = kind
+        self.path = path
+        self.role: str = thing.role if kind is Kind.VARIABLE else ""
+        self.edges: dict[Edge, Place] = {}
+
+    @property
+    def type(self) -> str:
+        """The name of the class, for display."""
+        kind = type(self.thing)
+        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+    def __repr__(self) -> str:
+        return f"Place({self.path!r}, {self.kind.name.lower()})"
+
+
+class SlotPlace:
+    """A slot of an optimizer; ``variable`` is None if the Variable that it belongs to is not in the graph."""
+
+    __slots__ = ("name", "optimizer", "slot", "variable")
+
+    def __init__(self, optimizer: Place, name: str, variable: Place | None, slot: Place) -> None:
+        self.optimizer = optimizer
+        self.name = name
+        self.variable = variable
+        self.slot = slot
+
+
+class Graph:
+    """Everything below some roots, walked breadth first, each object once.
+
+    Args:
+        roots: Names and objects: Modules, Variables, or lists, tuples and dicts of them.
+
+    Raises:
+        ArgumentTypeError: a root is none of these.
+        UnsupportedValue: a dict has two keys that read the same.
+    """
+
+    def __init__(self, roots: dict[str, Root]) -> None:
+        self.roots: dict[str, Place] = {}
+        self._known: dict[int, Place] = {}
+        self.places: list[Place] = []
+        level: list[Place] = []
+        for name, thing in roots.items():
+            if not isinstance(thing, Node | list | tuple | dict):
+                raise ArgumentTypeError(
+                    f"{name}={thing!r:.80}, of type {type(thing).__name__}",
+                    "a checkpoint takes Modules, Variables, and lists, tuples and dicts of them",
+                    f'{name}=gx.Variable({thing!r:.20}, trainable=False, role="counter")'
+                    if isinstance(thing, int | float)
+                    else "give the Module that holds it",
+                )
+            self.roots[name] = self._place(thing, escaped(name), level)
+        while level:
+            deeper: list[Place] = []
+            for place in level:
+                seen: set[str] = set()
+                for edge, child in _children(place.thing):
+                    if str(edge) in seen:
+                        raise UnsupportedValue(
+                            f"two keys that both read {edge} at {place.path}",
+                            "a path could not tell them apart",
+                            "use keys of one type",
+                        )
+                    seen.add(str(edge))
+                    place.edges[edge] = self._place(child, joined(place.path, edge), deeper)
+                if isinstance(place.thing, Module) and place.kind is Kind.OBJECT and keeps_state(place.thing):
+                    state = Place(place.thing, Kind.VALUE, joined(place.path, STATE))
+                    place.edges[STATE] = state
+                    self.places.append(state)
+            level = deeper
+        self.slots = list(self._slots())
+
+    def _place(self, thing: Any, path: str, level: list[Place]) -> Place:
+        place = self._known.get(id(thing))
+        if place is None:
+            place = self._known[id(thing)] = Place(thing, _kind(thing), path)
+            self.places.append(place)
+            if not place.kind.is_leaf:
+                level.append(place)
+        return place
+
+    def _slots(self) -> Iterator[SlotPlace]:
+        for optimizer in list(self.places):
+            if optimizer.kind is not Kind.OBJECT or not isinstance(optimizer.thing, Module):
+                continue
+            for record in optimizer.thing.slots():
+                variable = self._known.get(id(record.variable))
+                slot = self._known.get(id(record.slot))
+                if slot is None:
+                    name = variable.path if variable is not None else record.variable.path
+                    slot = Place(record.slot, Kind.VARIABLE, slot_path(optimizer.path, record.name, name))
+                yield SlotPlace(optimizer, record.name, variable, slot)
+
+    def find(self, path: str) -> Place | None:
+        """The object at a path, any of its paths."""
+        first, *rest = path.split("/")
+        place = next((p for name, p in self.roots.items() if escaped(name) == first), None)
+        for component in rest:
+            if place is None:
+                return None
+            place = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
+        return place
+
+
+def keeps_state(module: Module) -> bool:
+    """True if the Module has Python state for a checkpoint."""
+    return type(module).get_state is not Module.get_state
+
+
+def _kind(thing: Any) -> Kind:
+    if isinstance(thing, Variable):
+        return Kind.VARIABLE
+    if isinstance(thing, dict):
+        return Kind.DICT
+    if isinstance(thing, list):
+        return Kind.LIST
+    if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
+        return Kind.TUPLE
+    return Kind.OBJECT  # a Module, or a named tuple, whose edges are names, too
+
+
+def _children(thing: Any) -> Iterator[tuple[Edge, Any]]:
+    if isinstance(thing, Module):
+        yield from thing.children()
+    elif isinstance(thing, list | tuple | dict):
+        for edge, child in items_of(thing):
+            if isinstance(child, Node | list | tuple | dict):
+                yield str.__str__(edge) if isinstance(edge, str) else int(edge), child

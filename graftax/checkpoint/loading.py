@@ -1,0 +1,60 @@
+"""Reading arrays: exactly the ranges wanted, small neighbours in one go, every block checked before it is used."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
+from graftax.checkpoint.index import Chunk
+from graftax.checkpoint.reader import Reader, located
+from graftax.typedefs import Shape
+
+_GAP = 4096  # bytes not wanted that are read along rather than starting another read
+_RUN = 16 << 20  # bytes of one read, and so of the memory that its arrays share
+
+
+def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
+    """The arrays of these numbers, each at an address that is a multiple of 64 wherever the file allows it.
+
+    Raises:
+        CorruptCheckpoint: a file is shorter than it should be, or a block fails its checksum.
+    """
+    index = reader.index
+    wanted = [(chunk, number) for number in set(tensors) for chunk in index.tensors[number].chunks]
+    wanted.sort(key=lambda pair: pair[0][:2])
+    found: dict[int, list[tuple[Chunk, HostArray]]] = {}
+    with located(reader.path):
+        for run in _runs(wanted):
+            first, last = run[0][0], run[-1][0]
+            lead = first.offset % ALIGNMENT
+            buffer = aligned(lead + last.offset + last.nbytes - first.offset)[lead:]
+            reader.read_into(buffer.data, first.file, first.offset)
+            for chunk, number in run:
+                begin = chunk.offset - first.offset
+                data = buffer[begin : begin + chunk.nbytes]
+                reader.check(data.data, chunk, index.tensors[number].name)
+                array = from_bytes(data, index.tensors[number].dtype, chunk.extent)
+                found.setdefault(number, []).append((chunk, array))
+    return {number: _whole(index.tensors[number].shape, parts) for number, parts in found.items()}
+
+
+def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
+    runs: list[list[tuple[Chunk, int]]] = []
+    for chunk, number in wanted:
+        if runs:
+            first, last = runs[-1][0][0], runs[-1][-1][0]
+            near = chunk.offset - last.offset - last.nbytes <= _GAP
+            if chunk.file == first.file and near and chunk.offset + chunk.nbytes - first.offset <= _RUN:
+                runs[-1].append((chunk, number))
+                continue
+        runs.append([(chunk, number)])
+    return runs
+
+
+def _whole(shape: Shape, parts: list[tuple[Chunk, HostArray]]) -> HostArray:
+    if len(parts) == 1:
+        return parts[0][1]
+    result = np.empty(shape, parts[0][1].dtype)
+    for chunk, array in parts:
+        result[tuple(slice(s, s + e) for s, e in zip(chunk.start, chunk.extent, strict=True))] = array
+    return result

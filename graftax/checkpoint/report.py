@@ -1,0 +1,189 @@
+"""What a restore did, and what stood in its way; the same report either way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from graftax.errors import (
+    AmbiguousSharing,
+    DTypeMismatch,
+    KindMismatch,
+    MatchError,
+    MissingInCheckpoint,
+    ShapeMismatch,
+    StateError,
+    UnusedInCheckpoint,
+)
+from graftax.typedefs import Shape
+
+
+class Waiting(Protocol):
+    """Values whose Variables do not exist yet."""
+
+    @property
+    def paths(self) -> tuple[str, ...]: ...
+
+
+class Restored(NamedTuple):
+    """A value that went from a path of the checkpoint to a path of the program; Python state has no dtype."""
+
+    path: str
+    source: str
+    dtype: str = ""
+    shape: Shape = ()
+
+
+class Conflict(NamedTuple):
+    """Something that does not fit; ``error`` is the class that says what kind it is."""
+
+    error: type[MatchError]
+    path: str
+    reason: str
+
+
+class Unshared(NamedTuple):
+    """One Variable of the checkpoint that is several in the program; each of them got the value."""
+
+    source: str
+    paths: tuple[str, ...]
+
+
+_ORDER = (KindMismatch, ShapeMismatch, DTypeMismatch, AmbiguousSharing, MissingInCheckpoint, UnusedInCheckpoint)
+_SHOWN = 20
+
+
+class RestoreReport:
+    """What a restore did.
+
+    ``restored``, ``missing`` (in the checkpoint), ``unused`` (of the checkpoint), ``conflicts``, ``unshared`` and
+    ``fresh`` (slots that the checkpoint does not have and that stay as they were) are tuples; ``deferred`` lists the
+    paths whose values wait for Variables that are made later, and shrinks as they come.
+    """
+
+    def __init__(self, path: str | None, mode: str = "exact") -> None:
+        self.path = path
+        self.mode = mode
+        self.step: int | None = None
+        self.meta: dict[str, Any] = {}
+        self.restored: tuple[Restored, ...] = ()
+        self.missing: tuple[str, ...] = ()
+        self.unused: tuple[str, ...] = ()
+        self.conflicts: tuple[Conflict, ...] = ()
+        self.unshared: tuple[Unshared, ...] = ()
+        self.fresh: tuple[str, ...] = ()
+        self._waiting: Waiting | None = None
+
+    @property
+    def deferred(self) -> tuple[str, ...]:
+        """Program paths whose values still wait for their Variables."""
+        return self._waiting.paths if self._waiting is not None else ()
+
+    def wait_for(self, waiting: Waiting) -> None:
+        """Let ``deferred`` be what is still waiting there."""
+        self._waiting = waiting
+
+    def assert_consumed(self) -> RestoreReport:
+        """Return the report if every value of the parts asked for has arrived.
+
+        Raises:
+            UnusedInCheckpoint: values are unused, or still wait for Variables that were not made.
+            AmbiguousSharing: in mode ``exact``: one Variable of the checkpoint is several in the program.
+            StateError: nothing was restored, since the path was None.
+        """
+        if self.path is None:
+            raise StateError("restore(None)", "nothing is being restored", "give the path of a checkpoint")
+        conflicts = [
+            Conflict(UnusedInCheckpoint, path, "is in the checkpoint and has no place") for path in self.unused
+        ]
+        conflicts += [
+            Conflict(
+                UnusedInCheckpoint, path, "waits for a Variable that was not made; build the layers: call the model"
+            )
+            for path in self.deferred
+        ]
+        if self.mode == "exact":
+            conflicts += [
+                Conflict(AmbiguousSharing, s.source, f"was one object, is now {len(s.paths)}: {', '.join(s.paths)}")
+                for s in self.unshared
+            ]
+        if conflicts:
+            raise self.failure(conflicts, "not everything was consumed")
+        return self
+
+    def failure(self, conflicts: Sequence[Conflict], what: str = "the restore does not fit") -> MatchError:
+        """The error that tells all conflicts at once and carries this report."""
+        kinds = {conflict.error for conflict in conflicts}
+        chosen = next((kind for kind in _ORDER if kind in kinds), conflicts[0].error)
+        lines = [f"{c.path}: {c.reason}" for c in sorted(conflicts, key=lambda c: _rank(c.error))]
+        more = [f"and {len(lines) - _SHOWN} more, all in .report"] if len(lines) > _SHOWN else []
+        error = chosen(
+            f"{what}: {self.path}" + "".join(f"\n    {line}" for line in (*lines[:_SHOWN], *more)),
+            _WHY[chosen] if self.restored else f"{_WHY[chosen]}; nothing was changed",
+            _INSTEAD[chosen],
+        )
+        error.report = self
+        return error
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report in plain values, for JSON."""
+        return {
+            "path": self.path,
+            "mode": self.mode,
+            "step": self.step,
+            "restored": [r._asdict() for r in self.restored],
+            "missing": self.missing,
+            "unused": self.unused,
+            "conflicts": [{"error": c.error.__name__, "path": c.path, "reason": c.reason} for c in self.conflicts],
+            "unshared": [u._asdict() for u in self.unshared],
+            "fresh": self.fresh,
+            "deferred": self.deferred,
+        }
+
+    def __str__(self) -> str:
+        if self.path is None:
+            return "nothing is being restored"
+        deferred = self.deferred
+        counts = [f"{len(self.restored)} restored"]
+        names = ("missing", "unused", "conflicts", "unshared", "fresh")
+        counts += [f"{len(found)} {name}" for name in names if (found := getattr(self, name))]
+        counts += [f"{len(deferred)} deferred"] if deferred else []
+        rows = [("restored", r.path, _source(r)) for r in self.restored]
+        rows += [("missing", path, "") for path in self.missing]
+        rows += [("unused", path, "") for path in self.unused]
+        rows += [("conflict", c.path, c.reason) for c in self.conflicts]
+        rows += [("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared]
+        rows += [("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh]
+        rows += [("deferred", path, "waits for its Variable") for path in deferred]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+        lines = [f"{what:{widths[0]}}  {path:{widths[1]}}  {text}".rstrip() for what, path, text in rows]
+        return "\n  ".join([f"{self.path}: {', '.join(counts)} (mode {self.mode})", *lines])
+
+    __repr__ = __str__
+
+
+def _source(restored: Restored) -> str:
+    text = f"{restored.dtype} {restored.shape}" if restored.dtype else "Python state"
+    return text if restored.source == restored.path else f"{text} from {restored.source}"
+
+
+def _rank(kind: type[MatchError]) -> int:
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+
+_WHY: dict[type[MatchError], str] = {
+    KindMismatch: "a value on one side is an object with parts on the other, as when a weight is factorised",
+    ShapeMismatch: "a saved array goes only into a Variable of its shape",
+    DTypeMismatch: "nothing is cast unless told",
+    AmbiguousSharing: "one object on one side is several on the other",
+    MissingInCheckpoint: "every Variable asked for must get a value",
+    UnusedInCheckpoint: "every saved value of the parts asked for must be used",
+}
+_INSTEAD: dict[type[MatchError], str] = {
+    KindMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
+    ShapeMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
+    DTypeMismatch: 'cast="safe" to widen, cast="any" to lose precision knowingly',
+    AmbiguousSharing: 'tie or untie as it was saved; mode="cover" accepts what was untied',
+    MissingInCheckpoint: 'map={"program path": "checkpoint path"}, only=[...], or mode="overlap"',
+    UnusedInCheckpoint: 'skip=[...] them, or mode="cover"',
+}

@@ -1,0 +1,165 @@
+"""From objects of a program to a checkpoint on disk."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from graftax.checkpoint import values
+from graftax.checkpoint.arrays import to_bytes
+from graftax.checkpoint.commit import Draft, commit
+from graftax.checkpoint.files import FileSystem
+from graftax.checkpoint.graph import Graph, Place, SlotPlace
+from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
+from graftax.checkpoint.layout import Item
+from graftax.checkpoint.subset import Spot, Subset
+from graftax.errors import ArgumentError, StateError, UnsupportedValue
+from graftax.variables import storage
+
+_INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
+
+
+class SaveReport(NamedTuple):
+    """What a save wrote, and which slots it had to leave out because their Variable was not part of it."""
+
+    path: str
+    step: int | None
+    arrays: int
+    nbytes: int
+    left_out: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"saved {self.arrays:,} arrays, {self.nbytes:,} bytes, at {self.path}"]
+        lines += [f"  left out {path}: its variable was not saved" for path in self.left_out]
+        return "\n".join(lines)
+
+
+def save(
+    path: str | os.PathLike[str],
+    graph: Graph,
+    subset: Subset,
+    *,
+    overwrite: bool = False,
+    step: int | None = None,
+    meta: Mapping[str, Any] | None = None,
+    fs: FileSystem | None = None,
+) -> SaveReport:
+    """Write the chosen part of a graph; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
+    if step is not None and (type(step) is not int or not 0 <= step < 1 << 63):
+        raise ArgumentError(f"step={step!r}", "a step is an int, zero or more", "step=int(counter.value)")
+    meta = dict(meta or {})
+    if not all(type(key) is str for key in meta):
+        raise ArgumentError(f"meta with the keys {list(meta)!r:.100}", "the keys of meta are text", 'meta={"note": 1}')
+    values.encode(meta, "meta")
+    leaves = [place for place in graph.places if place.kind.is_leaf]
+    subset.check(Spot(p.path, p.role) for p in [*leaves, *(slot.slot for slot in graph.slots)])
+    chosen = {place for place in leaves if Spot(place.path, place.role) in subset}
+    if not chosen:
+        raise ArgumentError(
+            f"nothing to save at {os.fspath(path)}",
+            "the roots hold no Variables" if not leaves else "only= and skip= leave nothing",
+            "build the model first: call it on an example" if not leaves else "choose less narrowly",
+        )
+    drawing = _Drawing(graph, chosen, subset.is_all)
+    wanted = [slot for slot in graph.slots if Spot(slot.slot.path, slot.slot.role) in subset]
+    left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
+    draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta)
+    index = commit(path, draft, overwrite=overwrite, fs=fs)
+    return SaveReport(os.fspath(path), step, len(index.tensors), index.nbytes, tuple(left_out))
+
+
+class _Drawing:
+    """The draft as it grows: nodes in depth-first order, so that the arrays of one module lie side by side."""
+
+    def __init__(self, graph: Graph, chosen: set[Place], whole: bool) -> None:
+        self.items: list[Item] = []
+        self.nodes: list[NodeRecord] = []
+        self.slots: list[SlotRecord] = []
+        self._numbers: dict[Place, int] = {}
+        self._names: set[str] = set()
+        kept = _with_ancestors(graph, chosen) | (set(graph.roots.values()) if whole else set())
+        waiting = [place for place in reversed(graph.roots.values()) if place in kept]
+        order: list[Place] = []
+        while waiting:
+            place = waiting.pop()
+            if place not in self._numbers:
+                self._numbers[place] = len(order)
+                order.append(place)
+                waiting += [child for child in reversed(place.edges.values()) if child in kept]
+        for place in order:
+            edges = tuple([(edge, self._numbers[child]) for edge, child in place.edges.items() if child in kept])
+            self.nodes.append(self._node(place, edges))
+        self.roots = {name: self._numbers[place] for name, place in graph.roots.items() if place in kept}
+
+    def add_slot(self, slot: SlotPlace) -> bool:
+        """Add a slot; False if its optimizer or its Variable is not part of the draft."""
+        if slot.variable not in self._numbers or slot.optimizer not in self._numbers:
+            return False
+        if slot.slot not in self._numbers:
+            self._numbers[slot.slot] = len(self.nodes)
+            self.nodes.append(self._node(slot.slot, ()))
+        numbers = self._numbers
+        self.slots.append(SlotRecord(numbers[slot.optimizer], slot.name, numbers[slot.variable], numbers[slot.slot]))
+        return True
+
+    def _node(self, place: Place, edges: tuple[Any, ...]) -> NodeRecord:
+        payload: Any = None
+        kind = place.kind
+        if kind is Kind.VARIABLE:
+            tensor = self._item(place.path, host_value(place.thing, place.path))
+            payload = (tensor, bool(place.thing.trainable), place.role, {})
+        elif kind is Kind.VALUE:
+            payload = place.thing.get_state()
+            if type(payload) is bytes:
+                kind = Kind.BYTES
+                raw = memoryview(payload)
+                held = payload if len(raw) <= _INLINE else self._add(Item("uint8", (len(raw),), place.path, raw))
+                payload = ("bytes", held)
+            else:
+                values.encode(payload, place.path)
+        return NodeRecord(kind, place.type, edges, payload)
+
+    def _item(self, path: str, array: Any) -> int:
+        return self._add(Item(array.dtype.name, array.shape, path, to_bytes(array, path)))
+
+    def _add(self, item: Item) -> int:
+        name = "%5F_metadata__" if item.name == "__metadata__" else item.name
+        if name in self._names:
+            raise UnsupportedValue(f"two values at {name}", "a path could not tell them apart", "rename an attribute")
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise UnsupportedValue(f"the path {name!r}", "it is no valid Unicode", "rename the key") from error
+        self._names.add(name)
+        self.items.append(item._replace(name=name))
+        return len(self.items) - 1
+
+
+def host_value(variable: Any, path: str) -> Any:
+    """The value of a Variable on the host.
+
+    Raises:
+        StateError: it is being traced, so there is no value now.
+    """
+    value = variable.value
+    if storage.tracer_of(variable._storage.backend, value):
+        raise StateError(
+            f"{path} has no value now, since a function is being traced",
+            "a checkpoint inside a compiled function would be saved once, while compiling, and never again",
+            "save outside of the compiled function, between two calls of it",
+        )
+    return variable._storage.backend.arrays.to_numpy(value)
+
+
+def _with_ancestors(graph: Graph, chosen: set[Place]) -> set[Place]:
+    parents: dict[Place, list[Place]] = {}
+    for place in graph.places:
+        for child in place.edges.values():
+            parents.setdefault(child, []).append(place)
+    kept = set(chosen)
+    waiting = list(chosen)
+    while waiting:
+        for parent in parents.get(waiting.pop(), ()):
+            if parent not in kept:
+                kept.add(parent)
+                waiting.append(parent)
+    return kept
