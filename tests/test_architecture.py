@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parents[1] / "graftax"
 # A module imports its own floor or a lower one. A folder stands for everything in it.
 FLOORS = (
     ("words", "errors typedefs scopes tree selectors"),
-    ("arrays", "backend ops op_*"),
+    ("arrays", "backend ops op_* targets per_sample"),
     ("variables", "module variables"),
     ("expressions", "reparam transforms"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),
@@ -39,6 +39,7 @@ LAZY = {
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
+    ("graftax.training.callbacks.progress", "import_module"): "rich is optional: the extra graftax[progress]",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
 }
 
