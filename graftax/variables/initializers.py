@@ -7,7 +7,7 @@ so that one initializer object gives different values to different weights, and 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
+
+InitializerLike: TypeAlias = "str | Initializer | ArrayLike"
 
 _CUT_STDDEV = 0.87962566103423978  # standard deviation of a standard normal cut off at ±2
 
@@ -81,7 +83,9 @@ class Constant(BaseInitializer):
         value = registry.current().arrays.asarray(unwrap(self.value), dtype)
         if value.ndim and tuple(value.shape) != tuple(shape):
             raise ArgumentError(
-                f"Constant holds shape {tuple(value.shape)}", f"the variable has shape {shape}", "a number, or that shape"
+                f"Constant holds shape {tuple(value.shape)}",
+                f"the variable has shape {shape}",
+                "a number, or that shape",
             )
         return ops.broadcast_to(value, shape)
 
@@ -319,7 +323,9 @@ class Orthogonal(BaseInitializer):
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) < 2:
-            raise ArgumentError(f"Orthogonal for shape {shape}", "a matrix is needed", "another initializer for vectors")
+            raise ArgumentError(
+                f"Orthogonal for shape {shape}", "a matrix is needed", "another initializer for vectors"
+            )
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
         q, r = ops.qr(registry.current().random.normal(key, tall, "float32"))

@@ -1,0 +1,180 @@
+"""BatchNormalization: each channel shifted and scaled by the statistics of the batch."""
+
+from __future__ import annotations
+
+from graftax import ops
+from graftax.errors import ShapeError
+from graftax.layers.arguments import single_shape, within
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.op_checks import axis_in_range
+from graftax.typedefs import Array, Shape
+from graftax.variables import constraints, initializers, regularizers
+from graftax.variables.constraints import ConstraintLike
+from graftax.variables.initializers import InitializerLike
+from graftax.variables.regularizers import RegularizerLike
+from graftax.variables.variable import Variable
+
+
+class BatchNormalization(Layer):
+    r"""Shifts and scales each channel to mean 0 and variance 1, by the batch in training, by moving averages otherwise.
+
+    .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
+
+    A layer with ``trainable=False`` uses its moving averages even in training, and they stay.
+    Positions that a mask hides do not count.
+
+    Args:
+        axis: The axis of the channels.
+        momentum: How much of a moving average stays at each step.
+        epsilon: Added to the variance.
+        center: Whether there is a ``beta``.
+        scale: Whether there is a ``gamma``.
+        beta_initializer: What ``beta`` starts as.
+        gamma_initializer: What ``gamma`` starts as.
+        moving_mean_initializer: What the moving mean starts as.
+        moving_variance_initializer: What the moving variance starts as.
+        beta_regularizer: Penalty on ``beta``.
+        gamma_regularizer: Penalty on ``gamma``.
+        beta_constraint: Projection of ``beta`` after each update.
+        gamma_constraint: Projection of ``gamma`` after each update.
+        unbiased_moving_variance: True averages the variance with n - 1 in place of n, as PyTorch does.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`; the arithmetic is in float32 at least.
+
+    Shape:
+        ``(...) -> (...)``
+
+    Raises:
+        ArgumentError: momentum is not from 0 to 1, or epsilon is negative.
+        ShapeError: an input without that axis, or with another number of channels.
+
+    Example:
+        >>> import numpy as np
+        >>> layer = BatchNormalization(momentum=0.9)
+        >>> layer(np.float32([[1], [3]]), training=True).round(3).tolist()
+        [[-1.0], [1.0]]
+        >>> [(v.path, round(float(v[0]), 3)) for v in layer.non_trainable_variables]
+        [('moving_mean', 0.2), ('moving_variance', 1.0)]
+
+    Source: Ioffe and Szegedy, arXiv 1502.03167.
+    """
+
+    supports_masking = True
+    gamma: Variable | None
+    beta: Variable | None
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        moving_mean_initializer: InitializerLike = "zeros",
+        moving_variance_initializer: InitializerLike = "ones",
+        beta_regularizer: RegularizerLike = None,
+        gamma_regularizer: RegularizerLike = None,
+        beta_constraint: ConstraintLike = None,
+        gamma_constraint: ConstraintLike = None,
+        unbiased_moving_variance: bool = False,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(name, trainable, dtype)
+        self.axis = axis
+        self.momentum = within("momentum", momentum, 0, 1)
+        self.epsilon = within("epsilon", epsilon, 0, float("inf"))
+        self.center, self.scale = center, scale
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
+        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+        self.beta_regularizer = regularizers.get(beta_regularizer)
+        self.gamma_regularizer = regularizers.get(gamma_regularizer)
+        self.beta_constraint = constraints.get(beta_constraint)
+        self.gamma_constraint = constraints.get(gamma_constraint)
+        self.unbiased_moving_variance = unbiased_moving_variance
+
+    def build(self, input_shape: Shape) -> None:
+        sizes = single_shape(input_shape, least=1)
+        shape = (sizes[axis_in_range("BatchNormalization", self.axis, len(sizes))],)
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self.add_weight(
+                shape,
+                self.gamma_initializer,
+                name="gamma",
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                shape,
+                self.beta_initializer,
+                name="beta",
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )
+        self.moving_mean = self.add_weight(
+            shape, self.moving_mean_initializer, name="moving_mean", trainable=False, role="state"
+        )
+        self.moving_variance = self.add_weight(
+            shape, self.moving_variance_initializer, name="moving_variance", trainable=False, role="state"
+        )
+
+    def call(self, x: Array, training: bool | None = None, mask: Array | None = None) -> Array:
+        axis = axis_in_range("BatchNormalization", self.axis, x.ndim)
+        channels = self.moving_mean.shape[0]
+        if x.shape[axis] != channels:
+            raise ShapeError(
+                f"an input of shape {tuple(x.shape)}, with {x.shape[axis]} channels on axis {self.axis}",
+                f"the weights were made for {channels}, at the first call",
+                f"an input with {channels} channels, or a new layer for the other number",
+            )
+        dtype = x.dtype
+        x = _wide(x)
+        if training and self.trainable:
+            mean, variance = self._statistics(x, axis, mask)
+        else:
+            mean, variance = _wide(self.moving_mean.value), _wide(self.moving_variance.value)
+        shape = tuple(channels if i == axis else 1 for i in range(x.ndim))
+        factor = ops.rsqrt(variance + self.epsilon)
+        if self.gamma is not None:
+            factor = factor * ops.cast(self.gamma, factor.dtype)
+        out = (x - ops.reshape(mean, shape)) * ops.reshape(factor, shape)
+        if self.beta is not None:
+            out = out + ops.reshape(ops.cast(self.beta, out.dtype), shape)
+        return ops.cast(out, dtype)
+
+    def _statistics(self, x: Array, axis: int, mask: Array | None) -> tuple[Array, Array]:
+        """Mean and variance of the batch, which the moving averages follow."""
+        axes = tuple(i for i in range(x.ndim) if i != axis)
+        if mask is None:
+            count: Array | float = x.size / x.shape[axis]
+            mean, variance = ops.moments(x, axis=axes)
+        else:
+            weights = ops.cast(ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - mask.ndim))), x.dtype)
+            weights = ops.broadcast_to(weights, tuple(1 if i == axis else n for i, n in enumerate(x.shape)))
+            count = ops.sum(weights)
+            share = weights / ops.maximum(count, 1)
+            centre = ops.sum(x * share, axis=axes, keepdims=True)
+            variance = ops.sum(ops.square(x - centre) * share, axis=axes)
+            mean = ops.reshape(centre, (-1,))
+        kept = variance
+        if self.unbiased_moving_variance:
+            kept = variance * (count / ops.maximum(count - 1, 1))
+        rate = 1 - self.momentum if mask is None else ops.where(count > 0, 1 - self.momentum, 0)
+        for moving, new in ((self.moving_mean, mean), (self.moving_variance, kept)):
+            old = _wide(moving.value)
+            moving.assign(ops.cast(old + (ops.stop_gradient(new) - old) * rate, moving.dtype))
+        return mean, variance
+
+
+def _wide(x: Array) -> Array:
+    """At least float32: sums over a batch are wrong in shorter formats."""
+    return ops.cast(x, "float32") if str(x.dtype) in ("float16", "bfloat16") else x

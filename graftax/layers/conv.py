@@ -1,0 +1,172 @@
+"""Convolutions over one to three axes of space, channels last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from graftax import ops
+from graftax.errors import ArgumentError, ShapeError
+from graftax.layers.activations import ActivationLike
+from graftax.layers.arguments import for_each_axis, one_of, positive, single_shape
+from graftax.layers.kernel_layer import KernelLayer
+from graftax.layers.policy import DTypePolicy
+from graftax.typedefs import Array, Shape
+from graftax.variables.constraints import ConstraintLike
+from graftax.variables.initializers import InitializerLike
+from graftax.variables.regularizers import RegularizerLike
+
+
+class Conv(KernelLayer):
+    """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments."""
+
+    space: ClassVar[int]
+    paddings: ClassVar[tuple[str, ...]] = ("valid", "same")
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation_rate: int | Sequence[int] = 1,
+        groups: int = 1,
+        activation: ActivationLike = None,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        weights = kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer
+        super().__init__(activation, use_bias, *weights, kernel_constraint, bias_constraint, name, trainable, dtype)
+        self.filters = positive("filters", filters)
+        self.kernel_size = for_each_axis("kernel_size", kernel_size, self.space)
+        self.strides = for_each_axis("strides", strides, self.space)
+        self.padding = one_of("padding", padding, self.paddings)
+        self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
+        self.groups = positive("groups", groups)
+        if filters % groups:
+            raise ArgumentError(
+                f"filters={filters}, groups={groups}", "each group makes as many filters", f"filters={groups * 4}"
+            )
+
+    def build(self, input_shape: Shape) -> None:
+        channels = single_shape(input_shape, self.space + 2, self.space + 2)[-1]
+        if channels % self.groups:
+            raise ShapeError(
+                f"an input of {channels} channels, groups={self.groups}",
+                "each group sees as many channels",
+                f"a number of channels that {self.groups} divides",
+            )
+        self.make_weights((*self.kernel_size, channels // self.groups, self.filters), (self.filters,))
+
+    def call(self, x: Array) -> Array:
+        out = ops.conv(x, self.kernel, self.strides, self.padding, self.dilation_rate, self.groups)
+        return self.finish(out)
+
+
+class Conv1D(Conv):
+    """Convolution over one axis, such as time.
+
+    Args:
+        filters: Number of output channels.
+        kernel_size: Width of the window.
+        strides: Step of the window.
+        padding: ``"valid"`` (none), ``"same"`` (output as long as the input over the strides; the odd zero goes to the
+            end) or ``"causal"`` (zeros in front only: no output sees a later input).
+        dilation_rate: Distance of the inputs that a window sees.
+        groups: Number of groups of channels that are convolved apart.
+        activation: A name or function of `graftax.activations`; none unless told.
+        use_bias: Whether there is a bias.
+        kernel_initializer: What the kernel, of shape ``(window, in / groups, filters)``, starts as.
+        bias_initializer: What the bias starts as.
+        kernel_regularizer: Penalty on the kernel.
+        bias_regularizer: Penalty on the bias.
+        kernel_constraint: Projection of the kernel after each update.
+        bias_constraint: Projection of the bias after each update.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, steps, in) -> (batch, new_steps, filters)``
+
+    Raises:
+        ArgumentError: a setting is out of range or a name unknown.
+        ShapeError: an input has other axes or channels, or the window is larger than it.
+
+    Example:
+        >>> import numpy as np
+        >>> Conv1D(4, 3, padding="causal")(np.ones((2, 8, 5), "float32")).shape
+        (2, 8, 4)
+    """
+
+    space = 1
+    paddings = ("valid", "same", "causal")
+
+
+class Conv2D(Conv):
+    """Convolution over two axes, such as those of an image.
+
+    Args:
+        filters: Number of output channels.
+        kernel_size: Height and width of the window; one number for both.
+        strides: Steps of the window.
+        padding: ``"valid"`` (none) or ``"same"`` (output as large as the input over the strides; the odd zero goes to
+            the end).
+        dilation_rate: Distance of the inputs that a window sees.
+        groups: Number of groups of channels that are convolved apart.
+        activation: A name or function of `graftax.activations`; none unless told.
+        use_bias: Whether there is a bias.
+        kernel_initializer: What the kernel, of shape ``(height, width, in / groups, filters)``, starts as.
+        bias_initializer: What the bias starts as.
+        kernel_regularizer: Penalty on the kernel.
+        bias_regularizer: Penalty on the bias.
+        kernel_constraint: Projection of the kernel after each update.
+        bias_constraint: Projection of the bias after each update.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, height, width, in) -> (batch, new_height, new_width, filters)``
+
+    Raises:
+        ArgumentError: a setting is out of range or a name unknown.
+        ShapeError: an input has other axes or channels, or the window is larger than it.
+
+    Example:
+        >>> import numpy as np
+        >>> layer = Conv2D(4, 3, strides=2, activation="relu")
+        >>> layer(np.ones((2, 9, 9, 3), "float32")).shape, layer.kernel.shape
+        ((2, 4, 4, 4), (3, 3, 3, 4))
+    """
+
+    space = 2
+
+
+class Conv3D(Conv):
+    """Convolution over three axes, such as those of a volume or a video.
+
+    Args: as for `Conv2D`, with three axes of space.
+
+    Shape:
+        ``(batch, depth, height, width, in) -> (batch, new_depth, new_height, new_width, filters)``
+
+    Raises:
+        ArgumentError: a setting is out of range or a name unknown.
+        ShapeError: an input has other axes or channels, or the window is larger than it.
+
+    Example:
+        >>> import numpy as np
+        >>> Conv3D(4, 2)(np.ones((1, 3, 4, 5, 2), "float32")).shape
+        (1, 2, 3, 4, 4)
+    """
+
+    space = 3

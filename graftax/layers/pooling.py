@@ -1,0 +1,266 @@
+"""Pooling over windows and over all of space, channels last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from graftax import ops
+from graftax.layers.arguments import for_each_axis, one_of, single_shape
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.typedefs import Array, Shape
+
+
+class Pooling(Layer):
+    """The base of poolings over windows, which describe the arguments."""
+
+    space: ClassVar[int]
+
+    def __init__(
+        self,
+        pool_size: int | Sequence[int] = 2,
+        strides: int | Sequence[int] | None = None,
+        padding: str = "valid",
+        name: str | None = None,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(name, dtype=dtype)
+        self.pool_size = for_each_axis("pool_size", pool_size, self.space)
+        self.strides = self.pool_size if strides is None else for_each_axis("strides", strides, self.space)
+        self.padding = one_of("padding", padding, ("valid", "same"))
+
+    def build(self, input_shape: Shape) -> None:
+        single_shape(input_shape, self.space + 2, self.space + 2)
+
+
+class MaxPooling(Pooling):
+    """The largest value of each window."""
+
+    def call(self, x: Array) -> Array:
+        return ops.max_pool(x, self.pool_size, self.strides, self.padding)
+
+
+class AveragePooling(Pooling):
+    """The mean of each window, of what is inside the input only."""
+
+    def call(self, x: Array) -> Array:
+        total = ops.sum_pool(x, self.pool_size, self.strides, self.padding)
+        ones = ops.ones((1, *x.shape[1:-1], 1), x.dtype)
+        return total / ops.sum_pool(ones, self.pool_size, self.strides, self.padding)
+
+
+class MaxPooling1D(MaxPooling):
+    """The largest value of each window over one axis.
+
+    Args: as for `MaxPooling2D`, with one axis of space.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, new_steps, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> MaxPooling1D(2)(np.float32([[[1], [3], [2], [0]]])).tolist()
+        [[[3.0], [2.0]]]
+    """
+
+    space = 1
+
+
+class MaxPooling2D(MaxPooling):
+    """The largest value of each window over two axes.
+
+    Args:
+        pool_size: Height and width of the window; one number for both.
+        strides: Steps of the window; its size unless told.
+        padding: ``"valid"`` leaves out windows that would stand out; ``"same"`` has a window wherever one can start.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, new_height, new_width, channels)``
+
+    Raises:
+        ArgumentError: a setting is out of range.
+        ShapeError: an input has other axes, or the window is larger than it.
+
+    Example:
+        >>> import numpy as np
+        >>> MaxPooling2D(2)(np.ones((1, 5, 4, 3), "float32")).shape
+        (1, 2, 2, 3)
+    """
+
+    space = 2
+
+
+class MaxPooling3D(MaxPooling):
+    """The largest value of each window over three axes.
+
+    Args: as for `MaxPooling2D`, with three axes of space.
+
+    Shape:
+        ``(batch, depth, height, width, channels) -> (batch, new_depth, new_height, new_width, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> MaxPooling3D(2)(np.ones((1, 4, 4, 4, 3), "float32")).shape
+        (1, 2, 2, 2, 3)
+    """
+
+    space = 3
+
+
+class AveragePooling1D(AveragePooling):
+    """The mean of each window over one axis.
+
+    Args: as for `MaxPooling2D`, with one axis of space.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, new_steps, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> AveragePooling1D(2, padding="same")(np.float32([[[1], [3], [2]]])).tolist()
+        [[[2.0], [2.0]]]
+    """
+
+    space = 1
+
+
+class AveragePooling2D(AveragePooling):
+    """The mean of each window over two axes; zeros that ``"same"`` adds do not count.
+
+    Args: as for `MaxPooling2D`.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, new_height, new_width, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> AveragePooling2D(2)(np.ones((1, 4, 4, 3), "float32")).shape
+        (1, 2, 2, 3)
+    """
+
+    space = 2
+
+
+class AveragePooling3D(AveragePooling):
+    """The mean of each window over three axes.
+
+    Args: as for `MaxPooling2D`, with three axes of space.
+
+    Shape:
+        ``(batch, depth, height, width, channels) -> (batch, new_depth, new_height, new_width, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> AveragePooling3D(2)(np.ones((1, 4, 4, 4, 3), "float32")).shape
+        (1, 2, 2, 2, 3)
+    """
+
+    space = 3
+
+
+class GlobalPooling(Layer):
+    """The base of poolings over all of space, which describe the arguments."""
+
+    space: ClassVar[int]
+
+    def __init__(self, keepdims: bool = False, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
+        super().__init__(name, dtype=dtype)
+        self.keepdims = keepdims
+        self.axes = tuple(range(1, self.space + 1))
+
+    def build(self, input_shape: Shape) -> None:
+        single_shape(input_shape, self.space + 2, self.space + 2)
+
+
+class GlobalMaxPooling1D(GlobalPooling):
+    """The largest value over the steps.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalMaxPooling1D()(np.float32([[[1], [3]]])).tolist()
+        [[3.0]]
+    """
+
+    space = 1
+
+    def call(self, x: Array) -> Array:
+        return ops.max(x, axis=self.axes, keepdims=self.keepdims)
+
+
+class GlobalMaxPooling2D(GlobalMaxPooling1D):
+    """The largest value over height and width.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalMaxPooling2D(keepdims=True)(np.ones((2, 4, 4, 3), "float32")).shape
+        (2, 1, 1, 3)
+    """
+
+    space = 2
+
+
+class GlobalAveragePooling1D(GlobalPooling):
+    """The mean over the steps; where there is a mask, over the steps that it lets through.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.float32([[[1], [3]]])
+        >>> GlobalAveragePooling1D()(x).tolist(), GlobalAveragePooling1D()(x, mask=np.array([[True, False]])).tolist()
+        ([[2.0]], [[1.0]])
+    """
+
+    space = 1
+
+    def call(self, x: Array, mask: Array | None = None) -> Array:
+        if mask is None:
+            return ops.mean(x, axis=1, keepdims=self.keepdims)
+        weights = ops.cast(ops.expand_dims(mask, -1), x.dtype)
+        count = ops.maximum(ops.sum(weights, axis=1, keepdims=self.keepdims), 1)
+        return ops.sum(x * weights, axis=1, keepdims=self.keepdims) / count
+
+    def compute_mask(self, inputs: Array, mask: Array | None) -> None:
+        """None: it is used up here."""
+
+
+class GlobalAveragePooling2D(GlobalPooling):
+    """The mean over height and width.
+
+    Args:
+        keepdims: Whether the axes stay, with size 1.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, channels)``
+
+    Raises:
+        ShapeError: the first input has other axes.
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalAveragePooling2D()(np.ones((2, 4, 4, 3), "float32")).shape
+        (2, 3)
+    """
+
+    space = 2
+
+    def call(self, x: Array) -> Array:
+        return ops.mean(x, axis=self.axes, keepdims=self.keepdims)

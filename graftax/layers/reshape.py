@@ -1,0 +1,85 @@
+"""Layers that only change the shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from graftax import ops
+from graftax.errors import ArgumentError, ShapeError
+from graftax.layers.arguments import single_shape
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.typedefs import Array, Shape
+
+
+class Flatten(Layer):
+    """All axes but the first as one.
+
+    Shape:
+        ``(batch, ...) -> (batch, size)``; ``(batch,) -> (batch, 1)``
+
+    Raises:
+        ShapeError: a scalar.
+
+    Example:
+        >>> import numpy as np
+        >>> Flatten()(np.ones((2, 3, 4), "float32")).shape
+        (2, 12)
+    """
+
+    def call(self, x: Array) -> Array:
+        batch, *rest = single_shape(tuple(x.shape), least=1)
+        return ops.reshape(x, (batch, math.prod(rest)))
+
+
+class Reshape(Layer):
+    """The axes after the first in another shape.
+
+    Args:
+        target_shape: The new axes, without the batch; one may be -1, which stands for what is left.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, ...) -> (batch, *target_shape)``
+
+    Raises:
+        ArgumentError: the target is no sequence of sizes.
+        ShapeError: the numbers of elements differ.
+
+    Example:
+        >>> import numpy as np
+        >>> Reshape((3, -1))(np.ones((2, 12), "float32")).shape
+        (2, 3, 4)
+    """
+
+    def __init__(
+        self, target_shape: Sequence[int], name: str | None = None, dtype: str | DTypePolicy | None = None
+    ) -> None:
+        super().__init__(name, dtype=dtype)
+        sizes = tuple(target_shape) if isinstance(target_shape, Sequence) else ()
+        valid = all(isinstance(n, int) and n >= -1 for n in sizes) and sizes.count(-1) <= 1
+        if not valid or not isinstance(target_shape, Sequence):
+            raise ArgumentError(
+                f"target_shape={target_shape!r}",
+                "it is a sequence of sizes, at most one of them -1",
+                "target_shape=(4, -1)",
+            )
+        self.target_shape = sizes
+
+    def call(self, x: Array) -> Array:
+        batch, *rest = single_shape(tuple(x.shape), least=1)
+        return ops.reshape(x, (batch, *self._resolved(tuple(rest))))
+
+    def _resolved(self, sizes: Shape) -> Shape:
+        have, known = math.prod(sizes), math.prod(n for n in self.target_shape if n != -1)
+        left = have // known if known else 0
+        result = tuple(left if n == -1 else n for n in self.target_shape)
+        if math.prod(result) != have:
+            raise ShapeError(
+                f"{have} values for each element of the batch, shape {sizes}",
+                f"target_shape={self.target_shape} holds {'a multiple of ' if -1 in self.target_shape else ''}{known}",
+                "target_shape=(-1,) takes any number",
+            )
+        return result

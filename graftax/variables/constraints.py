@@ -1,0 +1,153 @@
+"""Constraints: projections of a weight that optimizers apply after each update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from graftax import ops
+from graftax.errors import ArgumentError
+from graftax.typedefs import Array
+from graftax.variables.spec import Constraint
+
+ConstraintLike: TypeAlias = "str | Constraint | None"
+
+_EPSILON = 1e-7  # in place of a division by 0 where a norm is 0
+
+
+class BaseConstraint:
+    """The base: subclasses define ``__call__(value) -> value``; the repr shows their arguments."""
+
+    def __call__(self, value: Array) -> Array:
+        """The projected value."""
+        raise TypeError(f"{type(self).__name__} must define __call__(value)")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+class MaxNorm(BaseConstraint):
+    """Vectors longer than a limit are scaled down to it.
+
+    Args:
+        max_value: The limit.
+        axis: The axes of one vector: 0 for the inputs of a unit of `Dense`, ``(0, 1, 2)`` for a filter of `Conv2D`.
+
+    Raises:
+        ArgumentError: the limit is not a number from 0 up.
+
+    Example:
+        >>> [[round(w, 4) for w in row] for row in MaxNorm(1.0)(np.float32([[3, 0.3], [4, 0.4]])).tolist()]
+        [[0.6, 0.3], [0.8, 0.4]]
+
+    Source: Srivastava et al. 2014, Dropout, JMLR 15.
+    """
+
+    def __init__(self, max_value: float = 2.0, axis: int | Sequence[int] = 0) -> None:
+        self.max_value, self.axis = _limit("max_value", max_value), _axes(axis)
+
+    def __call__(self, value: Array) -> Array:
+        norms = ops.norm(value, axis=self.axis, keepdims=True)
+        return value * (ops.minimum(norms, self.max_value) / (norms + _EPSILON))
+
+
+class MinMaxNorm(BaseConstraint):
+    """Vectors are scaled towards a length between two limits.
+
+    Args:
+        min_value: The lower limit.
+        max_value: The upper limit.
+        rate: How far towards the limit, from 0 to 1.
+        axis: The axes of one vector, as for `MaxNorm`.
+
+    Raises:
+        ArgumentError: a limit is not a number from 0 up, they are in the wrong order, or the rate is outside [0, 1].
+
+    Example:
+        >>> MinMaxNorm(2.0, 4.0)(np.float32([[1.0], [0.0]])).round(4).tolist()
+        [[2.0], [0.0]]
+    """
+
+    def __init__(
+        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0
+    ) -> None:
+        self.min_value, self.max_value = _limit("min_value", min_value), _limit("max_value", max_value)
+        if min_value > max_value or not 0 <= rate <= 1:
+            raise ArgumentError(
+                f"MinMaxNorm(min_value={min_value!r}, max_value={max_value!r}, rate={rate!r})",
+                "the lower limit is at most the upper one, and the rate is from 0 to 1",
+                "MinMaxNorm(0.5, 2.0, rate=1.0)",
+            )
+        self.rate, self.axis = rate, _axes(axis)
+
+    def __call__(self, value: Array) -> Array:
+        norms = ops.norm(value, axis=self.axis, keepdims=True)
+        wanted = self.rate * ops.clip(norms, self.min_value, self.max_value) + (1 - self.rate) * norms
+        return value * (wanted / (norms + _EPSILON))
+
+
+class NonNeg(BaseConstraint):
+    """Negative values become 0.
+
+    Example:
+        >>> NonNeg()(np.float32([-1, 2])).tolist()
+        [0.0, 2.0]
+    """
+
+    def __call__(self, value: Array) -> Array:
+        return ops.maximum(value, 0)
+
+
+class UnitNorm(BaseConstraint):
+    """Vectors are scaled to length 1; zeros stay.
+
+    Args:
+        axis: The axes of one vector, as for `MaxNorm`.
+
+    Example:
+        >>> [round(w, 4) for w in UnitNorm()(np.float32([3, 4])).tolist()]
+        [0.6, 0.8]
+    """
+
+    def __init__(self, axis: int | Sequence[int] = 0) -> None:
+        self.axis = _axes(axis)
+
+    def __call__(self, value: Array) -> Array:
+        return value / (ops.norm(value, axis=self.axis, keepdims=True) + _EPSILON)
+
+
+def _limit(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise ArgumentError(f"{name}={value!r}", "a length is a number from 0 up", f"{name}=2.0")
+    return float(value)
+
+
+def _axes(axis: int | Sequence[int]) -> int | tuple[int, ...]:
+    return axis if isinstance(axis, int) else tuple(axis)
+
+
+_NAMES: dict[str, type[BaseConstraint]] = {
+    "max_norm": MaxNorm,
+    "min_max_norm": MinMaxNorm,
+    "non_neg": NonNeg,
+    "unit_norm": UnitNorm,
+}
+
+
+def get(constraint: Any) -> Constraint | None:
+    """A constraint from its name or a function of the weight's value; None for None.
+
+    Raises:
+        ArgumentError: there is none of that name.
+
+    Example:
+        >>> get("non_neg")
+        NonNeg()
+    """
+    if constraint is None or callable(constraint):
+        return constraint  # type: ignore[no-any-return]
+    if constraint not in _NAMES:
+        raise ArgumentError(
+            f"constraint={constraint!r}", "there is none of that name", f"a function, or {', '.join(_NAMES)}"
+        )
+    return _NAMES[constraint]()

@@ -1,0 +1,157 @@
+"""Regularizers: penalties on the value of a weight, which layers collect in ``losses``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+from graftax import ops
+from graftax.errors import ArgumentError, ShapeError
+from graftax.typedefs import Array
+from graftax.variables.spec import Regularizer
+
+RegularizerLike: TypeAlias = "str | Regularizer | None"
+
+
+class BaseRegularizer:
+    """The base: subclasses define ``__call__(value) -> penalty``; the repr shows their arguments."""
+
+    def __call__(self, value: Array) -> Array:
+        """The penalty, a scalar."""
+        raise TypeError(f"{type(self).__name__} must define __call__(value)")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+class L1(BaseRegularizer):
+    """``l1 * sum(|w|)``.
+
+    Args:
+        l1: The factor.
+
+    Raises:
+        ArgumentError: the factor is not a number from 0 up.
+
+    Example:
+        >>> float(L1(0.5)(np.float32([1, -3])))
+        2.0
+    """
+
+    def __init__(self, l1: float = 0.01) -> None:
+        self.l1 = _factor("l1", l1)
+
+    def __call__(self, value: Array) -> Array:
+        return self.l1 * ops.sum(ops.abs(value))
+
+
+class L2(BaseRegularizer):
+    """``l2 * sum(w**2)``, without a half.
+
+    Args:
+        l2: The factor.
+
+    Raises:
+        ArgumentError: the factor is not a number from 0 up.
+
+    Example:
+        >>> float(L2(0.5)(np.float32([1, -3])))
+        5.0
+    """
+
+    def __init__(self, l2: float = 0.01) -> None:
+        self.l2 = _factor("l2", l2)
+
+    def __call__(self, value: Array) -> Array:
+        return self.l2 * ops.sum(ops.square(value))
+
+
+class L1L2(BaseRegularizer):
+    """``l1 * sum(|w|) + l2 * sum(w**2)``.
+
+    Args:
+        l1: The factor of the absolute values.
+        l2: The factor of the squares.
+
+    Raises:
+        ArgumentError: a factor is not a number from 0 up.
+
+    Example:
+        >>> float(L1L2(1.0, 0.5)(np.float32([1, -3])))
+        9.0
+    """
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
+        self.l1, self.l2 = _factor("l1", l1), _factor("l2", l2)
+
+    def __call__(self, value: Array) -> Array:
+        return self.l1 * ops.sum(ops.abs(value)) + self.l2 * ops.sum(ops.square(value))
+
+
+class OrthogonalRegularizer(BaseRegularizer):
+    """``factor`` times the mean absolute cosine between different rows, or columns, of a matrix.
+
+    Args:
+        factor: The factor.
+        mode: ``"rows"`` or ``"columns"``.
+
+    Raises:
+        ArgumentError: the factor is not a number from 0 up, or there is no such mode.
+        ShapeError: when called: the weight is no matrix.
+
+    Example:
+        >>> float(OrthogonalRegularizer(1.0)(np.float32([[1, 0], [0, 2]])))
+        0.0
+    """
+
+    def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
+        if mode not in ("rows", "columns"):
+            raise ArgumentError(f"mode={mode!r}", "there is no such mode", '"rows" or "columns"')
+        self.factor, self.mode = _factor("factor", factor), mode
+
+    def __call__(self, value: Array) -> Array:
+        if value.ndim != 2:
+            raise ShapeError(
+                f"OrthogonalRegularizer for a weight of shape {tuple(value.shape)}",
+                "only a matrix has rows and columns",
+                'kernel_regularizer="l2" for other weights',
+            )
+        rows = value if self.mode == "rows" else ops.transpose(value)
+        squares = ops.sum(ops.square(rows), axis=1, keepdims=True)
+        rows = rows * ops.rsqrt(ops.maximum(squares, 1e-12))
+        n = rows.shape[0]
+        cosines = ops.matmul(rows, ops.transpose(rows)) * (1 - ops.eye(n, dtype=rows.dtype))
+        return self.factor * ops.sum(ops.abs(cosines)) / max(n * (n - 1), 1)
+
+
+def _factor(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ArgumentError(f"{name}={value!r}", "the factor of a penalty is a number from 0 up", f"{name}=0.01")
+    return float(value)
+
+
+_NAMES: dict[str, type[BaseRegularizer]] = {
+    "l1": L1,
+    "l2": L2,
+    "l1_l2": L1L2,
+    "orthogonal": OrthogonalRegularizer,
+}
+
+
+def get(regularizer: Any) -> Regularizer | None:
+    """A regularizer from its name or a function of the weight's value; None for None.
+
+    Raises:
+        ArgumentError: there is none of that name.
+
+    Example:
+        >>> get("l2")
+        L2(l2=0.01)
+    """
+    if regularizer is None or callable(regularizer):
+        return regularizer  # type: ignore[no-any-return]
+    if regularizer not in _NAMES:
+        raise ArgumentError(
+            f"regularizer={regularizer!r}", "there is none of that name", f"a function, or {', '.join(_NAMES)}"
+        )
+    return _NAMES[regularizer]()
