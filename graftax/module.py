@@ -1,7 +1,8 @@
 """Module: an object whose attributes form the object graph. Children are found by walking attributes and containers.
 
 Paths come from the edges of that graph, never from names: an object hangs where its first owner keeps it. Definition
-order is the order everywhere: attributes as first assigned, containers in their order, depth first, shared objects once.
+order is the order everywhere: attributes as first assigned, containers in their order, depth first, shared objects
+once.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner itself adds none."""
+        """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner adds none."""
         return "/".join(map(str, self.edges()))
 
     def edges(self) -> tuple[Edge, ...]:
@@ -289,8 +290,8 @@ def ignored(kind: type[Module]) -> frozenset[str]:
 
 
 def snake_case(name: str) -> str:
-    """``CamelCaseThing`` as ``camel_case_thing``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    """``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
