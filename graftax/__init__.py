@@ -44,7 +44,7 @@ _NAMES = {
     "Reparam": "graftax.reparam.base",
     "SeedGenerator": "graftax.variables.random",
     "Sequential": "graftax.training.sequential",
-    "Slot": "graftax.optimizers.optimizer",
+    "Slot": "graftax.optimizers.slot",
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
     "functional_call": "graftax.transforms.functional",
@@ -75,7 +75,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.layers.policy import set_dtype_policy as set_dtype_policy
     from graftax.module import Module as Module
     from graftax.optimizers.optimizer import Optimizer as Optimizer
-    from graftax.optimizers.optimizer import Slot as Slot
+    from graftax.optimizers.slot import Slot as Slot
     from graftax.reparam.base import Reparam as Reparam
     from graftax.training import callbacks as callbacks
     from graftax.training.callbacks.callback import Callback as Callback

@@ -1,0 +1,100 @@
+"""The update loop: one variable after another, each through the rule of its optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from graftax.errors import ArgumentError, GraftaxError
+from graftax.optimizers.gradients import Pair, cast_to
+from graftax.optimizers.slot import Row, SlotValues, compute_dtype
+from graftax.typedefs import Array
+from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.optimizers.optimizer import Optimizer
+
+T = TypeVar("T")
+
+
+class Step:
+    """What a rule may know of the step; all are scalars.
+
+    Args:
+        learning_rate: The rate now, in the dtype of ``value``; schedule and rules are in it.
+        iterations: How many updates came before, int32; 0 in the first.
+        count: The number of this update, from 1 on, in the dtype of ``value``.
+    """
+
+    def __init__(self, learning_rate: Array, iterations: Array, count: Array) -> None:
+        self.learning_rate = learning_rate
+        self.iterations = iterations
+        self.count = count
+        self._known: dict[Callable[[Step], Any], Any] = {}
+
+    def once(self, function: Callable[[Step], T]) -> T:
+        """``function(step)``, computed once for all variables that share this step."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        return self._known[function]  # type: ignore[no-any-return]
+
+
+class Steps:
+    """The `Step` of each dtype and multiplier."""
+
+    def __init__(self, learning_rate: Array, iterations: Array) -> None:
+        self._rate = learning_rate
+        self._iterations = iterations
+        self._made: dict[tuple[str, float], Step] = {}
+
+    def step(self, dtype: str, multiplier: float) -> Step:
+        """The one for a variable that is updated in this dtype."""
+        key = dtype, multiplier
+        if key not in self._made:
+            rate = cast_to(self._rate, dtype)
+            count = cast_to(self._iterations + 1, dtype)
+            self._made[key] = Step(rate * multiplier if multiplier != 1 else rate, self._iterations, count)
+        return self._made[key]
+
+
+def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]]) -> None:
+    """Update every variable with its gradient; the slots are there."""
+    for (variable, gradient), row in work:
+        dtype = compute_dtype(variable.dtype)
+        step = steps.step(dtype, row.settings.learning_rate_multiplier)
+        try:
+            _update(optimizer, variable, gradient, row, step, dtype)
+        except GraftaxError as error:
+            error.add_context(f"the update of {variable.path!r} by {type(optimizer).__name__}")
+            raise
+
+
+def _update(optimizer: Optimizer, variable: Variable, gradient: Array, row: Row, step: Step, dtype: str) -> None:
+    decay, l2 = row.settings.decays(optimizer.weight_decay, optimizer.l2)
+    value = cast_to(variable.value, dtype)
+    if l2:
+        gradient = gradient + l2 * value
+    if decay:
+        value = value - step.learning_rate * decay * value
+    slots = SlotValues({name: cast_to(slot.value, dtype) for name, slot in row.slots.items()})
+    new, changes = _checked(optimizer, optimizer.update(gradient, value, slots, step))
+    for name, change in changes.items():
+        if name not in row.slots:
+            raise ArgumentError(
+                f"{type(optimizer).__name__}.update returned a slot {name!r}",
+                f"create_slots declares {', '.join(row.slots) or 'none'}",
+                "declare it there, or leave it out",
+            )
+        row.slots[name].assign(cast_to(change, row.slots[name].dtype))
+    new = cast_to(new, variable.dtype)
+    variable.assign(new if variable.constraint is None else variable.constraint(new))
+
+
+def _checked(optimizer: Optimizer, result: Any) -> tuple[Array, Mapping[str, Array]]:
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
+        raise ArgumentError(
+            f"{type(optimizer).__name__}.update returned {type(result).__name__}",
+            "an update returns the new value and a dict of the new slots",
+            'return value - step.learning_rate * gradient, {"momentum": momentum}',
+        )
+    return result

@@ -1,0 +1,77 @@
+"""The table that says what an optimizer does with each variable, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graftax.backend import registry
+from graftax.optimizers.rules import Settings
+from graftax.typedefs import unwrap
+from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.optimizers.optimizer import Optimizer
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One line of an `Explanation`: a variable and what the optimizer does with it.
+
+    ``learning_rate`` is the rate now, multiplier included; ``frozen`` says why it does not move, or is empty.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    learning_rate: float
+    weight_decay: float
+    l2: float
+    slots: tuple[str, ...]
+    frozen: str
+    by: tuple[str, ...]
+
+    def cells(self) -> tuple[str, ...]:
+        """The line as text; what a frozen variable does not have is left out."""
+        by = ", ".join(self.by)
+        if self.frozen:
+            return (self.path, str(self.shape), "frozen", "", "", self.frozen, by)
+        numbers = (f"{n:.6g}" for n in (self.learning_rate, self.weight_decay, self.l2))
+        return (self.path, str(self.shape), *numbers, ", ".join(self.slots) or "none", by)
+
+
+_HEAD = ("variable", "shape", "learning rate", "weight decay", "l2", "slots", "rules")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What an optimizer does with each variable, printable as a table; ``rows`` holds the same as data."""
+
+    title: str
+    rows: tuple[Explained, ...]
+
+    def __str__(self) -> str:
+        lines = [_HEAD, *(row.cells() for row in self.rows)]
+        kept = [i for i, name in enumerate(_HEAD) if name != "l2" or any(row.l2 for row in self.rows)]
+        widths = {i: max(len(line[i]) for line in lines) for i in kept}
+        text = ["  ".join(line[i].ljust(widths[i]) for i in kept).rstrip() for line in lines]
+        return "\n".join([self.title, *text])
+
+
+def explain(optimizer: Optimizer, variables: Iterable[tuple[Variable, Settings]]) -> Explanation:
+    """One row for each variable."""
+    rate = float(registry.current().arrays.to_numpy(unwrap(optimizer.learning_rate)))
+    rows = [
+        Explained(
+            path=variable.path,
+            shape=variable.shape,
+            learning_rate=rate * settings.learning_rate_multiplier,
+            weight_decay=settings.decays(optimizer.weight_decay, optimizer.l2)[0],
+            l2=settings.decays(optimizer.weight_decay, optimizer.l2)[1],
+            slots=tuple(optimizer.create_slots(variable)),
+            frozen="by a rule" if settings.frozen else "" if variable.trainable else "not trainable",
+            by=settings.by,
+        )
+        for variable, settings in variables
+    ]
+    return Explanation(repr(optimizer), tuple(rows))

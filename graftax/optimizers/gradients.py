@@ -1,0 +1,165 @@
+"""From what the caller passes to pairs of a variable and its gradient: matched, checked, cast, clipped."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from graftax import ops, tree
+from graftax.backend import registry
+from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
+from graftax.module import Module
+from graftax.optimizers.slot import compute_dtype
+from graftax.typedefs import Array, unwrap
+from graftax.variables.variable import Variable
+
+Pair: TypeAlias = "tuple[Variable, Array]"
+
+
+def flat_variables(variables: Any) -> list[Variable]:
+    """The Variables of any structure; of a Module, its trainable ones.
+
+    Raises:
+        ArgumentTypeError: something in it is no Variable.
+        ArgumentError: it is empty, or one Variable is there twice.
+    """
+    found = tree.flatten_with_paths(_structure(variables))
+    if not found:
+        raise ArgumentError(
+            "an optimizer got no variables",
+            "an unbuilt model has none yet, and a frozen one no trainable ones",
+            "call the model once on an example before",
+        )
+    seen: set[int] = set()
+    for place, variable in found:
+        if not isinstance(variable, Variable):
+            raise ArgumentTypeError(
+                f"an optimizer got {type(variable).__name__} as variable {place}",
+                "it moves Variables; an expression moves through its parts",
+                "model.trainable_variables",
+            )
+        if id(variable) in seen:
+            raise ArgumentError(
+                f"an optimizer got the variable {variable.path!r} twice",
+                "it would be moved twice in one step",
+                "pass each variable once; Module.trainable_variables lists shared ones once",
+            )
+        seen.add(id(variable))
+    return [variable for _, variable in found]
+
+
+def pair_up(gradients: Any, variables: Any) -> list[tuple[Variable, Any]]:
+    """Each Variable with its gradient.
+
+    Raises:
+        ArgumentError: the two structures differ.
+    """
+    variables = _structure(variables)
+    flat_variables(variables)
+    return list(_pairs(gradients, variables))
+
+
+def _structure(variables: Any) -> Any:
+    if isinstance(variables, Module):
+        return {path: v for path, v in variables.named_variables().items() if v.trainable}
+    return variables if isinstance(variables, Variable | list | tuple | dict) else list(variables)
+
+
+def _pairs(gradients: Any, variables: Any) -> Iterator[tuple[Variable, Any]]:
+    if isinstance(variables, Variable):
+        yield variables, gradients
+    elif isinstance(variables, dict):
+        given = gradients if isinstance(gradients, Mapping) else {}
+        if set(given) != set(variables):
+            raise _unpaired(list(given) if given else gradients, list(variables))
+        for key, below in variables.items():
+            yield from _pairs(given[key], below)
+    else:
+        if isinstance(gradients, Mapping) or not hasattr(gradients, "__iter__"):
+            raise _unpaired(gradients, f"{len(variables)} in a {type(variables).__name__}")
+        listed = list(gradients)
+        if len(listed) != len(variables):
+            raise _unpaired(len(listed), len(variables))
+        for gradient, below in zip(listed, variables, strict=True):
+            yield from _pairs(gradient, below)
+
+
+def _unpaired(gradients: Any, variables: Any) -> ArgumentError:
+    return ArgumentError(
+        f"an optimizer got gradients {gradients!s:.100} for variables {variables!s:.100}",
+        "each variable needs its gradient, in the same structure and order",
+        "optimizer.apply(gradients, variables), with the variables that were given as wrt=",
+    )
+
+
+def require_floating(variables: Iterable[Variable]) -> None:
+    """Raise for Variables that cannot be moved by small steps.
+
+    Raises:
+        DTypeError: a dtype is not floating.
+    """
+    for variable in variables:
+        if "float" not in variable.dtype:
+            raise DTypeError(
+                f"the variable {variable.path!r} of dtype {variable.dtype} was given to an optimizer",
+                "only floating variables can be moved along a gradient",
+                "trainable=False for it, or a floating dtype",
+            )
+
+
+def prepare(pairs: list[tuple[Variable, Any]], stacklevel: int) -> list[Pair]:
+    """Gradients as arrays in the dtype of the computation; those that are None left out, with a warning.
+
+    Raises:
+        GradientError: all of them are None.
+        ShapeError: a gradient has another shape than its variable.
+    """
+    missing = [variable.path for variable, gradient in pairs if gradient is None]
+    if missing:
+        if len(missing) == len(pairs):
+            raise GradientError(
+                f"no gradient for any of the variables {', '.join(missing)}",
+                "the loss does not depend on them, or it was computed outside of the differentiated function",
+                "compute the loss from these variables inside the function given to value_and_grad",
+            )
+        text = f"no gradient for {', '.join(missing)}: not updated in this step"
+        warnings.warn(text, stacklevel=stacklevel)
+    arrays = registry.current().arrays
+    found = []
+    for variable, gradient in pairs:
+        if gradient is None:
+            continue
+        array = arrays.asarray(unwrap(gradient))
+        if tuple(array.shape) != variable.shape:
+            raise ShapeError(
+                f"a gradient of shape {tuple(array.shape)} for the variable {variable.path!r}",
+                f"the variable has shape {variable.shape}",
+                "gradients in the order of their variables",
+            )
+        found.append((variable, cast_to(array, compute_dtype(variable.dtype))))
+    return found
+
+
+def cast_to(array: Array, dtype: str) -> Array:
+    """The array in that dtype; itself if it is so already."""
+    return array if str(array.dtype) == dtype else ops.cast(array, dtype)
+
+
+def clip(pairs: list[Pair], value: float | None, norm: float | None, global_norm: float | None) -> list[Pair]:
+    """Limit each element, then the norm of each gradient, then the norm of all together."""
+    if value is not None:
+        pairs = [(v, ops.clip(g, -value, value)) for v, g in pairs]
+    if norm is not None:
+        pairs = [(v, g * _factor(ops.sum(g * g), norm)) for v, g in pairs]
+    if global_norm is not None:
+        squares = [cast_to(ops.sum(g * g), "float32") for _, g in pairs]
+        factor = _factor(ops.sum(ops.stack(squares)), global_norm)
+        pairs = [(v, g * cast_to(factor, str(g.dtype))) for v, g in pairs]
+    return pairs
+
+
+def _factor(square: Array, limit: float) -> Array:
+    """What brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
+    norm = ops.sqrt(square)
+    return ops.where(ops.isfinite(norm), limit / ops.maximum(norm, limit), float("nan"))

@@ -1,0 +1,289 @@
+"""Optimizer: the base of every rule. A rule says what it keeps and how it moves one variable; the rest is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias, cast
+
+from graftax.backend import registry
+from graftax.errors import ArgumentError
+from graftax.module import Module, SlotRecord
+from graftax.optimizers import gradients as grads
+from graftax.optimizers import rate
+from graftax.optimizers.apply import Step, Steps, apply
+from graftax.optimizers.describe import call_of
+from graftax.optimizers.explain import Explanation, explain
+from graftax.optimizers.rate import LearningRate
+from graftax.optimizers.rules import RuleLike, Rules
+from graftax.optimizers.slot import Row, Slot, SlotTable, SlotValues, make_slot, parts_of
+from graftax.transforms.grad import value_and_grad
+from graftax.typedefs import Array, VariableLike
+from graftax.variables import storage
+from graftax.variables.variable import Variable
+
+Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
+
+
+class Optimizer(Module):
+    """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
+
+    An update clips the gradients by value, by norm and by global norm; then, for each variable, it takes ``value -=
+    learning_rate * weight_decay * value``, the rule, and the variable's own constraint; at last ``iterations`` counts
+    one more. Variables that are not trainable at that moment stay as they are, bit for bit. Variables of 16 bits are
+    updated in float32 and rounded once at the end.
+
+    Args:
+        learning_rate: A number, kept in a Variable so that a change needs no new trace; a schedule, or any function of
+            the number of updates so far; or a Variable.
+        weight_decay: Decoupled decay, per unit of the rate.
+        l2: Coupled decay: ``l2 * value`` is added to the (clipped) gradient, as torch's SGD and Adam do.
+        clipvalue: Limit on the magnitude of each element of a gradient.
+        clipnorm: Limit on the norm of each variable's gradient.
+        global_clipnorm: Limit on the norm of all gradients together.
+        rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, "l2": 0.0, "frozen": True})``
+            for variables selected by path; later rules win, key by key. Each must select something. A variable is
+            matched when it is first seen.
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
+        name: Its name.
+
+    Raises:
+        ArgumentError: a limit is not positive, or a rule cannot be read.
+
+    Example:
+        >>> class SignMomentum(Optimizer):
+        ...     elementwise = True
+        ...
+        ...     def __init__(self, learning_rate=1e-3, beta=0.9, **options):
+        ...         super().__init__(learning_rate, **options)
+        ...         self.beta = beta
+        ...
+        ...     def create_slots(self, variable):
+        ...         return {"momentum": Slot()}
+        ...
+        ...     def update(self, gradient, value, slots, step):
+        ...         momentum = self.beta * slots.momentum + (1 - self.beta) * gradient
+        ...         return value - step.learning_rate * gx.ops.sign(momentum), {"momentum": momentum}
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, -2.0])
+        >>> optimizer = SignMomentum(0.25)
+        >>> loss = optimizer.minimize(lambda: gx.ops.sum(w * w), [w])
+        >>> float(loss), w.numpy().tolist(), int(optimizer.iterations)
+        (5.0, [0.75, -1.75], 1)
+    """
+
+    elementwise: ClassVar[bool] = False
+    """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_slots", "_rules"})
+
+    def __init__(
+        self,
+        learning_rate: LearningRate,
+        *,
+        weight_decay: float = 0.0,
+        l2: float = 0.0,
+        clipvalue: float | None = None,
+        clipnorm: float | None = None,
+        global_clipnorm: float | None = None,
+        rules: Sequence[RuleLike] = (),
+        slot_dtype: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        for option, limit in (("clipvalue", clipvalue), ("clipnorm", clipnorm), ("global_clipnorm", global_clipnorm)):
+            if limit is not None and not limit > 0:
+                raise ArgumentError(f"{option}={limit!r}", "a limit is positive", f"{option}=1.0, or None for no limit")
+        self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.l2 = l2
+        self.clipvalue = clipvalue
+        self.clipnorm = clipnorm
+        self.global_clipnorm = global_clipnorm
+        self.slot_dtype = slot_dtype
+        self._slots = SlotTable()
+        self._rules = Rules(rules)
+        for scope in self._captured:  # slots are made later, and a scope that selects some must wait for them
+            if scope.roles is None or "slot" in scope.roles:
+                scope.waiting.add(self)
+
+    # --- the rule: what a subclass defines ----------------------------------------------------------------------------
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """What to keep for a variable, by name; nothing unless a subclass says so."""
+        return {}
+
+    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
+        """The new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.
+
+        Args:
+            gradient: The clipped gradient, in the shape and dtype of the value.
+            value: The value, decayed already.
+            slots: The slots as attributes; those without a new value stay as they are.
+            step: ``learning_rate``, ``iterations`` and ``count``; see `Step`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define update(gradient, value, slots, step)")
+
+    # --- the learning rate --------------------------------------------------------------------------------------------
+
+    @property
+    def learning_rate(self) -> Any:
+        """The rate now: its Variable, or the number that the schedule gives. Assigning a number sets the Variable."""
+        kept = self.__dict__["learning_rate"]
+        return kept if isinstance(kept, VariableLike) else rate.current(kept, self.iterations.value)
+
+    @learning_rate.setter
+    def learning_rate(self, kept: LearningRate) -> None:
+        self.__dict__["learning_rate"] = kept
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "learning_rate":
+            value = rate.keep(self, self.__dict__.get(name), value)
+        super().__setattr__(name, value)
+
+    # --- applying -----------------------------------------------------------------------------------------------------
+
+    def apply(self, gradients: Any, variables: Variables) -> None:
+        """Move each variable along its gradient; slots that are missing are made.
+
+        Args:
+            gradients: In the structure and order of the variables; None for a variable that has none in this step.
+            variables: Variables in any nested structure, or a Module for its trainable ones by path.
+
+        Raises:
+            ArgumentError: the structures differ, a variable comes twice, or there is none.
+            GradientError: every gradient is None.
+            ShapeError: a gradient has another shape than its variable.
+            DTypeError: a variable is not floating.
+            SelectorError: a rule selects nothing.
+        """
+        storage.touch(self)
+        pairs = grads.pair_up(gradients, variables)
+        rows = {id(variable): row for variable, row in self._moving([variable for variable, _ in pairs])}
+        ready = grads.prepare([pair for pair in pairs if id(pair[0]) in rows], stacklevel=3)
+        ready = grads.clip(ready, self.clipvalue, self.clipnorm, self.global_clipnorm)
+        iterations = self.iterations.value
+        steps = Steps(rate.current(self.__dict__["learning_rate"], iterations), iterations)
+        apply(self, steps, [(pair, rows[id(pair[0])]) for pair in ready])
+        self.iterations.assign_add(1)
+
+    def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
+        """`apply` for pairs of a gradient and its variable."""
+        found = list(pairs)
+        self.apply([gradient for gradient, _ in found], [variable for _, variable in found])
+
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
+        """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; gives the loss."""
+        moving = [variable for variable in grads.flat_variables(variables) if variable.trainable]
+        loss, gradients = value_and_grad(loss_fn, wrt=moving)()
+        self.apply(gradients, moving)
+        return cast(Array, loss)
+
+    def build(self, variables: Variables) -> None:
+        """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
+        self._moving(grads.flat_variables(variables))
+
+    def _moving(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
+        """The variables that are to move, with their rows; slots are made, rules and dtypes checked."""
+        rows = self._settled(variables)
+        moving = [(v, row) for v, row in rows if v.trainable and not row.settings.frozen]
+        grads.require_floating(variable for variable, _ in moving)
+        for variable, row in moving:
+            self._make_slots(variable, row)
+        for scope in self._captured:
+            scope.waiting.discard(self)
+            scope.check()
+        return moving
+
+    def _settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
+        """The variables with their rows, in which the settings are."""
+        self._rules.check(variables)
+        rows = [(variable, self._slots.row(variable)) for variable in variables]
+        for variable, row in rows:
+            if row.fresh:
+                row.settings, row.fresh = self._rules.settings(variable), False
+        return rows
+
+    def explain(self, variables: Variables) -> Explanation:
+        """What this optimizer does with each variable, as a table that can be printed.
+
+        Args:
+            variables: Variables, or a Module for all its weights, trainable or not.
+
+        Raises:
+            SelectorError: a rule selects nothing.
+        """
+        if isinstance(variables, Module):
+            variables = [v for v in variables.variables if v.role == "weight"]
+        rows = self._settled(grads.flat_variables(variables))
+        return explain(self, [(variable, row.settings) for variable, row in rows])
+
+    # --- slots and the object graph -----------------------------------------------------------------------------------
+
+    def slot(self, variable: Variable, name: str) -> Variable:
+        """The slot of that name for a variable; made if it is missing.
+
+        Raises:
+            ArgumentError: this optimizer keeps no such slot.
+        """
+        found = self.ensure_slot(name, variable)
+        if found is None:
+            raise ArgumentError(
+                f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
+                "it keeps no slot of that name",
+                f"one of {', '.join(self.create_slots(variable)) or 'none'}",
+            )
+        return found
+
+    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+        """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
+        row = self._slots.row(variable)
+        self._make_slots(variable, row)
+        return next((slot for known, slot in _parts(row) if known == name), None)
+
+    def _make_slots(self, variable: Variable, row: Row) -> None:
+        for name, slot in self.create_slots(variable).items():
+            if name not in row.slots:
+                row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
+
+    def slots(self) -> Iterator[SlotRecord]:
+        """All slots, in the order in which their variables were first seen."""
+        for variable, row in self._slots.items():
+            for name, slot in _parts(row):
+                yield SlotRecord(name, variable, slot)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """``iterations``, the learning rate where it is a Variable, and all slots."""
+        return list(self.named_variables().values())
+
+    def named_variables(self) -> dict[str, Variable]:
+        """The same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
+        found = super().named_variables()
+        for record in self.slots():
+            path = f"slots/{record.variable.path}/{record.name}"
+            while path in found:  # two models with equal paths
+                path += "'"
+            found[path] = record.slot
+        return found
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What a trace may depend on; that some variable does not move, too."""
+        still = frozenset(id(variable) for variable, _ in self._slots.items() if not variable.trainable)
+        return {**super().fingerprint(), "frozen variables": ("frozenset", still)}
+
+    def __repr__(self) -> str:
+        kept = self.__dict__["learning_rate"]
+        if isinstance(kept, VariableLike) and (arrays := registry.current().arrays).is_concrete(kept.value):
+            kept = float(str(arrays.to_numpy(kept.value)))  # 0.1 as written, not its float32
+        return call_of(self, learning_rate=kept)
+
+    @property
+    def rules(self) -> tuple[RuleLike, ...]:
+        """The rules as they were given."""
+        return self._rules.given
+
+
+def _parts(row: Row) -> Iterator[tuple[str, Variable]]:
+    for name, slot in row.slots.items():
+        yield from parts_of(name, slot)

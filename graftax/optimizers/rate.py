@@ -1,0 +1,61 @@
+"""The learning rate: a number kept in a Variable, a Variable, a schedule, or any function of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from graftax.backend import registry
+from graftax.errors import ArgumentTypeError, ShapeError
+from graftax.module import Module
+from graftax.optimizers.gradients import cast_to
+from graftax.typedefs import Array, VariableLike, unwrap
+from graftax.variables import initializers
+from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable, make
+
+LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
+
+
+def keep(owner: Module, before: Any, given: Any) -> Any:
+    """What an optimizer keeps of a rate that it is given: a number goes into the Variable that is there, or a new one.
+
+    Raises:
+        ArgumentTypeError: a number is given while a schedule is in place.
+    """
+    if isinstance(given, VariableLike) or (callable(given) and not hasattr(given, "shape")):
+        return given
+    if isinstance(before, Variable):
+        return before.assign(cast_to(registry.current().arrays.asarray(given), before.dtype))
+    if before is not None:
+        raise ArgumentTypeError(
+            f"learning_rate = {given!r} while something else is in place: {before!r}",
+            "it says what the rate is, and the number would be ignored",
+            f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({given!r})",
+        )
+    return scalar(owner, "learning_rate", "hyper", "float32", given)
+
+
+def current(rate: Any, iterations: Array) -> Array:
+    """The rate as a float32 scalar.
+
+    Raises:
+        ShapeError: it is no scalar.
+    """
+    found = registry.current().arrays.asarray(unwrap(rate if isinstance(rate, VariableLike) else rate(iterations)))
+    if tuple(found.shape) != ():
+        raise ShapeError(
+            f"a learning rate of shape {tuple(found.shape)} from {rate!r}",
+            "a learning rate is one number",
+            'rules=[(selector, {"learning_rate_multiplier": 0.1})] for rates that differ by variable',
+        )
+    return cast_to(found, "float32")
+
+
+def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:
+    """A Variable of an optimizer that holds one number."""
+    initializer = initializers.Constant(value)
+    spec = VariableSpec(
+        shape=(), dtype=dtype, initializer=initializer, trainable=False, role=role, name=name, path=name, owner=owner
+    )
+    return make(spec)

@@ -1,0 +1,33 @@
+"""Optimizers by name, for ``model.compile("adam")``."""
+
+from __future__ import annotations
+
+from graftax.errors import ArgumentError
+from graftax.optimizers.adam import Adam
+from graftax.optimizers.adamw import AdamW
+from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.sgd import SGD
+
+_CLASSES: tuple[type[SGD | Adam], ...] = (SGD, Adam, AdamW)
+
+
+def get(optimizer: str | Optimizer) -> Optimizer:
+    """The optimizer itself, or one with default arguments by its name.
+
+    Raises:
+        ArgumentError: there is none of that name.
+
+    Example:
+        >>> get("adam")
+        Adam(learning_rate=0.001)
+    """
+    if isinstance(optimizer, Optimizer):
+        return optimizer
+    names = {kind.__name__.lower(): kind for kind in _CLASSES}
+    if not isinstance(optimizer, str) or optimizer.lower() not in names:
+        raise ArgumentError(
+            f"optimizer={optimizer!r}",
+            f"by name there are {', '.join(names)}",
+            "one of these, or an optimizer: graftax.optimizers.Adam(1e-3)",
+        )
+    return names[optimizer.lower()]()

@@ -1,0 +1,90 @@
+"""Schedule: a learning rate as a function of the number of updates so far, which is 0 at the first update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from graftax import ops
+from graftax.errors import ArgumentError
+from graftax.module import Module
+from graftax.optimizers.describe import call_of
+from graftax.typedefs import Array, ArrayLike
+from graftax.variables import storage
+
+ScheduleLike: TypeAlias = "float | Schedule"
+
+
+class Schedule(Module):
+    """The base of schedules: subclasses define ``rate(step)``, pure, with ``step`` a float32 scalar.
+
+    Example:
+        >>> class InverseRoot(Schedule):
+        ...     def rate(self, step):
+        ...         return 0.1 / ops.sqrt(step + 1)
+        >>> InverseRoot()(3).tolist()
+        0.05000000074505806
+    """
+
+    def __call__(self, step: ArrayLike) -> Array:
+        """The learning rate after so many updates."""
+        storage.touch(self)
+        return self.rate(ops.cast(step, "float32"))
+
+    def rate(self, step: Array) -> Array:
+        """The learning rate; for subclasses to define."""
+        raise NotImplementedError(f"{type(self).__name__} must define rate(step)")
+
+    def __repr__(self) -> str:
+        return call_of(self)
+
+
+class Constant(Schedule):
+    """Always the same number; the way to put a number in place of another schedule.
+
+    Args:
+        value: The rate.
+
+    Example:
+        >>> Constant(0.5)(7).tolist()
+        0.5
+    """
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.value = value
+
+    def rate(self, step: Array) -> Array:
+        """``value``."""
+        return ops.full_like(step, self.value)
+
+
+def as_schedule(given: ScheduleLike) -> Schedule:
+    """A schedule of it, if it is a number."""
+    return given if isinstance(given, Schedule) else Constant(given)
+
+
+def positive(name: str, value: float) -> float:
+    """The value, if it is.
+
+    Raises:
+        ArgumentError: it is not.
+    """
+    if not value > 0:
+        raise ArgumentError(f"{name}={value!r}", "it takes at least one step", f"{name}=1000")
+    return value
+
+
+def ascending(boundaries: Sequence[float], pieces: int, what: str) -> tuple[float, ...]:
+    """Boundaries between so many pieces, if they are.
+
+    Raises:
+        ArgumentError: they do not ascend, or are too many or too few.
+    """
+    if len(boundaries) != pieces - 1 or list(boundaries) != sorted(set(boundaries)):
+        raise ArgumentError(
+            f"boundaries={list(boundaries)!r} for {pieces} {what}",
+            "boundaries ascend, and there is one between two pieces",
+            f"{max(pieces - 1, 0)} ascending boundaries",
+        )
+    return tuple(boundaries)

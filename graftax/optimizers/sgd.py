@@ -1,0 +1,71 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Unpack
+
+from graftax.errors import ArgumentError
+from graftax.optimizers.apply import Step
+from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.options import Options
+from graftax.optimizers.rate import LearningRate
+from graftax.optimizers.slot import Slot, SlotValues
+from graftax.typedefs import Array
+from graftax.variables.variable import Variable
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum as in Keras: the rate of each step stays in its part of the momentum.
+
+    ``m = momentum * m - rate * g;  w = w + m``, with Nesterov's look-ahead ``w = w + momentum * m - rate * g``.
+
+    Args:
+        learning_rate: See `Optimizer`.
+        momentum: How much of the last move is kept, in [0, 1); 0 keeps none, and no slot.
+        nesterov: Whether to look ahead; needs momentum.
+        **options: See `Optimizer`.
+
+    Raises:
+        ArgumentError: momentum outside [0, 1), or nesterov without it.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, -2.0])
+        >>> SGD(0.5).apply([[1.0, 1.0]], [w])
+        >>> w.numpy().tolist()
+        [0.5, -2.5]
+
+    Source: Sutskever et al., On the importance of initialization and momentum in deep learning, ICML 2013.
+    """
+
+    elementwise = True
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        if not 0 <= momentum < 1 or (nesterov and not momentum):
+            raise ArgumentError(
+                f"momentum={momentum!r}, nesterov={nesterov!r}",
+                "momentum is in [0, 1), and nesterov looks ahead along it",
+                "momentum=0.9",
+            )
+        self.momentum = momentum
+        self.nesterov = nesterov
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """The momentum, if there is any."""
+        return {"momentum": Slot()} if self.momentum else {}
+
+    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
+        """One step."""
+        move = -step.learning_rate * gradient
+        if not self.momentum:
+            return value + move, {}
+        momentum = self.momentum * slots.momentum + move
+        return value + (self.momentum * momentum + move if self.nesterov else momentum), {"momentum": momentum}
