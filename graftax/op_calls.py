@@ -110,9 +110,7 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
     backend = current()
     arrays = backend.arrays
     target: Callable[..., Any]
-    if op.source == "primitive":
-        target = getattr(arrays, op.name)
-    elif op.source in ("composition", "fused"):
+    if op.source in ("composition", "fused"):
         function = FUNCTIONS[op.name]
         target = partial(function, arrays)
         if op.source == "fused":

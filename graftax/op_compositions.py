@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from graftax.backend.protocol import Arrays
@@ -12,6 +13,21 @@ from graftax.op_structure import FUNCTIONS, row
 __all__ = ["FUNCTIONS"]
 
 # --- elementwise ----------------------------------------------------------------------------------------------------
+
+
+@row
+def erf(a: Arrays, x: Any) -> Any:
+    return a.erf(_inexact(a, x))
+
+
+@row
+def sigmoid(a: Arrays, x: Any) -> Any:
+    return a.sigmoid(_inexact(a, x))
+
+
+@row
+def rsqrt(a: Arrays, x: Any) -> Any:
+    return a.rsqrt(_inexact(a, x))
 
 
 @row
@@ -102,6 +118,12 @@ def moments(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
     return (mean, variance) if wide is dtype else (a.asarray(mean, dtype), a.asarray(variance, dtype))
 
 
+@row
+def quantile(a: Arrays, x: Any, q: Any, axis: Any, keepdims: bool) -> Any:
+    x = _inexact(a, x)
+    return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
+
+
 def _inexact(a: Arrays, x: Any) -> Any:
     """Integers as floats."""
     return a.asarray(x, a.canonical_dtype("float64")) if x.dtype.kind in "iub" else x
@@ -110,17 +132,33 @@ def _inexact(a: Arrays, x: Any) -> Any:
 # --- matrices -------------------------------------------------------------------------------------------------------
 
 
+def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
+    """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
+    matrices = tuple(_inexact(a, x) for x in matrices)
+    half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
+    if half is not None:
+        matrices = tuple(a.asarray(x, "float32") for x in matrices)
+    result = getattr(a.numpy.linalg, name)(*matrices, **options)
+    if isinstance(result, tuple):
+        return tuple(r if half is None else a.asarray(r, half) for r in result)
+    return result if half is None else a.asarray(result, half)
+
+
+for _name in ("det", "slogdet", "svd", "qr", "eigh", "pinv"):
+    FUNCTIONS[_name] = partial(_linalg, _name)
+
+
 @row
 def cholesky(a: Arrays, x: Any) -> Any:
     _square("cholesky", x)
     symmetric = (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
-    return _finite(a, "cholesky", a.numpy.linalg.cholesky(symmetric), "the matrix is not positive definite", x)
+    return _finite(a, "cholesky", _linalg("cholesky", a, symmetric), "the matrix is not positive definite", x)
 
 
 @row
 def inv(a: Arrays, x: Any) -> Any:
     _square("inv", x)
-    return _finite(a, "inv", a.numpy.linalg.inv(x), "the matrix is singular", x)
+    return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
 
 
 @row
@@ -132,7 +170,7 @@ def solve(a: Arrays, x: Any, y: Any) -> Any:
             f"y needs {x.shape[-1]} rows, one for each row of x",
             "y[..., None] for a batch of vectors",
         )
-    return _finite(a, "solve", a.numpy.linalg.solve(x, y), "the matrix is singular", x, y)
+    return _finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
 
 
 def _square(op: str, x: Any) -> None:

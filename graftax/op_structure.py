@@ -94,6 +94,11 @@ def cast(a: Arrays, x: Any, dtype: Any) -> Any:
 
 
 @row
+def stop_gradient(a: Arrays, x: Any) -> Any:
+    return a.stop_gradient(x)
+
+
+@row
 def reshape(a: Arrays, x: Any, shape: Any) -> Any:
     return x.reshape(shape)
 

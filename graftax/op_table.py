@@ -1,7 +1,7 @@
 """The table of all ops: one row each, from which `graftax.ops` and its stub are made.
 
 A row reads ``name(signature): What it computes.`` and stands in the section that says where its function comes from:
-the backend's NumPy namespace, the backend's primitives, or `graftax.op_compositions`. A parameter's name says what
+the backend's NumPy namespace or our compositions. A parameter's name says what
 it is: those in `ARRAYS` are arrays, those in `SEQUENCES` sequences of arrays, and `TYPES` gives the types of all.
 """
 
@@ -81,8 +81,8 @@ class Op:
         signature: Python parameters without types.
         result: The type of the result.
         doc: One sentence.
-        source: ``"numpy"``, ``"numpy.linalg"``, ``"numpy.fft"`` (a namespace of the backend), ``"primitive"`` (a
-            method of its arrays), ``"composition"``, or ``"fused"``: a composition that backends may compile.
+        source: ``"numpy"`` or ``"numpy.fft"`` (a namespace of the backend), ``"composition"``, or ``"fused"``: a
+            composition that backends may compile.
         weak: Python numbers among the arrays take the dtype of the others.
     """
 
@@ -191,7 +191,6 @@ count_nonzero(x, axis=None, keepdims=False): How many values are not zero.
 cumsum(x, axis: int | None = None): Running sum along an axis, or of the flattened array.
 cumprod(x, axis: int | None = None): Running product along an axis, or of the flattened array.
 median(x, axis=None, keepdims=False): Median over axes.
-quantile(x, q, axis=None, keepdims=False): Quantiles over axes, interpolated linearly.
 """
 
 _SHAPE = """
@@ -238,6 +237,7 @@ cast(x, dtype): The values in another dtype.
 """
 
 _INDEXING = """
+stop_gradient(x): The same values, constant to differentiation.
 reshape(x, shape): The same elements in another shape; one size may be -1.
 take(x, indices, axis: int | None = None): Elements or slices by index; every index must be in [0, size).
 take_along_axis(x, indices, axis: int): Elements by index along one axis, the other axes matched.
@@ -293,14 +293,10 @@ rfft(x, n=None, axis: int = -1): Discrete Fourier transform of real values, the 
 irfft(x, n=None, axis: int = -1): Inverse of rfft.
 """
 
-_PRIMITIVE = """
+_FUSED = """
 erf(x): The Gauss error function.
 sigmoid(x): 1 / (1 + exp(-x)) without overflow.
 rsqrt(x): 1 / sqrt(x).
-stop_gradient(x): The same values, constant to differentiation.
-"""
-
-_FUSED = """
 softplus(x): log(1 + exp(x)) without overflow.
 log_sigmoid(x): log(sigmoid(x)) without overflow.
 divide_no_nan(x, y): x / y, and 0 where y is 0, in the gradient too.
@@ -317,6 +313,7 @@ moments(x, axis=None, keepdims=False) -> tuple[Array, Array]: Mean and variance,
 """
 
 _WINDOW = """
+quantile(x, q, axis=None, keepdims=False): Quantiles over axes, interpolated linearly.
 cholesky(x): Lower triangular root of positive definite matrices; raises if a matrix is not.
 inv(x): Inverse of square matrices; raises if one is singular.
 solve(x, y): The solution of x @ result = y; raises if x is singular.
@@ -335,9 +332,8 @@ _SECTIONS = (
     (_CREATION, "composition", False),
     (_INDEXING, "composition", True),
     (_LINEAR_ALGEBRA, "numpy", False),
-    (_LINALG, "numpy.linalg", False),
+    (_LINALG, "composition", False),
     (_FFT, "numpy.fft", False),
-    (_PRIMITIVE, "primitive", False),
     (_FUSED, "fused", True),
     (_FUSED_REDUCTION, "fused", False),
     (_WINDOW, "composition", False),

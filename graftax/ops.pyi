@@ -272,11 +272,6 @@ def cumprod(x: ArrayLike, axis: int | None=None) -> Array:
 def median(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
     """Median over axes."""
 
-def quantile(
-    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None=None, keepdims: bool=False
-) -> Array:
-    """Quantiles over axes, interpolated linearly."""
-
 def transpose(x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None=None) -> Array:
     """Axes in another order; all reversed unless told."""
 
@@ -380,6 +375,9 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None=None)
 
 def cast(x: ArrayLike, dtype: DTypeLike | None) -> Array:
     """The values in another dtype."""
+
+def stop_gradient(x: ArrayLike) -> Array:
+    """The same values, constant to differentiation."""
 
 def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
     """The same elements in another shape; one size may be -1."""
@@ -524,9 +522,6 @@ def sigmoid(x: ArrayLike) -> Array:
 def rsqrt(x: ArrayLike) -> Array:
     """1 / sqrt(x)."""
 
-def stop_gradient(x: ArrayLike) -> Array:
-    """The same values, constant to differentiation."""
-
 def softplus(x: ArrayLike) -> Array:
     """log(1 + exp(x)) without overflow."""
 
@@ -556,6 +551,11 @@ def norm(x: ArrayLike, ord: float=2, axis: int | Sequence[int] | None=None, keep
 
 def moments(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> tuple[Array, Array]:
     """Mean and variance, half precision taken in float32."""
+
+def quantile(
+    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None=None, keepdims: bool=False
+) -> Array:
+    """Quantiles over axes, interpolated linearly."""
 
 def cholesky(x: ArrayLike) -> Array:
     """Lower triangular root of positive definite matrices; raises if a matrix is not."""

@@ -19,10 +19,12 @@ _WIDE_OF = {np.dtype(wide): np.dtype(narrow) for wide, narrow in NARROW.items()}
 
 _TO_FLOAT = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh "
-    "arctanh reciprocal divide true_divide arctan2 hypot logaddexp copysign mean var std median quantile angle "
-    "inv det slogdet solve svd qr eigh pinv cholesky".split()
+    "arctanh reciprocal divide true_divide arctan2 hypot logaddexp copysign mean var std median quantile angle".split()
 )
 """Functions that turn integers into floats of the default width; NumPy would give float16 for int8."""
+
+_BOOL_COUNTS = frozenset("square floor_divide remainder power left_shift right_shift".split())
+"""Functions that take booleans for 0 and 1; NumPy would give int8."""
 
 
 @contextmanager
@@ -56,26 +58,60 @@ def canonical(result: Any) -> Any:
 
 
 def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with canonical results and without NumPy's warnings about nan and infinity."""
+    """The function with canonical results, without NumPy's warnings about nan and infinity, on bfloat16 too."""
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         with np.errstate(all="ignore"):
-            return canonical(function(*args, **options))
+            extended = next((a.dtype for a in args if isinstance(a, np.ndarray) and a.dtype.num >= 256), None)
+            if extended is None:
+                return canonical(function(*args, **options))
+            wide = [_cast(a, extended, np.dtype("float32")) for a in args]  # NumPy knows bfloat16 by halves only
+            return _cast(canonical(function(*wide, **options)), np.dtype("float32"), extended)
 
     return call
 
 
-def _to_float(function: Callable[..., Any]) -> Callable[..., Any]:
+def _cast(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype == source:
+        return value.astype(target)
+    return type(value)(_cast(v, source, target) for v in value) if type(value) in (list, tuple) else value
+
+
+def _with_inputs(convert: Callable[[Any], Any], function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        arrays = [a for a in args if isinstance(a, (np.ndarray, np.generic))]
-        if arrays and all(a.dtype.kind in "iub" for a in arrays):
-            first = next(i for i, a in enumerate(args) if isinstance(a, (np.ndarray, np.generic)))
-            args = (*args[:first], args[first].astype("float64" if _wide.get() else "float32"), *args[first + 1 :])
-        return function(*args, **options)
+        return function(*map(convert, args), **options)
 
     return call
+
+
+def _floating(x: Any) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub":
+        return x.astype("float64" if _wide.get() else "float32")
+    return x
+
+
+def _counting(x: Any) -> Any:
+    return x.astype("int32") if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "b" else x
+
+
+def _same_width(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Running sums and products stay in the dtype of their integers, as in JAX."""
+
+    @wraps(function)
+    def call(x: Any, axis: int | None = None) -> Any:
+        return function(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None)
+
+    return call
+
+
+def _adapted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    if name in _TO_FLOAT:
+        return _with_inputs(_floating, function)
+    if name in _BOOL_COUNTS:
+        return _with_inputs(_counting, function)
+    return _same_width(function) if name in ("cumsum", "cumprod") else function
 
 
 class NumpyNamespace:
@@ -89,7 +125,7 @@ class NumpyNamespace:
         if isinstance(found, ModuleType):
             found = NumpyNamespace(found)
         elif callable(found) and not isinstance(found, type):
-            found = quiet(_to_float(found) if name in _TO_FLOAT else found)
+            found = quiet(_adapted(name, found))
         self.__dict__[name] = found
         return found
 

@@ -15,7 +15,9 @@ def padded(x: Any, padding: Padding, value: Any) -> Any:
     """Borders on the axes of space; negative ones crop."""
     grow = [(max(low, 0), max(high, 0)) for low, high in padding]
     grown = np.pad(x, [(0, 0), *grow, (0, 0)], constant_values=value)
-    crop = [slice(max(-low, 0), size - max(-high, 0)) for (low, high), size in zip(padding, grown.shape[1:], strict=False)]
+    crop = [
+        slice(max(-low, 0), size - max(-high, 0)) for (low, high), size in zip(padding, grown.shape[1:], strict=False)
+    ]
     return grown[(slice(None), *crop)]
 
 
