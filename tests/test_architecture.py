@@ -41,6 +41,7 @@ LAZY = {
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
     ("graftax.training.callbacks.progress", "import_module"): "rich is optional: the extra graftax[progress]",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
+    ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
