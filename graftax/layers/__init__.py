@@ -1,12 +1,22 @@
 """Layers, and the functions and policies that belong to them."""
 
+from graftax.layers.activation import Activation as Activation
 from graftax.layers.batch_normalization import BatchNormalization as BatchNormalization
 from graftax.layers.conv import Conv1D as Conv1D
 from graftax.layers.conv import Conv2D as Conv2D
 from graftax.layers.conv import Conv3D as Conv3D
 from graftax.layers.dense import Dense as Dense
 from graftax.layers.dropout import Dropout as Dropout
+from graftax.layers.embedding import Embedding as Embedding
 from graftax.layers.layer import Layer as Layer
+from graftax.layers.layer_normalization import LayerNormalization as LayerNormalization
+from graftax.layers.merge import Add as Add
+from graftax.layers.merge import Average as Average
+from graftax.layers.merge import Concatenate as Concatenate
+from graftax.layers.merge import Maximum as Maximum
+from graftax.layers.merge import Minimum as Minimum
+from graftax.layers.merge import Multiply as Multiply
+from graftax.layers.merge import Subtract as Subtract
 from graftax.layers.policy import DTypePolicy as DTypePolicy
 from graftax.layers.pooling import AveragePooling1D as AveragePooling1D
 from graftax.layers.pooling import AveragePooling2D as AveragePooling2D

@@ -227,7 +227,8 @@ class Layer(Module):
                     out = self.call(*args, **kwargs)
             else:
                 out = self.call(*args, **kwargs)
-            if context._masks and args and not any(out is leaf for leaf in tree.flatten(args[0])):
+            makes_mask = type(self).compute_mask is not Layer.compute_mask
+            if (makes_mask or mask is not None) and args and not any(out is leaf for leaf in tree.flatten(args[0])):
                 context.set_mask(out, self.compute_mask(args[0], mask))
         return out
 

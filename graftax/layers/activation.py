@@ -1,0 +1,40 @@
+"""Activation: a function of the values as a layer."""
+
+from __future__ import annotations
+
+from graftax.layers import activations
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.typedefs import Array
+
+
+class Activation(Layer):
+    """An activation as a layer.
+
+    Args:
+        activation: A name or function of `graftax.activations`.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(...) -> (...)``
+
+    Raises:
+        ArgumentError: there is no activation of that name.
+
+    Example:
+        >>> import numpy as np
+        >>> Activation("relu")(np.float32([-1, 2])).tolist()
+        [0.0, 2.0]
+    """
+
+    supports_masking = True
+
+    def __init__(
+        self, activation: activations.ActivationLike, name: str | None = None, dtype: str | DTypePolicy | None = None
+    ) -> None:
+        super().__init__(name, dtype=dtype)
+        self.activation = activations.get(activation)
+
+    def call(self, x: Array) -> Array:
+        return self.activation(x)
