@@ -1,0 +1,218 @@
+"""Losses for predictions of classes, probabilities and distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax import ops, per_sample, targets
+from graftax.errors import ArgumentError
+from graftax.losses.loss import Loss
+from graftax.typedefs import Array, ArrayLike, Shape
+
+
+class BinaryCrossentropy(Loss):
+    """``-(y_true log p + (1 - y_true) log(1 - p))``, the mean over the last axis.
+
+    Probabilities are kept within [1e-7, 1 - 1e-7], so that one loss is at most 16.118; logits need no such limit.
+
+    Args:
+        from_logits: True if predictions are logits, so that ``p = sigmoid(y_pred)``; else they are ``p``.
+        label_smoothing: ``s`` moves targets to ``y_true (1 - s) + s / 2``.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Raises:
+        ArgumentError: a target is outside [0, 1], or so is a prediction that is no logit.
+
+    Example:
+        >>> round(float(BinaryCrossentropy(from_logits=True)([[1.0], [0.0]], [[0.0], [0.0]])), 4)
+        0.6931
+    """
+
+    target_kind = "binary"
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        *,
+        reduction: str = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(reduction=reduction, name=name)
+        self.from_logits = from_logits
+        self.label_smoothing = _smoothing(label_smoothing)
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The crossentropy of each sample."""
+        return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target is outside [0, 1]."""
+        per_sample.check_binary_targets(np.asarray(y_true))
+
+
+class CategoricalCrossentropy(Loss):
+    """``-sum(y_true log p)`` over the classes, with targets that are distributions, such as one-hot rows.
+
+    Args:
+        from_logits: True if predictions are logits, so that ``p = softmax(y_pred)``; else ``p = y_pred / sum(y_pred)``.
+        label_smoothing: ``s`` moves targets to ``y_true (1 - s) + s / classes``.
+        axis: The axis of the classes.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Raises:
+        ShapeError: the targets are labels; `SparseCategoricalCrossentropy` takes these.
+
+    Example:
+        >>> round(float(CategoricalCrossentropy()([[1.0, 0.0]], [[2.0, 2.0]])), 4)
+        0.6931
+    """
+
+    target_kind = "categorical"
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        *,
+        reduction: str = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(reduction=reduction, name=name)
+        self.from_logits = from_logits
+        self.label_smoothing = _smoothing(label_smoothing)
+        self.axis = axis
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The crossentropy of each sample."""
+        return per_sample.categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
+
+
+class SparseCategoricalCrossentropy(Loss):
+    """``-log p[y_true]``, with targets that are integer labels.
+
+    A label out of range raises in eager code and in `check_targets`; compiled code cannot raise, its loss is nan.
+
+    Args:
+        from_logits: True if predictions are logits, so that ``p = softmax(y_pred)``; else ``p = y_pred / sum(y_pred)``.
+        ignore_class: A label that does not count, such as -1; means are over the others.
+        axis: The axis of the classes.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Shape:
+        ``(batch, ...), (batch, ..., classes) -> (batch, ...)`` before the reduction; targets may have a last axis of 1.
+
+    Raises:
+        IndexRangeError: a label is not in ``[0, classes)``.
+        DTypeError: labels are no integers.
+        ShapeError: the targets are one-hot rows; `CategoricalCrossentropy` takes these.
+
+    Example:
+        >>> loss = SparseCategoricalCrossentropy(from_logits=True)
+        >>> round(float(loss([0, 2], [[0.0, 0.0, 0.0], [0.0, 0.0, 100.0]])), 4)
+        0.5493
+    """
+
+    target_kind = "sparse"
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_class: int | None = None,
+        axis: int = -1,
+        *,
+        reduction: str = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(reduction=reduction, name=name)
+        self.from_logits = from_logits
+        self.ignore_class = ignore_class
+        self.axis = axis
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The crossentropy of each sample."""
+        return per_sample.sparse_categorical_crossentropy(
+            y_true, y_pred, self.from_logits, self.ignore_class, self.axis
+        )
+
+    def keeps(self, y_true: Array, y_pred: Array) -> Array | None:
+        """Where the label is not the one to ignore."""
+        if self.ignore_class is None:
+            return None
+        labels = targets.class_labels(y_true, y_pred.shape, self.axis, self.ignore_class)
+        return ops.not_equal(labels, self.ignore_class)
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a label is not in ``[0, classes)``."""
+        labels = np.asarray(y_true)
+        targets.check_labels(labels, targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
+
+
+class KLDivergence(Loss):
+    """``sum(y_true log(y_true / y_pred))`` over the last axis, both of them probabilities, kept within [1e-7, 1].
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Raises:
+        ArgumentError: a value is outside [0, 1]; logits need ``ops.softmax`` first.
+
+    Example:
+        >>> round(float(KLDivergence()([[0.5, 0.5]], [[0.25, 0.75]])), 4)
+        0.1438
+    """
+
+    target_kind = "categorical"
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The divergence of each sample."""
+        return per_sample.kl_divergence(y_true, y_pred)
+
+
+class Hinge(Loss):
+    """``mean(max(1 - y_true y_pred, 0))`` over the last axis, with targets -1 and 1; 0 is taken as -1.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> float(Hinge()([[1.0, 0.0]], [[0.5, -0.5]]))
+        0.5
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The error of each sample."""
+        return per_sample.hinge(y_true, y_pred)
+
+
+class SquaredHinge(Loss):
+    """``mean(max(1 - y_true y_pred, 0)²)`` over the last axis, with targets -1 and 1; 0 is taken as -1.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> float(SquaredHinge()([[1.0, 0.0]], [[0.5, -0.5]]))
+        0.25
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The error of each sample."""
+        return per_sample.squared_hinge(y_true, y_pred)
+
+
+def _smoothing(label_smoothing: float) -> float:
+    if not 0 <= label_smoothing < 1:
+        raise ArgumentError(
+            f"label_smoothing={label_smoothing!r}", "it is a share of the label, in [0, 1)", "label_smoothing=0.1"
+        )
+    return label_smoothing

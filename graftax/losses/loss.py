@@ -1,0 +1,200 @@
+"""Loss: the base class. A subclass says what one sample costs; weights, masks and the reduction are the base's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from graftax import ops
+from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
+from graftax.module import Module
+from graftax.targets import floating, spread
+from graftax.tree import flatten, map_structure
+from graftax.typedefs import Array, ArrayLike, Shape
+from graftax.variables import storage
+
+REDUCTIONS = ("sum_over_batch_size", "sum", "mean_with_sample_weight", "none")
+
+
+class Loss(Module):
+    """A function of targets and predictions that training makes small.
+
+    A subclass defines ``call(y_true, y_pred)``, which returns one number for each sample: shape ``(batch,)``, or
+    ``(batch, ...)`` where a sample has several, such as one for each time step. With those values ``l``, weights ``w``
+    and ``n`` values (with a mask: those that it keeps), the reductions are
+
+    - ``"sum_over_batch_size"``: ``Σ w l / n``; weights scale the loss and are not normalised;
+    - ``"mean_with_sample_weight"``: ``Σ w l / Σ w``, and 0 where all weights are 0;
+    - ``"sum"``: ``Σ w l``;
+    - ``"none"``: ``w l``.
+
+    It is computed in at least float32, whatever the dtype of the predictions.
+
+    Args:
+        reduction: One of the four.
+        name: The class name in snake case unless told.
+
+    Example:
+        >>> class Quantile(Loss):
+        ...     def call(self, y_true, y_pred):
+        ...         return ops.maximum(0.9 * (y_true - y_pred), 0.1 * (y_pred - y_true))
+        >>> float(Quantile()([1.0, 1.0], [0.0, 2.0]))
+        0.5
+        >>> Quantile(reduction="none")([1.0, 1.0], [0.0, 2.0], sample_weight=[1, 10]).tolist()
+        [0.8999999761581421, 1.0]
+    """
+
+    target_kind: ClassVar[str | None] = None
+    """``"binary"``, ``"sparse"`` or ``"categorical"``; which accuracy fits. None where only shapes can tell."""
+
+    def __init__(self, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
+        super().__init__(name)
+        self.reduction = _known(reduction)
+
+    def call(self, y_true: Any, y_pred: Any) -> Array:
+        """One number for each sample; subclasses must define it.
+
+        Args:
+            y_true: Targets as arrays, floating ones in the dtype of the predictions.
+            y_pred: Predictions as arrays, floating ones in at least float32.
+        """
+        raise AttributeError(f"{type(self).__name__} must define call(y_true, y_pred)")
+
+    def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
+        """Which samples count, as booleans; None for all. It acts like a mask."""
+        return None
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if targets on the host do not fit; for training loops, whose compiled step cannot look at values.
+
+        Args:
+            y_true: A NumPy array.
+            y_pred_shape: The shape of the predictions.
+        """
+
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> Array:
+        """The reduced loss.
+
+        Args:
+            y_true: Targets.
+            y_pred: Predictions.
+            sample_weight: One number, one for each sample, or one for each value that `call` returns.
+            mask: True where a sample or value counts; the reductions that are means are means over those.
+
+        Raises:
+            ShapeError: targets, weights or mask do not fit the predictions; nothing is broadcast silently.
+            DataError: the batch is empty.
+        """
+        storage.touch(self)
+        try:
+            y_true, y_pred = _prepare(y_true, y_pred)
+            values = floating(self.call(y_true, y_pred), "the loss")
+            if values.size == 0:
+                raise DataError(
+                    f"a batch of values {list(values.shape)}", "the loss of nothing is undefined", _NON_EMPTY
+                )
+            kept = None
+            for condition in (mask, self.keeps(y_true, y_pred)):
+                if condition is not None:
+                    here = ops.cast(spread(condition, values, "mask"), "bool")
+                    kept = here if kept is None else ops.logical_and(kept, here)
+            return reduce(values, self.reduction, sample_weight, kept)
+        except GraftaxError as error:
+            error.add_context(f"{self!r}")
+            raise
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
+        return f"{type(self).__name__}({shown})"
+
+
+class FunctionLoss(Loss):
+    """A plain function as a loss.
+
+    Args:
+        fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch.
+        reduction: As for `Loss`; a single number stays what it is, except that weights cannot apply to it.
+        name: The name of the function unless told.
+
+    Example:
+        >>> loss = FunctionLoss(lambda y_true, y_pred: abs(y_true - y_pred), reduction="sum")
+        >>> float(loss([1.0, 2.0], [0.0, 4.0]))
+        3.0
+    """
+
+    def __init__(
+        self, fn: Callable[[Any, Any], Any], *, reduction: str = "sum_over_batch_size", name: str | None = None
+    ) -> None:
+        if isinstance(fn, type) or not callable(fn):
+            raise ArgumentTypeError(
+                f"FunctionLoss got {fn!r}", "a function of (y_true, y_pred) is needed", "an instance, not the class"
+            )
+        given = getattr(fn, "__name__", "")
+        super().__init__(reduction=reduction, name=name or (given if given.isidentifier() else None))
+        self.fn = fn
+
+    def call(self, y_true: Any, y_pred: Any) -> Array:
+        """What the function returns."""
+        return self.fn(y_true, y_pred)  # type: ignore[no-any-return]
+
+
+_NON_EMPTY = "leave out empty batches"
+
+
+def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask: Array | None) -> Array:
+    """Per-sample values, weighted and reduced; the mask has their shape."""
+    _known(reduction)
+    weights: Array | None = None
+    count: int | Array = values.size
+    if mask is not None:
+        values = ops.where(mask, values, 0.0)  # not times 0: outside the mask not even nan gets through
+        weights = ops.cast(mask, values.dtype.name)
+        count = ops.maximum(ops.sum(weights), 1)
+    if sample_weight is not None:
+        given = ops.cast(spread(sample_weight, values), values.dtype.name)
+        values = values * given
+        weights = given if weights is None else weights * given
+    if reduction == "none":
+        return values
+    total = ops.sum(values)
+    if reduction == "sum":
+        return total
+    if reduction == "sum_over_batch_size" or weights is None:
+        return total / count
+    return ops.divide_no_nan(total, ops.sum(weights))
+
+
+def _prepare(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Arrays; half precision widened, and floating targets in the dtype of the predictions."""
+    y_pred = _arrays(y_pred)
+    y_pred = map_structure(lambda y: floating(y) if _inexact(y) else y, y_pred)
+    wide = next((y.dtype.name for y in flatten(y_pred) if _inexact(y)), None)
+    y_true = map_structure(lambda y: ops.cast(y, wide) if wide and _inexact(y) else y, _arrays(y_true))
+    for name, side in (("y_true", y_true), ("y_pred", y_pred)):
+        for leaf in flatten(side):
+            if leaf.size == 0:
+                raise DataError(f"{name} of shape {list(leaf.shape)}", "the loss of nothing is undefined", _NON_EMPTY)
+    return y_true, y_pred
+
+
+def _inexact(y: Array) -> bool:
+    return "float" in y.dtype.name
+
+
+def _arrays(y: Any) -> Any:
+    """Arrays in place of what can be one; dicts, and tuples of arrays, keep their structure."""
+    if isinstance(y, dict) or (isinstance(y, tuple) and any(hasattr(item, "shape") for item in y)):
+        return map_structure(ops.asarray, y)
+    return ops.asarray(y)
+
+
+def _known(reduction: str) -> str:
+    if reduction not in REDUCTIONS:
+        raise ArgumentError(f"reduction={reduction!r}", "there is no such reduction", ", ".join(map(repr, REDUCTIONS)))
+    return reduction

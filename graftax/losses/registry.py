@@ -1,0 +1,63 @@
+"""Losses by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.losses import classification, regression
+from graftax.losses.loss import FunctionLoss, Loss
+from graftax.module import snake_case
+
+_CLASSES: tuple[type[Loss], ...] = (
+    regression.MeanSquaredError,
+    regression.MeanAbsoluteError,
+    regression.MeanAbsolutePercentageError,
+    regression.MeanSquaredLogarithmicError,
+    regression.Huber,
+    regression.LogCosh,
+    regression.Poisson,
+    regression.CosineSimilarity,
+    classification.BinaryCrossentropy,
+    classification.CategoricalCrossentropy,
+    classification.SparseCategoricalCrossentropy,
+    classification.KLDivergence,
+    classification.Hinge,
+    classification.SquaredHinge,
+)
+_NAMES = {snake_case(cls.__name__): cls for cls in _CLASSES} | {
+    "mse": regression.MeanSquaredError,
+    "mae": regression.MeanAbsoluteError,
+    "mape": regression.MeanAbsolutePercentageError,
+    "msle": regression.MeanSquaredLogarithmicError,
+    "bce": classification.BinaryCrossentropy,
+    "kld": classification.KLDivergence,
+}
+
+
+def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
+    """A loss from its name, from a function of ``(y_true, y_pred)``, or as it is.
+
+    Raises:
+        ArgumentError: no loss has that name.
+        ArgumentTypeError: it is a class, or nothing that can be called.
+
+    Example:
+        >>> get("mse")
+        MeanSquaredError(reduction='sum_over_batch_size')
+        >>> get(lambda y_true, y_pred: abs(y_true - y_pred)).name
+        'function_loss'
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str):
+        if loss not in _NAMES:
+            raise ArgumentError(f"loss={loss!r}", "there is none of that name", ", ".join(_NAMES))
+        return _NAMES[loss]()
+    if isinstance(loss, type) or not callable(loss):
+        shown = f"{loss.__name__}()" if isinstance(loss, type) else '"mse"'
+        raise ArgumentTypeError(
+            f"loss={loss!r}", "a loss is a name, a Loss, or a function of (y_true, y_pred)", f"loss={shown}"
+        )
+    return FunctionLoss(loss)

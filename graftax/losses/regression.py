@@ -1,0 +1,164 @@
+"""Losses for predictions of numbers."""
+
+from __future__ import annotations
+
+from graftax import per_sample
+from graftax.errors import ArgumentError
+from graftax.losses.loss import Loss
+from graftax.typedefs import Array, ArrayLike
+
+
+class MeanSquaredError(Loss):
+    """``mean((y_pred - y_true)²)`` over the last axis.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Shape:
+        ``(batch, ..., d), (batch, ..., d) -> (batch, ...)`` before the reduction; ``(batch,)`` fits ``(batch, 1)``.
+
+    Example:
+        >>> loss = MeanSquaredError()
+        >>> float(loss([[0.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 3.0]]))
+        1.5
+        >>> float(loss([[0.0], [0.0]], [[1.0], [3.0]], sample_weight=[1, 3]))
+        14.0
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The squared error of each sample."""
+        return per_sample.mean_squared_error(y_true, y_pred)
+
+
+class MeanAbsoluteError(Loss):
+    """``mean(|y_pred - y_true|)`` over the last axis.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> float(MeanAbsoluteError()([[0.0, 0.0]], [[1.0, -3.0]]))
+        2.0
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The absolute error of each sample."""
+        return per_sample.mean_absolute_error(y_true, y_pred)
+
+
+class MeanAbsolutePercentageError(Loss):
+    """``100 mean(|y_pred - y_true| / max(|y_true|, 1e-7))`` over the last axis.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> float(MeanAbsolutePercentageError()([[2.0, 4.0]], [[1.0, 4.0]]))
+        25.0
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The error of each sample in percent."""
+        return per_sample.mean_absolute_percentage_error(y_true, y_pred)
+
+
+class MeanSquaredLogarithmicError(Loss):
+    """``mean((log(1 + y_pred) - log(1 + y_true))²)`` over the last axis, negative values taken as 0.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> round(float(MeanSquaredLogarithmicError()([[0.0]], [[1.0]])), 4)
+        0.4805
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The squared error of the logarithms, for each sample."""
+        return per_sample.mean_squared_logarithmic_error(y_true, y_pred)
+
+
+class Huber(Loss):
+    """The mean over the last axis of ``d²/2`` where ``|d| <= delta``, else ``delta |d| - delta²/2``, of errors ``d``.
+
+    Args:
+        delta: Where the parabola turns into a line.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> float(Huber(delta=2.0)([[0.0]], [[3.0]]))
+        4.0
+
+    Source: Huber 1964, Robust estimation of a location parameter.
+    """
+
+    def __init__(self, delta: float = 1.0, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
+        super().__init__(reduction=reduction, name=name)
+        if not delta > 0:
+            raise ArgumentError(f"Huber(delta={delta!r})", "delta is a distance above 0", "Huber(delta=1.0)")
+        self.delta = delta
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The error of each sample."""
+        return per_sample.huber(y_true, y_pred, self.delta)
+
+
+class LogCosh(Loss):
+    """``mean(log(cosh(y_pred - y_true)))`` over the last axis: a parabola near 0, a line far away.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> round(float(LogCosh()([[0.0]], [[1000.0]])), 2)
+        999.31
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The error of each sample."""
+        return per_sample.log_cosh(y_true, y_pred)
+
+
+class Poisson(Loss):
+    """``mean(y_pred - y_true log(y_pred + 1e-7))`` over the last axis: counts against rates.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> float(Poisson()([[2.0]], [[1.0]]))
+        0.9999997615814209
+    """
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The error of each sample."""
+        return per_sample.poisson(y_true, y_pred)
+
+
+class CosineSimilarity(Loss):
+    """``-y_true · y_pred / (‖y_true‖ ‖y_pred‖)``: -1 for the same direction, 1 for the opposite, 0 if one is 0.
+
+    Args:
+        axis: The axis of the vectors.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Example:
+        >>> float(CosineSimilarity()([[0.0, 2.0]], [[0.0, 5.0]]))
+        -1.0
+    """
+
+    def __init__(self, axis: int = -1, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
+        super().__init__(reduction=reduction, name=name)
+        self.axis = axis
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The negative similarity of each sample."""
+        return -per_sample.cosine_similarity(y_true, y_pred, self.axis)

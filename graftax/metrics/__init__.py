@@ -1,0 +1,30 @@
+"""Metrics: what is measured over many batches. ``update`` with each, ``result`` at any time, ``reset`` to start over.
+
+Example:
+    >>> import graftax as gx
+    >>> mean = gx.metrics.Mean()
+    >>> mean.update([1.0, 2.0])
+    >>> float(mean.result())
+    1.5
+"""
+
+from graftax.metrics.accuracy import Accuracy as Accuracy
+from graftax.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
+from graftax.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy
+from graftax.metrics.accuracy import SparseCategoricalAccuracy as SparseCategoricalAccuracy
+from graftax.metrics.accuracy import SparseTopKCategoricalAccuracy as SparseTopKCategoricalAccuracy
+from graftax.metrics.accuracy import TopKCategoricalAccuracy as TopKCategoricalAccuracy
+from graftax.metrics.classification import BinaryCrossentropy as BinaryCrossentropy
+from graftax.metrics.classification import CategoricalCrossentropy as CategoricalCrossentropy
+from graftax.metrics.classification import Precision as Precision
+from graftax.metrics.classification import Recall as Recall
+from graftax.metrics.classification import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from graftax.metrics.metric import Metric as Metric
+from graftax.metrics.reduction import Mean as Mean
+from graftax.metrics.reduction import MeanMetricWrapper as MeanMetricWrapper
+from graftax.metrics.reduction import SampleMetric as SampleMetric
+from graftax.metrics.reduction import Sum as Sum
+from graftax.metrics.registry import get as get
+from graftax.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
+from graftax.metrics.regression import MeanSquaredError as MeanSquaredError
+from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredError

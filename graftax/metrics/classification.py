@@ -1,0 +1,181 @@
+"""Metrics for predictions of classes: crossentropies, precision, recall."""
+
+from __future__ import annotations
+
+from graftax import ops, per_sample
+from graftax.errors import GraftaxError
+from graftax.metrics import exact
+from graftax.metrics.metric import Metric
+from graftax.metrics.reduction import SampleMetric
+from graftax.targets import pair, spread
+from graftax.typedefs import Array, ArrayLike
+from graftax.variables import storage
+
+
+class BinaryCrossentropy(SampleMetric):
+    """The mean of ``-(y_true log p + (1 - y_true) log(1 - p))``; see the loss of that name.
+
+    Args:
+        from_logits: True if predictions are logits, else they are probabilities.
+        label_smoothing: ``s`` moves targets to ``y_true (1 - s) + s / 2``.
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> round(float(BinaryCrossentropy()([[1.0], [0.0]], [[0.5], [0.5]])), 4)
+        0.6931
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        name: str | None = None,
+        dtype: str = "float32",
+    ) -> None:
+        super().__init__(name, dtype)
+        self.from_logits = from_logits
+        self.label_smoothing = label_smoothing
+
+    def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The crossentropy of each sample."""
+        return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
+
+
+class CategoricalCrossentropy(SampleMetric):
+    """The mean of ``-sum(y_true log p)``; see the loss of that name.
+
+    Args:
+        from_logits: True if predictions are logits, else they are probabilities.
+        label_smoothing: ``s`` moves targets to ``y_true (1 - s) + s / classes``.
+        axis: The axis of the classes.
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> round(float(CategoricalCrossentropy()([[1, 0]], [[0.5, 0.5]])), 4)
+        0.6931
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        name: str | None = None,
+        dtype: str = "float32",
+    ) -> None:
+        super().__init__(name, dtype)
+        self.from_logits = from_logits
+        self.label_smoothing = label_smoothing
+        self.axis = axis
+
+    def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The crossentropy of each sample."""
+        return per_sample.categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
+
+
+class SparseCategoricalCrossentropy(SampleMetric):
+    """The mean of ``-log p[y_true]``; see the loss of that name.
+
+    Args:
+        from_logits: True if predictions are logits, else they are probabilities.
+        axis: The axis of the classes.
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> round(float(SparseCategoricalCrossentropy()([0], [[0.5, 0.5]])), 4)
+        0.6931
+    """
+
+    def __init__(
+        self, from_logits: bool = False, axis: int = -1, name: str | None = None, dtype: str = "float32"
+    ) -> None:
+        super().__init__(name, dtype)
+        self.from_logits = from_logits
+        self.axis = axis
+
+    def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """The crossentropy of each sample."""
+        return per_sample.sparse_categorical_crossentropy(y_true, y_pred, self.from_logits, axis=self.axis)
+
+
+class _Confusion(Metric):
+    """Counts true positives, and what they are compared with."""
+
+    def __init__(self, threshold: float = 0.5, name: str | None = None, dtype: str = "float32") -> None:
+        super().__init__(name, dtype)
+        self.threshold = threshold
+        self.sums = self.add_variable((2, 2))
+
+    def compared(self, positive: Array, predicted: Array) -> Array:
+        """Which ones the true positives are a share of."""
+        raise AttributeError(f"{type(self).__name__} must define compared(positive, predicted)")
+
+    def update(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> None:
+        """Take a batch into account; arguments as for `SampleMetric`, targets being 0 or 1."""
+        storage.touch(self)
+        try:
+            y_true, y_pred = pair(y_true, y_pred)
+            per_sample.check_binary_targets(y_true)
+            positive, predicted = ops.greater(y_true, 0.5), ops.greater(y_pred, self.threshold)
+            found = [ops.logical_and(positive, predicted), self.compared(positive, predicted)]
+            if mask is not None:
+                keep = ops.cast(spread(mask, y_pred, "mask"), "bool")
+                found = [ops.logical_and(one, keep) for one in found]
+            if sample_weight is None:
+                exact.add(self.sums, *map(ops.count_nonzero, found))
+            else:
+                weights = ops.cast(spread(sample_weight, y_pred), y_pred.dtype.name)
+                exact.add(self.sums, *(ops.sum(ops.where(one, weights, 0.0)) for one in found))
+        except GraftaxError as error:
+            error.add_context(f"the metric {self!r}")
+            raise
+
+    def result(self) -> Array:
+        """The share so far; 0 of nothing."""
+        sums = exact.read(self.sums)
+        return ops.divide_no_nan(sums[0], sums[1])
+
+
+class Precision(_Confusion):
+    """How many of those predicted as 1 are 1; 0 if none is predicted.
+
+    Args:
+        threshold: A prediction counts as 1 if it is greater. Predictions that are logits need ``threshold=0.0``.
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> float(Precision()([0, 1, 1, 1], [0.9, 0.9, 0.2, 0.3]))
+        0.5
+    """
+
+    def compared(self, positive: Array, predicted: Array) -> Array:
+        """Those predicted as 1."""
+        return predicted
+
+
+class Recall(_Confusion):
+    """How many of those that are 1 are predicted as 1; 0 if none is.
+
+    Args:
+        threshold: A prediction counts as 1 if it is greater. Predictions that are logits need ``threshold=0.0``.
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> float(Recall()([0, 1, 1, 1, 1], [0.9, 0.9, 0.2, 0.3, 0.1]))
+        0.25
+    """
+
+    def compared(self, positive: Array, predicted: Array) -> Array:
+        """Those that are 1."""
+        return positive

@@ -1,0 +1,58 @@
+"""Sums that lose no counts: float32 stops counting at 2**24, a second number keeps what rounding took away.
+
+A pair ``(high, low)`` stands for ``high + low`` and holds 48 bits. Sums have shape ``(2, n)``: first highs, then lows.
+
+Source: Knuth, The Art of Computer Programming 2, 4.2.2 (the error of a sum).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.backend.protocol import Arrays, Backend
+from graftax.typedefs import Array
+from graftax.variables.variable import Variable
+
+_fused: dict[Backend, Callable[..., Any]] = {}
+
+
+def add(sums: Variable, *terms: Array | int) -> None:
+    """Add a number to each sum of a metric.
+
+    Args:
+        sums: A Variable of shape ``(2, n)``.
+        terms: For each sum a scalar array or a Python integer; integers are counted exactly.
+    """
+    backend = registry.current()
+    if backend not in _fused:
+        _fused[backend] = backend.arrays.fused(partial(_add, backend.arrays), ())
+    ready = tuple(ops.asarray(term, "int32" if isinstance(term, int) else None) for term in terms)
+    sums.assign(_fused[backend](sums.value, ready))
+
+
+def read(sums: Variable) -> Array:
+    """The sums, rounded to one number each."""
+    value = sums.value
+    return value[0] + value[1]
+
+
+def _add(a: Arrays, sums: Any, terms: tuple[Any, ...]) -> Any:
+    pairs = [_split(a, term, sums.dtype) for term in terms]
+    high, low = a.numpy.stack([pair[0] for pair in pairs]), a.numpy.stack([pair[1] for pair in pairs])
+    total = sums[0] + high
+    seen = total - sums[0]
+    rounded = (sums[0] - (total - seen)) + (high - seen) + low + sums[1]
+    renewed = total + rounded
+    lost = rounded - (renewed - total)
+    return a.numpy.stack([renewed, a.numpy.where(a.numpy.isfinite(renewed), lost, a.numpy.zeros_like(lost))])
+
+
+def _split(a: Arrays, term: Any, dtype: Any) -> tuple[Any, Any]:
+    """A number as a pair."""
+    high = term.astype(dtype)
+    low = (term - high.astype(term.dtype)).astype(dtype) if term.dtype.kind in "iu" else a.numpy.zeros_like(high)
+    return high, low

@@ -1,0 +1,187 @@
+"""Means and sums over batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graftax import ops
+from graftax.errors import ArgumentTypeError, GraftaxError
+from graftax.metrics import exact
+from graftax.metrics.metric import Metric
+from graftax.targets import floating, spread
+from graftax.typedefs import Array, ArrayLike
+from graftax.variables import storage
+
+
+class Sum(Metric):
+    """The sum of all values, times their weights.
+
+    Args:
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> total = Sum()
+        >>> total.update([1.0, 2.0])
+        >>> float(total([10.0], sample_weight=0.5))
+        8.0
+    """
+
+    def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
+        super().__init__(name, dtype)
+        self.sums = self.add_variable((2, 1))
+
+    def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
+        """Add values.
+
+        Args:
+            values: Any shape.
+            sample_weight: One number, one for each row, or one for each value.
+        """
+        exact.add(self.sums, _tally(ops.asarray(values), sample_weight, None)[0])
+
+    def result(self) -> Array:
+        """The sum so far."""
+        return exact.read(self.sums)[0]
+
+
+class _Mean(Metric):
+    """Keeps the sum of weighted values and the sum of weights."""
+
+    def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
+        super().__init__(name, dtype)
+        self.sums = self.add_variable((2, 2))
+
+    @property
+    def total(self) -> Array:
+        """The sum of weighted values so far."""
+        return exact.read(self.sums)[0]
+
+    @property
+    def count(self) -> Array:
+        """The sum of weights so far; without weights, how many values there were."""
+        return exact.read(self.sums)[1]
+
+    def result(self) -> Array:
+        """The mean so far; 0 if there was nothing."""
+        sums = exact.read(self.sums)
+        return ops.divide_no_nan(sums[0], sums[1])
+
+
+class Mean(_Mean):
+    """The weighted mean of all values; 0 before the first.
+
+    Args:
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> mean = Mean()
+        >>> float(mean([1.0, 2.0])), float(mean(6.0, sample_weight=2))
+        (1.5, 3.75)
+        >>> float(mean.total), float(mean.count)
+        (15.0, 4.0)
+    """
+
+    def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None) -> None:
+        """Take values into account.
+
+        Args:
+            values: Any shape.
+            sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
+            mask: True where a row or value counts.
+        """
+        exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, mask))
+
+
+class SampleMetric(_Mean):
+    """The mean over samples of something computed from targets and predictions.
+
+    A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several.
+
+    Args:
+        name: Its name.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> class Within(SampleMetric):
+        ...     def values(self, y_true, y_pred):
+        ...         return abs(ops.asarray(y_true) - ops.asarray(y_pred)) < 1
+        >>> float(Within()([1.0, 2.0], [1.5, 4.0]))
+        0.5
+    """
+
+    def values(self, y_true: Any, y_pred: Any) -> Array:
+        """One number or boolean for each sample; subclasses must define it."""
+        raise AttributeError(f"{type(self).__name__} must define values(y_true, y_pred)")
+
+    def update(
+        self, y_true: Any, y_pred: Any, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None
+    ) -> None:
+        """Take a batch into account.
+
+        Args:
+            y_true: Targets.
+            y_pred: Predictions.
+            sample_weight: One number, one for each sample, or one for each value.
+            mask: True where a sample or value counts.
+
+        Raises:
+            ShapeError: targets, weights or mask do not fit the predictions; nothing is broadcast silently.
+        """
+        storage.touch(self)
+        try:
+            exact.add(self.sums, *_tally(self.values(y_true, y_pred), sample_weight, mask))
+        except GraftaxError as error:
+            error.add_context(f"the metric {self!r}")
+            raise
+
+
+class MeanMetricWrapper(SampleMetric):
+    """The mean over samples of a function.
+
+    Args:
+        fn: ``fn(y_true, y_pred)``; returns one number for each sample. One that returns a single number for the whole
+            batch counts as often as the batch has samples.
+        name: The name of the function unless told.
+        dtype: The dtype of its Variable.
+
+    Example:
+        >>> metric = MeanMetricWrapper(lambda y_true, y_pred: ops.abs(y_true - y_pred), name="distance")
+        >>> metric.update(np.float32([1, 2]), np.float32([1, 4]))
+        >>> float(metric.result())
+        1.0
+    """
+
+    def __init__(self, fn: Callable[[Any, Any], Any], name: str | None = None, dtype: str = "float32") -> None:
+        if isinstance(fn, type) or not callable(fn):
+            raise ArgumentTypeError(
+                f"MeanMetricWrapper got {fn!r}", "a function of (y_true, y_pred) is needed", "a function, not a class"
+            )
+        given = getattr(fn, "__name__", "")
+        super().__init__(name or (given if given.isidentifier() else None), dtype)
+        self.fn = fn
+
+    def values(self, y_true: Any, y_pred: Any) -> Array:
+        """What the function returns."""
+        values = ops.asarray(self.fn(y_true, y_pred))
+        shape = ops.shape(y_pred) if values.ndim == 0 else ()
+        return ops.broadcast_to(values, shape[:1]) if shape else values
+
+
+def _tally(values: Array, sample_weight: ArrayLike | None, mask: ArrayLike | None) -> tuple[Array, Array | int]:
+    """The sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
+    keep = None if mask is None else ops.cast(spread(mask, values, "mask"), "bool")
+    if sample_weight is None and values.dtype.kind == "b":
+        if keep is None:
+            return ops.count_nonzero(values), values.size
+        return ops.count_nonzero(ops.logical_and(values, keep)), ops.count_nonzero(keep)
+    values = floating(values, "values")
+    if keep is not None:
+        values = ops.where(keep, values, 0.0)  # not times 0: outside the mask not even nan gets through
+    if sample_weight is None:
+        return ops.sum(values), values.size if keep is None else ops.count_nonzero(keep)
+    weights = ops.cast(spread(sample_weight, values), values.dtype.name)
+    weights = weights if keep is None else ops.where(keep, weights, 0.0)
+    return ops.sum(values * weights), ops.sum(weights)

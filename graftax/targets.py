@@ -1,0 +1,201 @@
+"""Targets and predictions made ready for each other, for losses and metrics alike: dtypes, shapes, labels, weights.
+
+Nothing is broadcast silently, and values are looked at where they are at hand: in eager code, not while compiling.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
+from graftax.op_checks import axis_in_range, subscript
+from graftax.typedefs import Array, ArrayLike, Shape
+
+_TOLERANCE = 1e-4  # rounding may carry a probability so far out of [0, 1]
+
+
+def floating(x: ArrayLike, name: str = "y_pred") -> Array:
+    """At least float32: integers and half precision are widened, so that sums over a batch keep their digits.
+
+    Raises:
+        DTypeError: the values are complex.
+    """
+    array = ops.asarray(x)
+    dtype = array.dtype.name
+    if dtype.startswith("complex"):
+        raise DTypeError(f"{name} of dtype {dtype}", "losses and metrics are real", f"ops.abs({name})")
+    return array if dtype in ("float32", "float64") else ops.cast(array, "float32")
+
+
+def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
+    """Both floating, of one dtype and one shape; an axis of size 1 that only one has at its end is dropped.
+
+    Raises:
+        ShapeError: the shapes differ otherwise.
+
+    Example:
+        >>> a, b = pair([1, 2], [[1.0], [2.0]])
+        >>> a.shape, b.shape
+        ((2,), (2,))
+    """
+    predictions = floating(y_pred)
+    targets = ops.cast(floating(y_true, "y_true"), predictions.dtype.name)
+    shapes = list(targets.shape), list(predictions.shape)
+    if targets.shape == (*predictions.shape, 1):
+        targets = ops.squeeze(targets, -1)
+    elif predictions.shape == (*targets.shape, 1):
+        predictions = ops.squeeze(predictions, -1)
+    if targets.shape != predictions.shape:
+        raise ShapeError(
+            f"y_true {shapes[0]}, y_pred {shapes[1]}",
+            "targets are never broadcast: every prediction has a target of its own",
+            f"y_true of shape {shapes[1]}"
+            + (f", such as ops.broadcast_to(y_true, {tuple(shapes[1])})" if len(shapes[0]) < len(shapes[1]) else ""),
+        )
+    return targets, predictions
+
+
+def class_pair(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
+    """`pair` for distributions over classes along an axis.
+
+    Raises:
+        ShapeError: labels in place of distributions, one class only, or other shapes that differ.
+    """
+    predictions = floating(y_pred)
+    classes = num_classes(predictions.shape, axis)
+    targets = floating(y_true, "y_true")
+    if targets.shape != predictions.shape:
+        shapes = f"y_true {list(targets.shape)}, y_pred {list(predictions.shape)}"
+        if targets.shape in _label_shapes(predictions.shape, axis):
+            raise ShapeError(
+                shapes,
+                f"y_true looks like labels, where a distribution over {classes} classes is needed",
+                f"the sparse variant of this loss or metric, or ops.one_hot(y_true, {classes})",
+            )
+        raise ShapeError(shapes, "they must be equal", f"y_true of shape {list(predictions.shape)}")
+    return ops.cast(targets, predictions.dtype.name), predictions
+
+
+def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_class: int | None = None) -> Array:
+    """Integer labels, one for each distribution over classes; a last axis of size 1 is dropped.
+
+    Raises:
+        ShapeError: not one label for each distribution.
+        DTypeError: the labels are no integers.
+        IndexRangeError: a label is neither a class nor the one to ignore.
+    """
+    classes = num_classes(y_pred_shape, axis)
+    labels = ops.asarray(y_true)
+    wanted, with_one = _label_shapes(y_pred_shape, axis)
+    shapes = f"y_true {list(labels.shape)}, y_pred {list(y_pred_shape)}"
+    if labels.shape not in (wanted, with_one):
+        one_hot = labels.shape == tuple(y_pred_shape)
+        raise ShapeError(
+            shapes,
+            "y_true looks like one-hot rows, where labels are needed" if one_hot else "one label each is needed",
+            "the categorical variant of this loss or metric, or ops.argmax(y_true, -1)"
+            if one_hot
+            else f"y_true of shape {list(wanted)}",
+        )
+    if labels.dtype.kind not in "iub":
+        raise DTypeError(
+            f"{shapes}: y_true of dtype {labels.dtype.name}", "labels are integers", 'ops.cast(y_true, "int32")'
+        )
+    if registry.current().arrays.is_concrete(labels):
+        check_labels(ops.to_numpy(labels), classes, ignore_class)
+    if labels.dtype.itemsize < 4:  # classes may outnumber what the dtype holds
+        labels = ops.cast(labels, "int32")
+    return labels if labels.shape == wanted else ops.squeeze(labels, -1)
+
+
+def _label_shapes(y_pred_shape: Shape, axis: int) -> tuple[Shape, Shape]:
+    axis %= len(y_pred_shape)
+    shape = (*y_pred_shape[:axis], *y_pred_shape[axis + 1 :])
+    return shape, (*shape, 1)
+
+
+def num_classes(y_pred_shape: Shape, axis: int = -1) -> int:
+    """The size of the class axis.
+
+    Raises:
+        ShapeError: there is no such axis, or there is one class only.
+    """
+    size = y_pred_shape[axis_in_range("classes", axis, len(y_pred_shape))]
+    if size == 1:
+        raise ShapeError(
+            f"y_pred {list(y_pred_shape)}",
+            "with a single class every prediction is right",
+            "the binary variant of this loss or metric, or a model with one output for each class",
+        )
+    return size
+
+
+def check_labels(labels: np.ndarray[Any, Any], classes: int, ignore_class: int | None = None) -> None:
+    """Raise if a label on the host is neither in ``[0, classes)`` nor the one to ignore.
+
+    Raises:
+        IndexRangeError: names the label and the range.
+    """
+    outside = (labels < 0) | (labels >= classes)
+    if ignore_class is not None:
+        outside &= labels != ignore_class
+    if outside.any():
+        place = tuple(np.argwhere(outside)[0])
+        raise IndexRangeError(
+            f"{subscript('labels', place)} = {labels[place]} is not in [0, {classes})",
+            f"the predictions are for {classes} classes, counted from 0",
+            f"a model with at least {int(labels.max()) + 1} outputs"
+            if labels[place] >= classes
+            else f"ignore_class={labels[place]}, if these are to be left out",
+        )
+
+
+def check_range(values: Any, low: float, high: float, name: str, reason: str, instead: str) -> None:
+    """Raise if values at hand lie outside ``[low, high]`` by more than rounding; nothing while compiling.
+
+    Raises:
+        ArgumentError: names the value.
+    """
+    arrays = registry.current().arrays
+    if arrays.is_array(values):
+        if not arrays.is_concrete(values):
+            return
+        values = arrays.to_numpy(values)
+    if not values.size or (values.min() >= low - _TOLERANCE and values.max() <= high + _TOLERANCE):
+        return
+    outside = (values < low - _TOLERANCE) | (values > high + _TOLERANCE)
+    if outside.any():  # else there was a nan
+        place = tuple(np.argwhere(outside)[0])
+        raise ArgumentError(f"{subscript(name, place)} = {values[place]:.6g}", reason, instead)
+
+
+def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:
+    """Weights repeated to the shape of per-sample values: one number, one for each sample, or one for each value.
+
+    Raises:
+        ShapeError: they do not fit.
+
+    Example:
+        >>> spread([1.0, 2.0], ops.zeros((2, 3))).tolist()
+        [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+    """
+    given = weight = ops.asarray(weight)
+    shape = values.shape
+    if weight.shape == (*shape, 1):
+        weight = ops.squeeze(weight, -1)
+    if 0 < weight.ndim < len(shape):
+        weight = ops.reshape(weight, (*weight.shape, *[1] * (len(shape) - weight.ndim)))
+    fits = weight.ndim == len(shape) and weight.shape[:1] == shape[:1]
+    if weight.ndim and not (fits and all(a in (1, b) for a, b in zip(weight.shape, shape, strict=True))):
+        raise ShapeError(
+            f"{name} {list(given.shape)} for values {list(shape)}, one for each sample",
+            f"{name} has one number for each value or for each sample, never more"
+            if shape
+            else "a value that is one number already cannot be weighted sample by sample",
+            f"{name} of shape {list(shape[:1])} or {list(shape)}" if shape else f"one number as {name}",
+        )
+    return ops.broadcast_to(weight, shape)
