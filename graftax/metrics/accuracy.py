@@ -30,8 +30,8 @@ class BinaryAccuracy(SampleMetric):
     """How often a prediction lies on the side of the threshold that its target, 0 or 1, says.
 
     Args:
-        threshold: A prediction counts as 1 if it is greater, so exactly at the threshold as 0. Predictions that are logits
-            need ``threshold=0.0``.
+        threshold: A prediction counts as 1 if it is greater, so exactly at the threshold as 0. Logits need
+            ``threshold=0.0``.
         name: Its name.
         dtype: The dtype of its Variable.
 

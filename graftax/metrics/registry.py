@@ -39,7 +39,7 @@ _ACCURACIES: dict[str, type[Metric]] = {
     "categorical": accuracy.CategoricalAccuracy,
     "sparse": accuracy.SparseCategoricalAccuracy,
 }
-_CROSSENTROPIES: dict[str, Any] = {
+_CROSSENTROPIES: dict[str, Callable[..., Metric]] = {
     "binary": classification.BinaryCrossentropy,
     "categorical": classification.CategoricalCrossentropy,
     "sparse": classification.SparseCategoricalCrossentropy,
@@ -132,8 +132,7 @@ def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: Any) ->
     kind = target_kind(y_true_shape, y_pred_shape, loss)
     from_logits = bool(getattr(loss, "from_logits", False))
     if _BY_SHAPE[name] == "crossentropy":
-        crossentropy: Metric = _CROSSENTROPIES[kind](from_logits=from_logits, name=name)
-        return crossentropy
+        return _CROSSENTROPIES[kind](from_logits=from_logits, name=name)
     if kind == "binary":
         return accuracy.BinaryAccuracy(threshold=0.0 if from_logits else 0.5, name=name)
     return _ACCURACIES[kind](name=name)

@@ -1,0 +1,215 @@
+"""One row per metric, with its formula in float64 over all samples at once, buys what all metrics share."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import metrics
+from graftax.backend import registry
+
+M = metrics
+
+
+class Row(NamedTuple):
+    make: Callable[[], metrics.Metric]
+    targets: str
+    predictions: str
+    formula: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+    """Of float64 targets, predictions and weights (one for each sample)."""
+
+
+def mean_of(values):
+    """The weighted mean over samples, each of which is the mean of its values."""
+
+    def formula(y, p, w):
+        per_sample = values(y, p)
+        per_sample = per_sample.reshape(len(w), -1).mean(-1)
+        return (per_sample * w).sum() / w.sum()
+
+    return formula
+
+
+def share(of, among):
+    def formula(y, p, w):
+        w = np.broadcast_to(w[:, None], y.shape)
+        return (w * of(y, p)).sum() / (w * among(y, p)).sum()
+
+    return formula
+
+
+def rank(y, p):
+    score = np.take_along_axis(p, y.astype(int)[..., None], -1)
+    return (p > score).sum(-1)
+
+
+def logs(p):
+    return np.log(p / p.sum(-1, keepdims=True))
+
+
+def bce(y, p):
+    return -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean(-1)
+
+
+ROWS = {
+    "accuracy": Row(M.Accuracy, "bits", "bits", mean_of(lambda y, p: y == p)),
+    "binary_accuracy": Row(M.BinaryAccuracy, "bits", "share", mean_of(lambda y, p: (p > 0.5) == y)),
+    "categorical_accuracy": Row(
+        M.CategoricalAccuracy, "share", "share", mean_of(lambda y, p: y.argmax(-1) == p.argmax(-1))
+    ),
+    "sparse_categorical_accuracy": Row(
+        M.SparseCategoricalAccuracy, "labels", "share", mean_of(lambda y, p: p.argmax(-1) == y)
+    ),
+    "top_k": Row(
+        lambda: M.TopKCategoricalAccuracy(2), "share", "share", mean_of(lambda y, p: rank(y.argmax(-1), p) < 2)
+    ),
+    "sparse_top_k": Row(
+        lambda: M.SparseTopKCategoricalAccuracy(2), "labels", "share", mean_of(lambda y, p: rank(y, p) < 2)
+    ),
+    "mean_squared_error": Row(M.MeanSquaredError, "real", "real", mean_of(lambda y, p: (p - y) ** 2)),
+    "mean_absolute_error": Row(M.MeanAbsoluteError, "real", "real", mean_of(lambda y, p: np.abs(p - y))),
+    "root_mean_squared_error": Row(
+        M.RootMeanSquaredError, "real", "real", lambda *a: np.sqrt(mean_of(lambda y, p: (p - y) ** 2)(*a))
+    ),
+    "binary_crossentropy": Row(M.BinaryCrossentropy, "bits", "share", mean_of(bce)),
+    "binary_crossentropy_logits": Row(
+        lambda: M.BinaryCrossentropy(True), "bits", "real", mean_of(lambda y, p: bce(y, 1 / (1 + np.exp(-p))))
+    ),
+    "categorical_crossentropy": Row(
+        M.CategoricalCrossentropy, "share", "share", mean_of(lambda y, p: -(y * logs(p)).sum(-1))
+    ),
+    "sparse_categorical_crossentropy": Row(
+        M.SparseCategoricalCrossentropy,
+        "labels",
+        "share",
+        mean_of(lambda y, p: -np.take_along_axis(logs(p), y.astype(int)[..., None], -1)),
+    ),
+    "precision": Row(M.Precision, "bits", "share", share(lambda y, p: y * (p > 0.5), lambda y, p: p > 0.5)),
+    "recall": Row(M.Recall, "bits", "share", share(lambda y, p: y * (p > 0.5), lambda y, p: y)),
+    "mean_metric_wrapper": Row(
+        lambda: M.MeanMetricWrapper(cubes), "real", "real", mean_of(lambda y, p: np.abs(p - y) ** 3)
+    ),
+}
+OTHERS = {M.Metric, M.SampleMetric, M.Mean, M.Sum}
+
+
+def cubes(y_true, y_pred):
+    return abs(y_pred - y_true) ** 3
+
+
+@pytest.fixture(params=ROWS.values(), ids=ROWS.keys())
+def row(request) -> Row:
+    return request.param
+
+
+def one_side(rng, kind, shape):
+    if kind == "real":
+        return rng.normal(size=shape).astype("float32")
+    if kind == "share":
+        return rng.uniform(0.05, 0.95, shape).astype("float32")
+    return rng.integers(0, 2, shape, "int32") if kind == "bits" else rng.integers(0, shape[-1], shape[:-1], "int32")
+
+
+def data(row, shape=(12, 5)):
+    rng = np.random.default_rng(2)
+    return one_side(rng, row.targets, shape), one_side(rng, row.predictions, shape)
+
+
+def wide(*arrays):
+    return tuple(a.astype("float64") for a in arrays)
+
+
+def test_the_table_has_every_metric():
+    public = {c for c in vars(M).values() if isinstance(c, type) and issubclass(c, M.Metric)}
+    assert public - {type(row.make()) for row in ROWS.values()} == OTHERS
+
+
+@pytest.mark.parametrize("backend", ["jax", "numpy"])
+@pytest.mark.parametrize("shape", [(12, 5), (12, 2, 5)])
+def test_batches_of_any_size_give_the_formula_of_all(row, backend, shape):
+    if row.make in (M.Precision, M.Recall) and len(shape) > 2:
+        shape = (24, 5)
+    y, p = data(row, shape)
+    expected = row.formula(*wide(y, p), np.ones(len(y)))
+    with registry.use(backend):
+        metric = row.make()
+        for part in (slice(0, 5), slice(5, 6), slice(6, None)):
+            metric.update(y[part], p[part])
+        np.testing.assert_allclose(metric.result(), expected, rtol=2e-5)
+        metric.reset()
+        assert float(metric.result()) == 0
+        np.testing.assert_allclose(metric(y, p), expected, rtol=2e-5)
+
+
+def test_weights(row):
+    y, p = data(row)
+    weights = np.random.default_rng(3).uniform(0, 2, 12).astype("float32")
+    metric = row.make()
+    metric.update(y[:4], p[:4], weights[:4])
+    metric.update(y[4:], p[4:], sample_weight=weights[4:, None])
+    np.testing.assert_allclose(metric.result(), row.formula(*wide(y, p), weights.astype("float64")), rtol=2e-5)
+    before = metric.result()
+    metric.update(y, p, np.zeros(12, "float32"))
+    np.testing.assert_allclose(metric.result(), before, rtol=1e-6)
+
+
+def test_kl11_a_mask_leaves_samples_out(row):
+    y, p = data(row)
+    keep = np.arange(12) % 3 > 0
+    weights = np.arange(12, dtype="float32")
+    for extra, kept in (((), ()), ((weights,), (weights[keep],))):
+        masked, plain = row.make(), row.make()
+        masked.update(y, p, *extra, mask=keep)
+        plain.update(y[keep], p[keep], *kept)
+        np.testing.assert_allclose(masked.result(), plain.result(), rtol=1e-6)
+
+
+def test_compiled_is_eager(row):
+    y, p = data(row)
+    eager, compiled = row.make(), row.make()
+    step = gx.jit(lambda y, p: compiled(y, p))
+    for part in (slice(0, 6), slice(6, None)):
+        np.testing.assert_allclose(step(y[part], p[part]), eager(y[part], p[part]), rtol=1e-6)
+    assert step.trace_count == 1
+    compiled.reset()
+    assert float(compiled.result()) == 0
+
+
+def test_mt4_variables_are_no_weights(row):
+    metric = row.make()
+    assert metric.variables and metric.trainable_variables == []
+    assert {v.role for v in metric.variables} == {"metric"}
+    assert [v.path for v in metric.variables] == ["sums"]
+
+
+def test_copies_carry_the_state_and_reset_apart(row):
+    y, p = data(row)
+    metric = row.make()
+    metric.update(y, p)
+    value = float(metric.result())
+    for other in (copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
+        assert float(other.result()) == value
+        other.reset()
+        assert float(other.result()) == 0
+    assert float(metric.result()) == value
+    assert repr(metric) == f"{type(metric).__name__}(name={metric.name!r})"
+
+
+def test_half_precision_is_widened(row):
+    y, p = data(row)
+    narrow = p.astype("float16") if p.dtype.kind == "f" else p
+    np.testing.assert_allclose(row.make()(y, narrow), row.make()(y, narrow.astype("float32")), rtol=1e-6)
+
+
+def test_what_does_not_fit_raises(row):
+    if row.make is ROWS["mean_metric_wrapper"].make:
+        pytest.skip("a function checks its own arguments")
+    y, p = data(row)
+    with pytest.raises(gx.errors.ShapeError, match=r"(?s)y_true \[4.*y_pred \[12, 5\].*where: the metric"):
+        row.make().update(y[:4], p)
+    with pytest.raises(gx.errors.ShapeError, match=r"sample_weight \[3\] for values \[12"):
+        row.make().update(y, p, np.ones(3))
