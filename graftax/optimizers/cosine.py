@@ -74,7 +74,7 @@ class CosineDecayRestarts(Schedule):
         first_decay_steps: Steps of the first one.
         t_mul: Factor on the length, at least 1.
         m_mul: Factor on the height.
-        alpha: The end of each, as a fraction of its start.
+        alpha: The end of each, as a fraction of the initial rate.
 
     Raises:
         ArgumentError: t_mul is below 1.
@@ -116,11 +116,11 @@ class CosineDecayRestarts(Schedule):
             restarts = ops.where(periods >= self._start(guess + 1), guess + 1, guess)
             restarts = ops.where(periods < self._start(restarts), restarts - 1, restarts)
             done = (periods - self._start(restarts)) / self.t_mul**restarts
-        return self.initial_learning_rate * self.m_mul**restarts * _half_cosine(done, self.alpha)
+        return self.initial_learning_rate * _half_cosine(done, self.alpha, self.m_mul**restarts)
 
     def _start(self, restarts: Array) -> Array:
         return (self.t_mul**restarts - 1) / (self.t_mul - 1)
 
 
-def _half_cosine(done: Array, alpha: float) -> Array:
-    return (1 - alpha) * (0.5 * (1 + ops.cos(math.pi * done))) + alpha
+def _half_cosine(done: Array, alpha: float, height: Array | float = 1.0) -> Array:
+    return (1 - alpha) * height * (0.5 * (1 + ops.cos(math.pi * done))) + alpha

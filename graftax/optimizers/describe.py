@@ -19,7 +19,10 @@ def call_of(thing: Any, **shown: Any) -> str:
         for name, parameter in list(signature.parameters.items())[1:] if signature else ():
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or name in found:
                 continue
-            value = shown.get(name, getattr(thing, name, parameter.default))
+            kept = getattr(
+                thing, "_name" if name == "name" else name, parameter.default
+            )  # a name not given is no argument
+            value = shown.get(name, kept)
             hidden = name not in shown and _same(value, parameter.default)
             found[name] = "" if hidden else f"{name}={value!r}"
         if signature is None or any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):

@@ -18,7 +18,8 @@ class LinearWarmup(Schedule):
         start: Rate at step 0.
 
     Example:
-        >>> schedule = LinearWarmup(4, CosineDecay(1.0, 10))
+        >>> import graftax as gx
+        >>> schedule = LinearWarmup(4, gx.optimizers.schedules.CosineDecay(1.0, 10))
         >>> [schedule(step).round(6).tolist() for step in (0, 1, 4, 9)]
         [0.0, 0.25, 1.0, 0.5]
     """
@@ -46,7 +47,8 @@ class Join(Schedule):
         ArgumentError: the boundaries do not ascend, or the numbers of both do not fit.
 
     Example:
-        >>> schedule = Join([0.5, PolynomialDecay(0.5, 10, 0.0)], [100])
+        >>> import graftax as gx
+        >>> schedule = Join([0.5, gx.optimizers.schedules.PolynomialDecay(0.5, 10, 0.0)], [100])
         >>> [schedule(step).tolist() for step in (99, 100, 105)]
         [0.5, 0.5, 0.25]
     """
