@@ -5,6 +5,8 @@ Each class is also the builtin exception that a Python programmer would expect, 
 ``except IndexError`` catches an index out of range.
 """
 
+from typing import Any
+
 
 class GraftaxError(Exception):
     """Base of all errors of graftax.
@@ -22,7 +24,7 @@ class GraftaxError(Exception):
     """
 
     def __init__(self, received: str, reason: str = "", instead: str = "") -> None:
-        super().__init__(received, reason, instead)
+        super().__init__(received)  # one argument: OSError would take three for errno, strerror and filename
         self.received = received
         self.reason = reason
         self.instead = instead
@@ -32,6 +34,9 @@ class GraftaxError(Exception):
         """Append where it happened, for example the layer path; shown as a line of its own, innermost first."""
         if line not in self.context:
             self.context.append(line)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.received, self.reason, self.instead), self.__dict__
 
     def __str__(self) -> str:
         lines = [self.received]
@@ -133,6 +138,10 @@ class TracerLeakError(GraftaxError, RuntimeError):
 
 class GradientError(GraftaxError, ValueError):
     """A gradient that cannot be taken."""
+
+
+class TapeError(GraftaxError, RuntimeError, ValueError):
+    """A GradientTape used at the wrong time: twice, nested in itself, outside its block or its compiled function."""
 
 
 # --- training -------------------------------------------------------------------------------------------------------

@@ -9,37 +9,26 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from graftax.errors import ArgumentError
 from graftax.variables import creation, storage
+from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
+from graftax.variables.node import Edge as Edge
+from graftax.variables.node import Leaf as Leaf
+from graftax.variables.node import Node as Node
+from graftax.variables.node import items_of as items_of
+from graftax.variables.structure import Print, print_of
+from graftax.variables.structure import structure as structure
 
 if TYPE_CHECKING:
     from graftax.variables.variable import Variable
 
-Edge: TypeAlias = str | int
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
-N = TypeVar("N", bound="Node")
-
-_BOOKKEEPING = frozenset({"_owner", "_edges", "_pending", "_captured", "_seed_root"})
-
-
-class Structure:
-    """A count of structural changes; a compiled function compares it to know whether to look closer."""
-
-    def __init__(self) -> None:
-        self.version = 0
-
-    def bump(self) -> None:
-        """Something that a trace may depend on has changed."""
-        self.version += 1
-
-
-structure = Structure()
 
 
 class Pending(Protocol):
@@ -61,56 +50,6 @@ class SlotRecord:
     name: str
     variable: Variable
     slot: Variable
-
-
-class Node:
-    """Something with a place in the object graph."""
-
-    _owner: weakref.ref[Module] | None = None
-    _edges: tuple[Edge, ...] = ()
-
-    @property
-    def owner(self) -> Module | None:
-        """The Module that holds this object, the first one that did; None if there is none (any more)."""
-        found = self._locate()
-        return found[0] if found else None
-
-    @property
-    def path(self) -> str:
-        """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner adds none."""
-        return "/".join(map(str, self.edges()))
-
-    def edges(self) -> tuple[Edge, ...]:
-        """The edges from the outermost owner."""
-        found = self._locate()
-        return (*found[0].edges(), *found[1]) if found else ()
-
-    def _locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
-        owner = self._owner() if self._owner is not None else None
-        if owner is None:
-            return None
-        if _follow(owner, self._edges) is self:
-            return owner, self._edges
-        # moved within its owner (a list was reordered), or gone
-        for edges, node in _own_nodes(owner):
-            if node is self:
-                self._edges = edges
-                return owner, edges
-        self._owner = None
-        return None
-
-
-def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
-    here: Any = owner.__dict__.get(str(edges[0]))
-    for edge in edges[1:]:
-        try:
-            here = here[edge]
-        except (KeyError, IndexError, TypeError):
-            try:
-                here = getattr(here, str(edge))  # a named tuple
-            except AttributeError:
-                return None
-    return here
 
 
 class Module(Node):
@@ -162,22 +101,22 @@ class Module(Node):
     def __setattr__(self, name: str, value: Any) -> None:
         before = self.__dict__.get(name, _ABSENT)
         object.__setattr__(self, name, value)
-        if before is not value and name in self.__dict__:
-            if name not in ignored(type(self)):
-                _adopt(self, (name,), value)
-            if before is not _ABSENT:
+        if before is not value and name in self.__dict__ and name not in ignored(type(self)):
+            _adopt(self, (name,), value)
+            if self._watched:
                 structure.bump()
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
-        structure.bump()
+        if self._watched:
+            structure.bump()
 
     # --- the graph --------------------------------------------------------------------------------------------------
 
     def children(self) -> Iterator[tuple[Edge, Child]]:
         """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
         for name, value in self.__dict__.items():
-            if name not in ignored(type(self)) and _holds_node(value, set()):
+            if name not in ignored(type(self)) and holds_node(value):
                 yield name, value
 
     @property
@@ -210,12 +149,20 @@ class Module(Node):
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
             if isinstance(node, Leaf):
-                result["/".join(map(str, edges))] = node  # type: ignore[assignment]
+                path = "/".join(map(str, edges))
+                if path in result:
+                    raise ArgumentError(
+                        f"two Variables of {type(self).__name__} hang at the path {path!r}",
+                        "the key of a dict contains a slash, or is an integer beside the same number as a string",
+                        "other keys",
+                    )
+                result[path] = node  # type: ignore[assignment]
         return result
 
     @property
     def trainable(self) -> bool:
         """False freezes every Variable below, those still to be made included; True undoes that."""
+        storage.touch(self)
         return not self._frozen
 
     @trainable.setter
@@ -225,7 +172,7 @@ class Module(Node):
             if isinstance(node, Leaf):
                 node.frozen = not value
             elif isinstance(node, Module):
-                node._frozen = not value
+                object.__setattr__(node, "_frozen", not value)
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 
@@ -244,10 +191,10 @@ class Module(Node):
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` gave."""
 
-    def fingerprint(self) -> dict[str, Any]:
-        """What a trace may depend on: plain attributes, which objects the children are, which are frozen."""
+    def fingerprint(self) -> dict[str, Print]:
+        """What a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
-        return {name: _print_of(value) for name, value in self.__dict__.items() if name not in skip}
+        return {name: print_of(value) for name, value in self.__dict__.items() if name not in skip}
 
     # --- copies -----------------------------------------------------------------------------------------------------
 
@@ -255,13 +202,15 @@ class Module(Node):
         new = object.__new__(type(self))
         memo[id(self)] = new
         for name, value in self.__dict__.items():
-            if name not in _BOOKKEEPING:
+            if name not in BOOKKEEPING:
                 object.__setattr__(new, name, copy.deepcopy(value, memo))
+        if self._captured:
+            object.__setattr__(new, "_captured", self._captured)
         new._readopt()
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in _BOOKKEEPING}
+        return {name: value for name, value in self.__dict__.items() if name not in BOOKKEEPING}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -273,20 +222,7 @@ class Module(Node):
                 _adopt(self, (name,), value)
 
 
-class Leaf(Node):
-    """A node without children: a Variable."""
-
-    role: str
-    frozen: bool = False
-
-
 _ABSENT = object()
-
-
-@cache
-def ignored(kind: type[Module]) -> frozenset[str]:
-    """Names of the attributes that are no part of the object graph."""
-    return _BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
 
 
 def snake_case(name: str) -> str:
@@ -294,60 +230,18 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
-    """Edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
-    if isinstance(container, dict):
-        for key, value in container.items():
-            if isinstance(key, str | int):
-                yield key, value
-            elif _holds_node(value, set()):
-                raise ArgumentError(
-                    f"a dict with the key {key!r} holds a Module or Variable",
-                    "paths are made of strings and integers",
-                    f"the key {str(key)!r}",
-                )
-    elif isinstance(container, list | tuple):
-        names = getattr(container, "_fields", None)
-        yield from zip(names or range(len(container)), container, strict=True)
-
-
-def _holds_node(value: Any, seen: set[int]) -> bool:
-    if isinstance(value, Node):
-        return True
-    if isinstance(value, list | tuple | dict) and id(value) not in seen:
-        seen.add(id(value))
-        elements = value.values() if isinstance(value, dict) else value
-        return any(_holds_node(element, seen) for element in elements)
-    return False
-
-
-def _own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-    """The Nodes that a Module holds itself, directly or in containers."""
-    seen: set[int] = set()
-
-    def visit(edges: tuple[Edge, ...], value: Any) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-        if isinstance(value, Node):
-            yield edges, value
-        elif isinstance(value, list | tuple | dict) and id(value) not in seen:
-            seen.add(id(value))
-            for edge, element in items_of(value):
-                yield from visit((*edges, edge), element)
-
-    skip = ignored(type(module))
-    for name, value in list(module.__dict__.items()):
-        if name not in skip:
-            yield from visit((name,), value)
-
-
 def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """The root and every Node below it with its edges from the root, each once, depth first, in definition order.
 
-    On the way, objects that nobody owns yet (appended to a list, say) are adopted.
+    On the way, objects that nobody owns (appended to a list, or left by an owner that is gone) are adopted.
     """
     seen = {id(root)}
     yield (), root
-    stack = [((), _own_nodes(root))] if isinstance(root, Module) else []
+    stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
     owners: list[Any] = [root]
+    if isinstance(root, Module):
+        storage.touch(root)
+        stack.append(((), own_nodes(root)))
     while stack:
         prefix, nodes = stack[-1]
         entry = next(nodes, None)
@@ -359,11 +253,13 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if node._owner is None:
+        known = node._owner() if node._owner is not None else None
+        if known is not owners[-1] and node.owner is None:
             _adopt_node(owners[-1], edges, node)
         yield (*prefix, *edges), node
         if isinstance(node, Module):
-            stack.append(((*prefix, *edges), _own_nodes(node)))
+            storage.touch(node)
+            stack.append(((*prefix, *edges), own_nodes(node)))
             owners.append(node)
 
 
@@ -388,6 +284,12 @@ def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -
     elif isinstance(value, list | tuple | dict) and depth < 32:
         for edge, element in items_of(value):
             _adopt(owner, (*edges, edge), element, depth + 1)
+    elif isinstance(value, set | frozenset) and any(isinstance(element, Node) for element in value):
+        warnings.warn(
+            f"{type(owner).__name__}.{edges[0]} is a set that holds Modules or Variables: they are not found in there, "
+            "neither trained nor saved, since a set has no order. Use a list or a dict.",
+            stacklevel=4 + depth,
+        )
 
 
 def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
@@ -396,8 +298,11 @@ def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
     if node.owner is None and not (isinstance(node, Module) and _inside(owner, node)):
         node._owner = weakref.ref(owner)
         node._edges = edges
-    if owner._frozen and isinstance(node, Leaf):
-        node.frozen = True
+    if owner._frozen:
+        if isinstance(node, Leaf):
+            node.frozen = True
+        elif isinstance(node, Module) and not node._frozen and not _inside(owner, node):
+            node.trainable = False
     pending = owner._pending
     for edge in edges[:-1]:
         pending = pending.child(edge) if pending is not None else None
@@ -431,21 +336,9 @@ def set_pending(module: Module, pending: Pending | None) -> None:
     object.__setattr__(module, "_pending", pending)
     if pending is None:
         return
-    for edges, node in list(_own_nodes(module)):
+    for edges, node in list(own_nodes(module)):
         below: Pending | None = pending
         for edge in edges[:-1]:
             below = below.child(edge) if below is not None else None
         if below is not None:
             deliver(below, edges[-1], node)
-
-
-def _print_of(value: Any) -> Any:
-    if isinstance(value, Leaf):
-        return ("variable", id(value), value.frozen, getattr(value, "trainable", None))
-    if isinstance(value, list | tuple):
-        return (type(value).__name__, tuple(_print_of(v) for v in value))
-    if isinstance(value, dict):
-        return ("dict", tuple((k, _print_of(v)) for k, v in value.items()))
-    if isinstance(value, str | bytes | bool | int | float | complex | None):
-        return (type(value).__name__, value)
-    return ("object", id(value))

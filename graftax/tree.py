@@ -62,7 +62,7 @@ def _like(tree: dict[Any, Any], pairs: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def map_structure(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """Apply a function to the leaves of one or several structures of one shape.
+    """Apply a function to the leaves of one or several structures of one shape; the order of dict keys may differ.
 
     Raises:
         ArgumentError: the structures differ.
@@ -71,13 +71,22 @@ def map_structure(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
         >>> map_structure(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
         {'x': 11, 'y': [22]}
     """
-    flat = flatten_with_paths(tree)
-    columns = [flatten_with_paths(other) for other in others]
-    for column in columns:
-        if [path for path, _ in column] != [path for path, _ in flat]:
-            raise ArgumentError(
-                f"structures with leaves {[p for p, _ in flat]} and {[p for p, _ in column]}",
-                "they must have the same nesting and keys",
-            )
-    results = [function(leaf, *(column[i][1] for column in columns)) for i, (_, leaf) in enumerate(flat)]
-    return rebuild(tree, iter(results))
+    if is_leaf(tree):
+        if not all(map(is_leaf, others)):
+            raise _different(tree, *others)
+        return function(tree, *others)
+    keys = list(tree) if isinstance(tree, dict) else range(len(tree))
+    for other in others:
+        same_kind = not is_leaf(other) and isinstance(other, dict) == isinstance(tree, dict)
+        if not same_kind or len(other) != len(keys) or (isinstance(tree, dict) and any(k not in other for k in keys)):
+            raise _different(tree, *others)
+    results = [map_structure(function, tree[key], *(other[key] for other in others)) for key in keys]
+    if isinstance(tree, dict):
+        pairs = dict(zip(keys, results, strict=True))
+        return pairs if type(tree) is dict else _like(tree, pairs)
+    return type(tree)(*results) if hasattr(tree, "_fields") else type(tree)(results)
+
+
+def _different(*trees: Any) -> ArgumentError:
+    shapes = " and ".join(f"leaves {[path for path, _ in flatten_with_paths(tree)]}" for tree in trees)
+    return ArgumentError(f"structures with {shapes}", "they must have the same nesting and keys")

@@ -208,7 +208,10 @@ class Program(Protocol):
 
     @property
     def run_donating(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """The same, the buffers of ``donated`` reused, unless the program could fail while it runs."""
+        """The same, the buffers of ``donated`` reused.
+
+        A program that may fail while it runs gives nothing away, and waits for the end.
+        """
         ...
 
 
@@ -237,8 +240,11 @@ class Transforms(Protocol):
         """True if operations run at once."""
         ...
 
-    def baking(self) -> bool:
-        """True while a trace is under way that would bake concrete arrays in as constants."""
+    def staged_within(self, level: Any) -> bool:
+        """True if, inside ``level``, a program is being written down: concrete arrays would become its constants.
+
+        None for any level: true in every such trace.
+        """
         ...
 
     def leaks(self, value: Any, level: Any) -> bool:

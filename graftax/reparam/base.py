@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from graftax.backend import registry
 from graftax.errors import AssignmentError
-from graftax.module import Module
+from graftax.module import Module, structure
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables.arithmetic import Arithmetic
 from graftax.variables import storage
+from graftax.variables.arithmetic import Arithmetic
+from graftax.variables.fitting import fit
 from graftax.variables.spec import VariableSpec
 
 
@@ -18,8 +19,9 @@ class Reparam(Module, Arithmetic):
 
     ``__init__(self, next_creator, spec, ...)`` calls ``super().__init__(spec)`` and makes the parts with
     ``next_creator(spec.replace(name=..., shape=...))``; `forward` computes the value; `inverse`, where there is one,
-    finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or saved.
-    Within a compiled function the expression is computed once, however often it is read, until a Variable changes.
+    finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or
+    saved. Within a compiled function the expression is computed once, however often it is read, until a Variable
+    changes.
 
     Args:
         spec: The spec of the weight that it stands for.
@@ -30,6 +32,7 @@ class Reparam(Module, Arithmetic):
         ...     def __init__(self, next_creator, spec):
         ...         super().__init__(spec)
         ...         self.half = next_creator(spec.replace(name="half"))
+        ...
         ...     def forward(self):
         ...         return 2 * self.half
         >>> with gx.variable_creator_scope(Doubled):
@@ -44,6 +47,7 @@ class Reparam(Module, Arithmetic):
         self._dtype = spec.dtype
         self.role = spec.role
         self.constraint = spec.constraint
+        self.regularizer = spec.regularizer
 
     def forward(self) -> Array:
         """The value, computed from the parts."""
@@ -73,28 +77,35 @@ class Reparam(Module, Arithmetic):
         memo = storage.memo()
         if memo is None:
             return self._compute()
-        if self not in memo:
-            memo[self] = self._compute()
-        return memo[self]  # type: ignore[no-any-return]
+        key = self, storage.autocast.top, structure.version
+        if key not in memo:
+            memo[key] = self._compute()
+        return memo[key]  # type: ignore[no-any-return]
 
     def _compute(self) -> Array:
         storage.touch(self)
         value = self.forward()
         return self.constraint(value) if self.constraint is not None else value
 
-    def assign(self, value: ArrayLike) -> Reparam:
+    def assign(self, value: ArrayLike) -> Self:
         """Move the parts so that the value becomes this one, where the subclass defines an inverse.
 
         Raises:
-            AssignmentError: it defines none, or the shape differs.
+            AssignmentError: it defines none, or the shape or dtype differs.
         """
-        array = registry.current().arrays.asarray(unwrap(value), self._dtype)
-        if tuple(array.shape) != self._shape:
-            raise AssignmentError(
-                f"{self.path!r}.assign() got shape {tuple(array.shape)}", f"the weight has shape {self._shape}"
-            )
-        self.inverse(array)
+        self.inverse(self._fit(value, "assign"))
         return self
+
+    def assign_add(self, value: ArrayLike) -> Self:
+        """Add to the value, and return it."""
+        return self.assign(self.value + self._fit(value, "assign_add"))
+
+    def assign_sub(self, value: ArrayLike) -> Self:
+        """Subtract from the value, and return it."""
+        return self.assign(self.value - self._fit(value, "assign_sub"))
+
+    def _fit(self, value: ArrayLike, verb: str) -> Array:
+        return fit(registry.current(), unwrap(value), self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r}, shape={self.shape}, dtype={self.dtype})"

@@ -8,7 +8,9 @@ from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.reparam.base import Reparam
 from graftax.typedefs import Array, VariableLike
+from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.spec import VariableSpec
+from graftax.variables.storage import concretely
 
 
 class LowRank:
@@ -16,8 +18,8 @@ class LowRank:
 
     .. math:: W = L R, \quad L \in \mathbb{R}^{m \times r}, \; R \in \mathbb{R}^{r \times n}
 
-    The parts are initialised by the weight's own initializer, each on its own shape. Assigning a value finds the best
-    parts (truncated SVD).
+    The parts are initialised by the weight's own initializer, each on its own shape. Where the weight has a given
+    value, or is assigned one, the parts are the best ones for it (truncated SVD).
 
     Args:
         rank: The number of columns of the left part; capped at ``min(m, n)``.
@@ -60,13 +62,17 @@ class LowRankMatrix(Reparam):
         rank: The inner size of the product.
     """
 
-    def __init__(
-        self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, rank: int
-    ) -> None:
+    def __init__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, rank: int) -> None:
         super().__init__(spec)
         rows, columns = spec.shape
-        self.left = next_creator(spec.replace(name="left", shape=(rows, rank)))
-        self.right = next_creator(spec.replace(name="right", shape=(rank, columns)))
+        start = spec.initializer
+        given = isinstance(start, Constant)  # a value, which the parts are to give as nearly as they can
+        half = spec.replace(initializer=Zeros()) if given else spec
+        self.left = next_creator(half.replace(name="left", shape=(rows, rank)))
+        self.right = next_creator(half.replace(name="right", shape=(rank, columns)))
+        if given:
+            with concretely():
+                self.inverse(start(ops.zeros(2, "uint32"), spec.shape, spec.dtype))
 
     def forward(self) -> Array:
         """``left @ right``."""

@@ -16,6 +16,8 @@ from graftax.variables.storage import frames
 def state(module: Module) -> dict[str, Array]:
     """The values of all Variables of a module, by path from it; shared Variables once.
 
+    Modules are no pytrees, so that nothing is ever copied or duplicated in passing; this dict is one.
+
     Example:
         >>> import graftax as gx
         >>> layer = gx.layers.Dense(2)
@@ -40,8 +42,8 @@ def functional_call(
         **kwargs: Passed to the module.
 
     Raises:
-        ArgumentError: the state has other paths or shapes than the module.
-        NotBuiltError: the module has no Variables yet.
+        ArgumentError: the state has other paths, shapes or dtypes than the module.
+        NotBuiltError: the module, or a part of it, has no Variables yet.
 
     Example:
         >>> import jax, graftax as gx
@@ -68,10 +70,12 @@ def functional_call(
     backend = registry.current()
     values = {path: backend.arrays.asarray(unwrap(value)) for path, value in state.items()}
     for path, variable in variables.items():
-        if tuple(values[path].shape) != variable.shape:
+        value = values[path]
+        if (tuple(value.shape), str(value.dtype)) != (variable.shape, variable.dtype):
             raise ArgumentError(
-                f"functional_call got shape {tuple(values[path].shape)} for {path!r}",
-                f"the variable has shape {variable.shape}",
+                f"functional_call got {value.dtype}{list(value.shape)} for {path!r}",
+                f"the variable is {variable.dtype}{list(variable.shape)}, which never changes",
+                "values like those of graftax.state(module)",
             )
     level = backend.transforms.level() if backend.has("transforms") else None
     given = [(variable._storage, values[path]) for path, variable in variables.items()]
@@ -79,6 +83,12 @@ def functional_call(
     with frames.entered(frame):
         out = module(*args, **kwargs)  # type: ignore[operator]
         after = {path: variable.value for path, variable in variables.items()}
+    if len(made := module.named_variables()) != len(variables):
+        raise NotBuiltError(
+            f"functional_call of {type(module).__name__} made {[path for path in made if path not in variables]}",
+            "the state that was given has no values for them, and the state that comes back would lack them",
+            "call it once on an example first",
+        )
     inside = {variable._storage for variable in variables.values()}
     for storage, value in frame.written.items():
         if storage not in inside:  # another module's state, such as the global random stream

@@ -21,12 +21,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
     """A function that returns the value of ``fn`` and its gradient.
 
-    Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain call.
+    Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
+    call.
 
     Args:
         fn: Returns a scalar, or ``(scalar, anything)`` with ``has_aux``.
-        wrt: A Variable, a Module (its trainable Variables, by path), or a nested list, tuple or dict of these; the gradient
-            has the same structure. None for the first argument of ``fn``, any structure of floating arrays.
+        wrt: A Variable, a Module (its trainable Variables, by path), or a nested list, tuple or dict of these; the
+            gradient has the same structure. None for the first argument of ``fn``, any structure of floating arrays.
         has_aux: Whether ``fn`` returns something besides; the value is then the pair.
 
     Raises:
@@ -45,7 +46,9 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
     @wraps(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         structure = _first_argument(fn, args) if wrt is None else _expand(wrt)
-        sources = tree.flatten(structure)
+        leaves_of_it = tree.flatten(structure)
+        sources = leaves_of_it if wrt is None else list(dict.fromkeys(leaves_of_it))  # a Variable twice is still one
+        storages = [] if wrt is None else [source._storage for source in sources]
         arrays = registry.current().arrays
         values = [arrays.asarray(unwrap(source)) for source in sources]
         _check_sources(fn, sources, values)
@@ -58,7 +61,6 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
                 frame = Substitution(parent, (), transforms.level())
                 call_args = (tree.rebuild(args[0], iter(given)), *args[1:])
             else:
-                storages = (source._storage for source in sources)
                 frame = Substitution(parent, zip(storages, given, strict=True), transforms.level())
                 call_args = args
             with frames.entered(frame):
@@ -73,6 +75,9 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
         for storage, new in zip(written, after, strict=True):
             storage.write(new)
         result = (value, transforms.unflatten(aux_structure[0], leaves)) if has_aux else value
+        if wrt is not None:
+            found = dict(zip(sources, gradients, strict=True))
+            gradients = [found[leaf] for leaf in leaves_of_it]
         return result, tree.rebuild(structure, iter(gradients))
 
     return run

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from graftax.backend.protocol import Lift
-from graftax.module import Module
+from graftax.module import Node
 from graftax.typedefs import Array
 from graftax.variables.storage import Frame, Storage
 
@@ -15,13 +14,14 @@ from graftax.variables.storage import Frame, Storage
 class CompileFrame(Frame):
     """The bottom frame of a function being compiled: first reads become inputs, writes become outputs."""
 
-    def __init__(self, lift: Lift) -> None:
+    def __init__(self, lift: Lift, arguments: Sequence[tuple[Any, Any]] = ()) -> None:
         super().__init__()
         self.level = lift.level
+        self._arguments = arguments  # traced, and as they are at this call
         self._lift = lift
         self._now: dict[Storage, Array] = {}
         self._written: dict[Storage, None] = {}
-        self.touched: dict[int, weakref.ref[Module]] = {}
+        self.touched: dict[int, Node] = {}
 
     def read(self, storage: Storage) -> Array:
         """The value in the program so far."""
@@ -36,12 +36,19 @@ class CompileFrame(Frame):
         self._written[storage] = None
         self._touch_owners(storage)
 
-    def touch(self, module: Module) -> None:
-        """Note that the program depends on the plain attributes of a module."""
-        self.touched.setdefault(id(module), weakref.ref(module))
+    def touch(self, node: Node) -> None:
+        """Note that the program depends on the fingerprint of a Module or Variable."""
+        if id(node) not in self.touched:
+            self.touched[id(node)] = node
+            object.__setattr__(node, "_watched", True)
+
+    def first_value(self, tracer: Any) -> Any:
+        """The argument that this traced value stands for, as it is at the first call."""
+        found = (value for traced, value in self._arguments if traced is tracer)
+        return next(found, None)
 
     def _touch_owners(self, storage: Storage) -> None:
-        node = storage.user
+        node: Node | None = storage.user
         while node is not None and (node := node.owner) is not None:
             if id(node) in self.touched:
                 return
@@ -59,7 +66,7 @@ class Substitution(Frame):
         super().__init__()
         self.parent = parent
         self.level = level
-        self._now = dict(given)
+        self._now: dict[Storage, Array] = dict(given)
         self.written: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:

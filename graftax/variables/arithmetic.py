@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.typedefs import Array, VariableLike
+from graftax.typedefs import Array, ArrayLike, VariableLike
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,8 +44,15 @@ class Arithmetic(VariableLike):
         return size
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The value on the host as a NumPy array, read-only where that saves a copy."""
-        return registry.current().arrays.to_numpy(self.value)
+        """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
+        array = registry.current().arrays.to_numpy(self.value).view()
+        array.flags.writeable = False
+        return array
+
+    @abstractmethod
+    def assign(self, value: ArrayLike) -> Self:
+        """Give it a new value of the same shape and dtype, and return it."""
+        raise AttributeError(f"{type(self).__name__} must define 'assign'")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
@@ -116,10 +124,10 @@ class Arithmetic(VariableLike):
         return ops.floor_divide(other, self)
 
     def __mod__(self, other: Any) -> Array:
-        return ops.mod(self, other)
+        return ops.remainder(self, other)
 
     def __rmod__(self, other: Any) -> Array:
-        return ops.mod(other, self)
+        return ops.remainder(other, self)
 
     def __pow__(self, other: Any) -> Array:
         return ops.power(self, other)
@@ -138,6 +146,30 @@ class Arithmetic(VariableLike):
 
     def __or__(self, other: Any) -> Array:
         return ops.logical_or(self, other)
+
+    def __iadd__(self, other: Any) -> Self:  # in place, as in NumPy: `v += 1` assigns, `v` stays what it is
+        return self.assign(self + other)
+
+    def __isub__(self, other: Any) -> Self:
+        return self.assign(self - other)
+
+    def __imul__(self, other: Any) -> Self:
+        return self.assign(self * other)
+
+    def __itruediv__(self, other: Any) -> Self:
+        return self.assign(self / other)
+
+    def __ifloordiv__(self, other: Any) -> Self:
+        return self.assign(self // other)
+
+    def __imod__(self, other: Any) -> Self:
+        return self.assign(self % other)
+
+    def __ipow__(self, other: Any) -> Self:
+        return self.assign(self**other)
+
+    def __imatmul__(self, other: Any) -> Self:
+        return self.assign(self @ other)
 
     def __eq__(self, other: object) -> Any:
         return ops.equal(self, other)  # type: ignore[arg-type]

@@ -43,12 +43,12 @@ class CreatorScope:
         """How the creator is called in messages."""
         return getattr(self.creator, "__qualname__", None) or repr(self.creator)
 
-    def applies(self, spec: VariableSpec) -> bool:
-        """True if the creator is to see this creation."""
+    def applies(self, spec: VariableSpec, whole: VariableSpec) -> bool:
+        """True if the creator is to see this creation; ``spec`` may be that of a part of ``whole``."""
         if self.roles is not None and spec.role not in self.roles:
             return False
         self.seen.append(spec.path)
-        if self.where is not None and not self.where.matches(spec):
+        if self.where is not None and not (self.where.matches(spec) or self.where.matches_path(whole.path)):
             return False
         self.hits += 1
         return True
@@ -75,7 +75,8 @@ def variable_creator_scope(
     Args:
         creator: ``creator(next_creator, spec) -> Variable or VariableLike``. It changes a creation with
             ``next_creator(spec.replace(...))`` and replaces it by returning any `VariableLike` of the same shape.
-        where: Which creations it sees; must match at least one. All, unless told.
+        where: Which creations it sees, the parts of one by its path or their own; must match at least one. All, unless
+            told.
         roles: The roles it sees; only weights, unless told. None for every role.
 
     Raises:
@@ -95,9 +96,11 @@ def variable_creator_scope(
     if unknown:
         raise SelectorError(f"roles={roles!r}", f"there is no role {unknown[0]!r}", f"some of {', '.join(ROLES)}")
     scope = CreatorScope(creator, None if where is None else compile_selector(where), roles)
-    with scopes.entered(scope):
-        yield
-    scope.closed = True
+    try:
+        with scopes.entered(scope):
+            yield
+    finally:
+        scope.closed = True
     scope.check()
 
 
@@ -134,7 +137,7 @@ class _Next:
 
 def create(spec: VariableSpec, factory: NextCreator) -> VariableLike:
     """Fold one creation through the scopes; ``factory`` makes the plain Variable in the end."""
-    active = [scope for scope in scopes.items if scope.applies(spec)]
+    active = scopes.items
     if not active:
         return factory(spec)
     if len(_depth.items) >= _DEEPEST:
@@ -145,13 +148,15 @@ def create(spec: VariableSpec, factory: NextCreator) -> VariableLike:
         )
     make = factory
     for scope in active:  # outermost first, so that the innermost ends up in front
-        make = _step(scope, make)
+        make = _step(scope, make, spec)
     with _depth.entered(spec.path):
         return make(spec)
 
 
-def _step(scope: CreatorScope, inner: NextCreator) -> NextCreator:
+def _step(scope: CreatorScope, inner: NextCreator, whole: VariableSpec) -> NextCreator:
     def step(spec: VariableSpec) -> VariableLike:
+        if not scope.applies(spec, whole):
+            return inner(spec)
         made = scope.creator(_Next(inner, scope, spec), spec)
         if not isinstance(made, VariableLike):
             raise CreatorError(

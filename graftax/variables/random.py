@@ -18,8 +18,8 @@ class SeedGenerator(Module):
     """A stream of random keys; its state is a Variable of two uint32 with the role ``"seed"``.
 
     Args:
-        seed: Fixes the stream. Unless given, it follows from the global seed and the generator's path, so every layer has
-            a stream of its own, and adding a layer changes no other's.
+        seed: Fixes the stream. Unless given, it follows from the global seed and the generator's path, so every layer
+            has a stream of its own, and adding a layer changes no other's.
         name: Its name.
 
     Example:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.errors import StaleReadError, TracerLeakError
-from graftax.scopes import ScopeStack
+from graftax.scopes import ScopeStack, register_ambient
 from graftax.typedefs import Array
 
 if TYPE_CHECKING:
-    from graftax.module import Module, Node
+    from graftax.variables.node import Node
 
 
 class Frame:
@@ -39,16 +39,21 @@ class Frame:
         """Make that the value from now on, as this frame sees it."""
         raise AttributeError(f"{type(self).__name__} must define 'write'")
 
-    def touch(self, module: Module) -> None:
-        """Note that the trace depends on the plain attributes of a module."""
+    def touch(self, node: Node) -> None:
+        """Note that the trace depends on more of a Module or Variable than values: its `fingerprint`."""
         if self.parent is not None:
-            self.parent.touch(module)
+            self.parent.touch(node)
+
+    def first_value(self, tracer: Any) -> Any:
+        """What a traced argument is at the call under which it is traced; None for any other traced value."""
+        return self.parent.first_value(tracer) if self.parent is not None else None
 
 
 frames: ScopeStack[Frame] = ScopeStack("state")
 
 autocast: ScopeStack[str | None] = ScopeStack("autocast")
 """The dtype in which weights are read, inside layers that compute in another one than they store."""
+register_ambient(lambda: autocast.top)
 
 
 class Storage:
@@ -80,19 +85,21 @@ class Storage:
     def write(self, value: Array) -> None:
         """Make that the value."""
         frame = frames.top
+        transforms = self.backend.transforms if self.backend.has("transforms") else None
         if frame is None:
-            if tracer_of(self.backend, value):
+            if transforms is not None and (transforms.is_tracer(value) or transforms.staged_within(None)):
                 raise TracerLeakError(
-                    f"a traced value was assigned to the variable {self.path!r}",
-                    "it exists only while some function is being traced, which here is not one of graftax",
+                    f"the variable {self.path!r} was assigned a traced value, or while plain jax traces a function",
+                    "that value exists, and that line runs, only while the function is traced, not when it is called",
                     "graftax.jit, graftax.value_and_grad and graftax.functional_call carry assignments out",
                 )
             self.buffer = value
             return
-        if frame.level is not None and self.backend.transforms.leaks(value, frame.level):
+        if transforms is not None and (transforms.leaks(value, frame.level) or transforms.staged_within(frame.level)):
             raise TracerLeakError(
                 f"the variable {self.path!r} was assigned inside a jax transformation that graftax does not see",
-                "the value exists only inside that transformation (scan, vmap, cond, jit, grad of jax)",
+                "the value exists only inside that transformation (scan, vmap, cond, jit, grad of jax), which may run "
+                "it many times or not at all",
                 "return the value from the transformed function and assign it outside, or use graftax's own transforms",
             )
         frame.memo.clear()
@@ -100,7 +107,7 @@ class Storage:
 
     def concrete(self) -> Array:
         """The buffer itself, which must not become a constant of somebody's trace."""
-        if self.backend.has("transforms") and self.backend.transforms.baking():
+        if self.backend.has("transforms") and self.backend.transforms.staged_within(None):
             raise StaleReadError(
                 f"the variable {self.path!r} was read while a function of plain jax is traced",
                 "its present value would become a constant there, and later assignments would be ignored",
@@ -123,15 +130,21 @@ def concretely() -> Iterator[None]:
 
 
 def memo() -> dict[Any, Any] | None:
-    """Where values computed from Variables may be kept: nowhere in eager code, nor inside a transformation of plain jax."""
+    """Where values computed from Variables may be kept: not in eager code, nor inside a transformation of plain jax."""
     frame = frames.top
     if frame is None or registry.current().transforms.level() is not frame.level:
         return None
     return frame.memo
 
 
-def touch(module: Module) -> None:
-    """Tell the function being compiled, if any, that it depends on the plain attributes of this module."""
+def touch(node: Node) -> None:
+    """Tell the function being compiled, if any, that it depends on the plain attributes of this Module or Variable."""
     frame = frames.top
     if frame is not None:
-        frame.touch(module)
+        frame.touch(node)
+
+
+def first_value(tracer: Any) -> Any:
+    """What a traced argument of a compiled function is at its first call; None for any other traced value."""
+    frame = frames.top
+    return frame.first_value(tracer) if frame is not None else None

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError, AssignmentError
+from graftax.backend.protocol import Backend
+from graftax.errors import ArgumentError, AssignmentError, CompileError
 from graftax.module import Leaf, structure
 from graftax.selectors import ROLES
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
 from graftax.variables import creation, initializers
 from graftax.variables.arithmetic import Arithmetic
+from graftax.variables.fitting import fit
 from graftax.variables.keys import variable_key
+from graftax.variables.node import BOOKKEEPING
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec
-from graftax.variables.storage import Storage, autocast, concretely
+from graftax.variables.storage import Storage, autocast, concretely, first_value, touch, tracer_of
 
 
 class Variable(Leaf, Arithmetic):
@@ -50,6 +54,11 @@ class Variable(Leaf, Arithmetic):
 
     _name: str | None
     _trainable: bool
+    _shape: Shape
+    _dtype: str
+    _storage: Storage
+    regularizer: Regularizer | None
+    constraint: Constraint | None
 
     def __new__(
         cls,
@@ -91,8 +100,11 @@ class Variable(Leaf, Arithmetic):
         initializer = initializers.get(spec.initializer)
         with concretely():
             key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None))
-            made = initializer(key, spec.shape, spec.dtype)
+            with registry.scope(_drawing_backend(spec, backend)):
+                made = initializer(key, spec.shape, spec.dtype)
             buffer = backend.arrays.asarray(made, spec.dtype)
+            if backend.arrays.is_weak(buffer):  # else the first assignment would change the type, and compile again
+                buffer = buffer.astype(spec.dtype)
         if tuple(buffer.shape) != spec.shape:
             raise ArgumentError(
                 f"the initializer {initializer!r} gave shape {tuple(buffer.shape)} for the variable {spec.path!r}",
@@ -138,6 +150,7 @@ class Variable(Leaf, Arithmetic):
     @property
     def trainable(self) -> bool:
         """Whether optimizers may move it; False while a Module above it is frozen."""
+        touch(self)
         return self._trainable and not self.frozen
 
     @trainable.setter
@@ -158,7 +171,7 @@ class Variable(Leaf, Arithmetic):
             return value.astype(wanted)
         return value
 
-    def assign(self, value: ArrayLike) -> Variable:
+    def assign(self, value: ArrayLike) -> Self:
         """Give it a new value of the same shape and dtype, and return it.
 
         Raises:
@@ -167,40 +180,31 @@ class Variable(Leaf, Arithmetic):
         self._storage.write(self._fit(unwrap(value), "assign"))
         return self
 
-    def assign_add(self, value: ArrayLike) -> Variable:
+    def assign_add(self, value: ArrayLike) -> Self:
         """Add to it, and return it."""
         self._storage.write(self._storage.read() + self._fit(unwrap(value), "assign_add"))
         return self
 
-    def assign_sub(self, value: ArrayLike) -> Variable:
+    def assign_sub(self, value: ArrayLike) -> Self:
         """Subtract from it, and return it."""
         self._storage.write(self._storage.read() - self._fit(unwrap(value), "assign_sub"))
         return self
 
-    __iadd__ = assign_add  # in place, as in NumPy: `v += 1` stays this Variable
-    __isub__ = assign_sub
-
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
-        self._storage.write(arrays.set_at(self._storage.read(), unwrap(key), arrays.asarray(unwrap(value), self._dtype)))
+        old = self._storage.read()
+        shape = old[unwrap(key)].shape
+        new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =")
+        try:
+            new = arrays.numpy.broadcast_to(new, shape)
+        except ValueError as error:
+            raise AssignmentError(
+                f"{self.path!r}[...] = got shape {tuple(new.shape)}", f"the place that is indexed has shape {shape}"
+            ) from error
+        self._storage.write(arrays.set_at(old, unwrap(key), new))
 
     def _fit(self, value: Any, verb: str) -> Array:
-        arrays = self._storage.backend.arrays
-        weak = isinstance(value, bool | int | float | complex | list | tuple)
-        array = arrays.asarray(value, self._dtype if weak else None)
-        if tuple(array.shape) != self._shape:
-            raise AssignmentError(
-                f"{self.path!r}.{verb}() got shape {tuple(array.shape)}",
-                f"the variable has shape {self._shape}, which never changes",
-                f"a value of shape {self._shape}; ops.broadcast_to(value, {self._shape}) repeats a smaller one",
-            )
-        if str(array.dtype) != self._dtype:
-            raise AssignmentError(
-                f"{self.path!r}.{verb}() got dtype {array.dtype}",
-                f"the variable has dtype {self._dtype}, and nothing is cast silently",
-                f'ops.cast(value, "{self._dtype}")',
-            )
-        return array
+        return fit(self._storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     # --- copies, looks ----------------------------------------------------------------------------------------------
 
@@ -208,13 +212,13 @@ class Variable(Leaf, Arithmetic):
         new = object.__new__(type(self))
         memo[id(self)] = new
         for key, value in self.__dict__.items():
-            if key not in ("_owner", "_edges", "_storage"):
+            if key not in _OWN:
                 new.__dict__[key] = copy.deepcopy(value, memo)
         new._storage = Storage(self._storage.concrete(), self._storage.backend, new)
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_owner", "_edges", "_storage")}
+        state = {k: v for k, v in self.__dict__.items() if k not in _OWN}
         return _unpickle, (type(self), state, np.asarray(self.numpy()), self._storage.backend.name)
 
     def __repr__(self) -> str:
@@ -223,6 +227,23 @@ class Variable(Leaf, Arithmetic):
         if self.size > 8 or not self._storage.backend.arrays.is_concrete(value):
             return head + ")"
         return f"{head}, value={self._storage.backend.arrays.to_numpy(value)})"
+
+
+_LARGE = 2**22
+
+
+def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:
+    """Where the initial value is computed: on the host, which compiles nothing, unless that would take longer.
+
+    Compiling the generator for one shape takes XLA a second; drawing a million numbers takes NumPy a twentieth of one.
+    The bits are the same.
+    """
+    narrow = not spec.dtype.endswith(("64", "128"))
+    return registry.load("numpy") if narrow and math.prod(spec.shape) <= _LARGE else backend
+
+
+_OWN = BOOKKEEPING | {"_storage"}
+"""Attributes that a copy has for itself."""
 
 
 def make(spec: VariableSpec) -> Variable:
@@ -247,7 +268,10 @@ def _describe(
         raise ArgumentError(
             "Variable() got both a value and an initializer", "one of them would be ignored", "leave one out"
         )
-    value = unwrap(initial_value() if callable(initial_value) else initial_value)
+    with concretely():
+        value = unwrap(initial_value() if callable(initial_value) else initial_value)
+    if tracer_of(registry.current(), value):
+        value = _at_the_first_call(value)
     with concretely():
         array = arrays.asarray(value, dtype)
     if shape is not None and tuple(shape) != tuple(array.shape):
@@ -259,10 +283,21 @@ def _describe(
     return tuple(array.shape), str(array.dtype), initializers.Constant(array)
 
 
+def _at_the_first_call(tracer: Any) -> Any:
+    value = first_value(tracer)
+    if value is None or tracer_of(registry.current(), value):
+        raise CompileError(
+            f"Variable() got a traced array of shape {tuple(tracer.shape)} as its initial value",
+            "it is made once, while the function is compiled, when arrays have no values yet; only an argument of the "
+            "compiled function itself is known, as it is at the first call",
+            "Variable(lambda: ops.zeros(3)) or Variable(shape=(3,), initializer=...); or make it outside",
+        )
+    return value
+
+
 def _unpickle(cls: type[Variable], state: dict[str, Any], value: np.ndarray[Any, Any], backend: str) -> Variable:
     self = object.__new__(cls)
     self.__dict__.update(state)
     source = registry.load(backend)
     self._storage = Storage(source.arrays.asarray(value, self._dtype), source, self)
     return self
-

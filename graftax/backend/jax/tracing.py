@@ -9,6 +9,7 @@ Names used, present in jax 0.10 to 0.12: ``jax._src.core.trace_ctx``, ``eval_tra
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -17,10 +18,12 @@ import jax
 from jax._src import core as private
 from jax.extend import core as extend
 
+_piece_of = jax.make_user_context(default_value=None)
+_numbers = itertools.count()
 _late_input = extend.Primitive("graftax_late_input")
 
 
-@_late_input.def_abstract_eval
+@_late_input.def_abstract_eval  # type: ignore[untyped-decorator]
 def _(*, index: int, shape: tuple[int, ...], dtype: Any) -> Any:
     return jax.core.ShapedArray(shape, dtype)
 
@@ -50,9 +53,14 @@ def levels_above(level: Any) -> list[Any]:
     return chain
 
 
-def stages(level: Any) -> bool:
-    """True if the level, or one around it, writes a program down (jit, scan, cond, ...)."""
-    return any(type(trace).__name__ == "DynamicJaxprTrace" for trace in levels_above(level))
+def staged_within(level: Any) -> bool:
+    """True if the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
+    trace = private.trace_ctx.trace
+    while trace is not level and trace is not None and trace is not private.eval_trace:
+        if type(trace).__name__ == "DynamicJaxprTrace":
+            return True
+        trace = getattr(trace, "parent_trace", None)
+    return False
 
 
 def level_of(tracer: Any) -> Any:
@@ -76,12 +84,18 @@ class Lift:
 
 
 def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any]) -> tuple[Callable[..., list[Any]], bool]:
-    """Trace ``function`` once; give a function of (late inputs, leaves), and whether it has effects.
+    """Trace ``function`` once; give a function of (late inputs, leaves), and whether it may fail while it runs.
 
     ``function`` makes its `Lift` itself; the late inputs of the result are in the order of its cells.
     """
-    closed = jax.make_jaxpr(function)(leaves)
+    # JAX keeps what it traced inside (the body of a scan, a jitted function) for the next time it meets the same Python
+    # function. Such a piece may refer to late inputs of this trace, so no other trace must get it.
+    with _piece_of(next(_numbers)):
+        closed = jax.make_jaxpr(function)(leaves)
     jaxpr = closed.jaxpr
+    here = levels_above(current_level())
+    if any(isinstance(const, jax.core.Tracer) and level_of(const) not in here for const in closed.consts):
+        raise jax.errors.UnexpectedTracerError("a traced value of a trace that is over became a constant")
     late = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is _late_input}
     lifted = jaxpr.replace(
         invars=[late[i] for i in range(len(late))] + list(jaxpr.invars),
@@ -93,4 +107,17 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any]) -> tupl
         results: list[Any] = jax.core.eval_jaxpr(lifted, closed.consts, *late_values, *values)
         return results
 
-    return run, bool(jaxpr.effects)
+    return run, bool(jaxpr.effects) or _calls_back(jaxpr)
+
+
+def _calls_back(jaxpr: Any) -> bool:
+    """True if Python is called somewhere in the program."""
+    for equation in jaxpr.eqns:
+        if "callback" in equation.primitive.name:
+            return True
+        for parameter in equation.params.values():
+            for inner in parameter if isinstance(parameter, (list, tuple)) else (parameter,):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns") and _calls_back(inner):
+                    return True
+    return False

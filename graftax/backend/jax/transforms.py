@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from graftax.backend.jax import tracing
-from graftax.errors import CompileError
+from graftax.errors import CompileError, TracerLeakError
 
 _HERE = str(Path(__file__).parents[2])
 _JAX = str(Path(jax.__file__).parent)
@@ -23,6 +23,9 @@ _CONCRETE_ERRORS = (
 )
 
 
+_config: Any = jax.config
+
+
 class JaxProgram:
     """A function traced once, to be run compiled.
 
@@ -30,10 +33,9 @@ class JaxProgram:
     it reads too: their buffers are given away at each run.
     """
 
-    def __init__(self, run: Callable[..., list[Any]], cells: list[Any], written: list[Any], has_effects: bool) -> None:
+    def __init__(self, run: Callable[..., list[Any]], cells: list[Any], written: list[Any], may_fail: bool) -> None:
         self.read = cells
         self.written = written
-        self.has_effects = has_effects
         changing = {id(cell) for cell in written}
         self.donated = [cell for cell in cells if id(cell) in changing]
         self.kept = [cell for cell in cells if id(cell) not in changing]
@@ -44,10 +46,17 @@ class JaxProgram:
             given = [*donated, *kept]
             return run([given[i] for i in where], leaves)
 
-        self._call = call
         self.run = jax.jit(call)
-        # A program with effects may fail while it runs, when donated buffers would be lost
-        self.run_donating = self.run if has_effects else jax.jit(call, donate_argnums=0)
+        self._donating = self._careful if may_fail else jax.jit(call, donate_argnums=0)
+
+    @property
+    def run_donating(self) -> Callable[..., list[Any]]:
+        """The same with the buffers of ``donated`` reused, unless it may fail while it runs."""
+        return self._careful if _config.jax_debug_nans or _config.jax_debug_infs else self._donating
+
+    def _careful(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+        results: list[Any] = jax.block_until_ready(self.run(donated, kept, leaves))
+        return results
 
 
 class JaxTransforms:
@@ -65,10 +74,9 @@ class JaxTransforms:
         """True if operations run at once."""
         return tracing.is_eager(tracing.current_level())
 
-    def baking(self) -> bool:
-        """True while a trace is under way that would bake concrete arrays in as constants."""
-        level = tracing.current_level()
-        return not tracing.is_eager(level) and tracing.stages(level)
+    def staged_within(self, level: Any) -> bool:
+        """True if, inside ``level``, a program is being written down."""
+        return tracing.staged_within(level)
 
     def leaks(self, value: Any, level: Any) -> bool:
         """True if the value lives in a trace inside ``level``, and so will be gone before it."""
@@ -98,18 +106,17 @@ class JaxTransforms:
             return [*results, *(value for _, value in written)]
 
         try:
-            staged, has_effects = tracing.stage(run, leaves)
+            staged, may_fail = tracing.stage(run, leaves)
         except _CONCRETE_ERRORS as error:
             raise self.compile_error(error) from error
-        return JaxProgram(staged, found["lift"].cells, found["written"], has_effects)
+        except jax.errors.UnexpectedTracerError as error:
+            raise _leak(error) from error
+        return JaxProgram(staged, found["lift"].cells, found["written"], may_fail)
 
     def compile_error(self, error: Exception) -> CompileError:
         """What a decision on a traced value means, with the user's own line."""
-        frames = traceback.extract_tb(error.__traceback__)
-        mine = [f for f in frames if not f.filename.startswith((_HERE, _JAX)) and f.filename != "<frozen runpy>"]
-        place = f"{mine[-1].filename}:{mine[-1].lineno}: {mine[-1].line}" if mine else "somewhere in the function"
         return CompileError(
-            f"{place}\n  needs the value of a traced array",
+            f"{_place(error)}\n  needs the value of a traced array",
             "while a function is compiled its arrays have shapes but no values; Python's if, while, int(), float() and "
             "NumPy functions need values",
             "ops.where(condition, a, b) for a choice of values, jax.lax.cond or jax.lax.while_loop for control flow, "
@@ -119,8 +126,31 @@ class JaxTransforms:
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
         """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
         result: Callable[..., tuple[tuple[Any, Any], Any]] = jax.value_and_grad(function, has_aux=True)
-        return result
+
+        def run(*args: Any) -> tuple[tuple[Any, Any], Any]:
+            try:
+                return result(*args)
+            except jax.errors.UnexpectedTracerError as error:
+                raise _leak(error) from error
+
+        return run
 
     def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
         """Shapes and dtypes of the results, nothing computed."""
         return jax.eval_shape(function, *args)
+
+
+def _place(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [f for f in frames if not f.filename.startswith((_HERE, _JAX)) and f.filename != "<frozen runpy>"]
+    return f"{mine[-1].filename}:{mine[-1].lineno}: {mine[-1].line}" if mine else "somewhere in the function"
+
+
+def _leak(error: Exception) -> TracerLeakError:
+    """What a traced value that outlived its trace means, with the user's own line."""
+    return TracerLeakError(
+        f"{_place(error)}\n  uses a traced value of a trace that is over",
+        "it was kept outside of the function that was traced (in a list, an attribute, a global), or by a function of "
+        "plain jax.jit that reads Variables",
+        "return it from the function, or keep it in a Variable; in place of jax.jit, graftax.jit",
+    )

@@ -1,0 +1,97 @@
+"""Running a compiled function: state in, state out, and no Variable lost whatever happens on the way."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from graftax.backend import registry
+from graftax.errors import StateError
+from graftax.transforms.entry import Entry
+from graftax.variables.storage import Storage
+
+
+def _references_of_a_lone_buffer() -> int:
+    storage = Storage.__new__(Storage)
+    storage.buffer = cast(Any, object())
+    buffers = [s.buffer for s in [storage]]
+    return max(map(sys.getrefcount, buffers))
+
+
+_LONE = _references_of_a_lone_buffer()
+"""What `sys.getrefcount` says of a buffer that nobody but its Storage and one list holds."""
+
+
+def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
+    """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
+    donated = [storage.buffer for storage in entry.donated]
+    if donated and max(map(sys.getrefcount, donated)) > _LONE:
+        # somebody else holds one of these arrays (a value read before, two Variables with one array): theirs must live
+        # on
+        arrays = registry.current().arrays
+        donated = [arrays.numpy.copy(buffer) if sys.getrefcount(buffer) > _LONE + 1 else buffer for buffer in donated]
+    kept = [storage.buffer for storage in entry.kept]
+    box: list[list[Any]] = []
+    try:
+        if entry.fresh:
+            with _uninterrupted():
+                box.append(entry.program.run_donating(donated, kept, leaves))
+            entry.fresh = False
+        else:
+            # one C call from the run to the box: an interrupt cannot come between the two
+            box.extend(map(entry.program.run_donating, (donated,), (kept,), (leaves,)))
+    except Exception as error:
+        lost = [s.path for s in entry.donated if not box and getattr(s.buffer, "is_deleted", bool)()]
+        if lost:
+            raise StateError(
+                f"the device failed during a step, and the Variables {', '.join(lost[:5])} were lost with it: {error}",
+                "their memory had been given to the step",
+                "restore the last checkpoint",
+            ) from error
+        raise
+    finally:
+        if box:
+            _commit(entry, box[0])
+    return box[0]
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Inside, Ctrl-C waits: the first run goes through Python, where it could come after the buffers are given away."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *args: came.append(args))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(*came[0])
+
+
+def _commit(entry: Entry, results: list[Any]) -> None:
+    new = results[len(results) - len(entry.written) :]
+    try:
+        for storage, value in zip(entry.written, new, strict=True):
+            storage.buffer = value
+    except BaseException:  # an interrupt in the middle: finish, then let it through
+        for storage, value in zip(entry.written, new, strict=True):
+            storage.buffer = value
+        raise
+
+
+def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
+    """Run as a part of a gradient, a functional call or a transformation of plain jax: state through the frames."""
+    entry.touch()
+    donated = [storage.read() for storage in entry.donated]
+    results = entry.program.run(donated, [storage.read() for storage in entry.kept], leaves)
+    for storage, value in zip(entry.written, results[len(results) - len(entry.written) :], strict=True):
+        storage.write(value)
+    return results
