@@ -1,0 +1,335 @@
+"""One row per layer buys every property that all layers share."""
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers, ops, tree
+from graftax.backend import registry
+from graftax.layers.layer import Layer, signature_of
+
+
+class Row(NamedTuple):
+    make: Callable[..., Layer]
+    inputs: Any
+    """A shape, or a list of shapes."""
+    output: tuple[int, ...]
+    below: int | None = None
+    """For integer inputs: the number that they lie below."""
+
+
+L = layers
+IMAGE, STEPS, FLAT, VOLUME = (2, 7, 6, 4), (2, 8, 4), (3, 5), (1, 4, 5, 4, 2)
+ROWS = {
+    "dense": Row(lambda **o: L.Dense(3, "tanh", **o), FLAT, (3, 3)),
+    "dense_3d": Row(lambda **o: L.Dense(3, use_bias=False, **o), STEPS, (2, 8, 3)),
+    "dense_1d": Row(lambda **o: L.Dense(3, **o), (5,), (3,)),
+    "conv1d": Row(lambda **o: L.Conv1D(3, 3, strides=2, activation="gelu", **o), STEPS, (2, 3, 3)),
+    "conv1d_causal": Row(lambda **o: L.Conv1D(6, 3, padding="causal", dilation_rate=2, **o), STEPS, (2, 8, 6)),
+    "conv2d": Row(lambda **o: L.Conv2D(6, 3, padding="same", strides=(2, 1), **o), IMAGE, (2, 4, 6, 6)),
+    "conv2d_groups": Row(lambda **o: L.Conv2D(6, (3, 2), groups=2, use_bias=False, **o), IMAGE, (2, 5, 5, 6)),
+    "conv3d": Row(lambda **o: L.Conv3D(2, 2, **o), VOLUME, (1, 3, 4, 3, 2)),
+    "max_pooling1d": Row(lambda **o: L.MaxPooling1D(3, 1, "same", **o), STEPS, (2, 8, 4)),
+    "max_pooling2d": Row(lambda **o: L.MaxPooling2D(2, **o), IMAGE, (2, 3, 3, 4)),
+    "max_pooling3d": Row(lambda **o: L.MaxPooling3D((2, 1, 2), **o), VOLUME, (1, 2, 5, 2, 2)),
+    "average_pooling1d": Row(lambda **o: L.AveragePooling1D(3, 2, **o), STEPS, (2, 3, 4)),
+    "average_pooling2d": Row(lambda **o: L.AveragePooling2D(3, 2, "same", **o), IMAGE, (2, 4, 3, 4)),
+    "average_pooling3d": Row(lambda **o: L.AveragePooling3D(2, **o), VOLUME, (1, 2, 2, 2, 2)),
+    "global_average_pooling1d": Row(lambda **o: L.GlobalAveragePooling1D(**o), STEPS, (2, 4)),
+    "global_average_pooling2d": Row(lambda **o: L.GlobalAveragePooling2D(keepdims=True, **o), IMAGE, (2, 1, 1, 4)),
+    "global_max_pooling1d": Row(lambda **o: L.GlobalMaxPooling1D(**o), STEPS, (2, 4)),
+    "global_max_pooling2d": Row(lambda **o: L.GlobalMaxPooling2D(**o), IMAGE, (2, 4)),
+    "flatten": Row(lambda **o: L.Flatten(**o), STEPS, (2, 32)),
+    "reshape": Row(lambda **o: L.Reshape((2, -1, 2), **o), STEPS, (2, 2, 8, 2)),
+    "activation": Row(lambda **o: L.Activation("softmax", **o), FLAT, (3, 5)),
+    "dropout": Row(lambda **o: L.Dropout(0.4, **o), STEPS, (2, 8, 4)),
+    "dropout_noise": Row(lambda **o: L.Dropout(0.4, (None, 1, None), seed=1, **o), STEPS, (2, 8, 4)),
+    "batch_normalization": Row(lambda **o: L.BatchNormalization(momentum=0.8, **o), IMAGE, (2, 7, 6, 4)),
+    "batch_normalization_axis": Row(
+        lambda **o: L.BatchNormalization(axis=1, scale=False, center=False, **o), STEPS, (2, 8, 4)
+    ),
+    "layer_normalization": Row(lambda **o: L.LayerNormalization(**o), STEPS, (2, 8, 4)),
+    "layer_normalization_axes": Row(lambda **o: L.LayerNormalization((1, 3), **o), IMAGE, (2, 7, 6, 4)),
+    "embedding": Row(lambda **o: L.Embedding(9, 4, **o), (2, 6), (2, 6, 4), below=9),
+    "add": Row(lambda **o: L.Add(**o), [FLAT, (3, 1), FLAT], (3, 5)),
+    "subtract": Row(lambda **o: L.Subtract(**o), [FLAT, FLAT], (3, 5)),
+    "multiply": Row(lambda **o: L.Multiply(**o), [FLAT, FLAT], (3, 5)),
+    "average": Row(lambda **o: L.Average(**o), [FLAT, FLAT, FLAT], (3, 5)),
+    "maximum": Row(lambda **o: L.Maximum(**o), [FLAT, FLAT], (3, 5)),
+    "minimum": Row(lambda **o: L.Minimum(**o), [FLAT, FLAT], (3, 5)),
+    "concatenate": Row(lambda **o: L.Concatenate(1, **o), [STEPS, (2, 3, 4)], (2, 11, 4)),
+}
+
+
+TRAINED = [name for name in ROWS if name.startswith(("dropout", "batch_normalization"))]
+MODES = [(name, False) for name in ROWS] + [(name, True) for name in TRAINED]
+
+
+@pytest.fixture(params=ROWS)
+def row(request: pytest.FixtureRequest) -> Row:
+    return ROWS[request.param]
+
+
+@pytest.fixture(params=MODES, ids=[f"{name}-training" if training else name for name, training in MODES])
+def mode(request: pytest.FixtureRequest) -> tuple[Row, bool]:
+    """A row in inference, and in training too where that is another thing."""
+    name, training = request.param
+    return ROWS[name], training
+
+
+def test_rows_in_training_are_those_that_take_it():
+    takes = [name for name, row in ROWS.items() if signature_of(type(row.make()).call).takes_training]
+    assert takes == TRAINED
+
+
+def example(row: Row, seed: int = 0) -> Any:
+    """Values that are all different and apart, so that no maximum is near a tie."""
+    rng = np.random.default_rng(seed)
+
+    def array(shape: tuple[int, ...]) -> np.ndarray:
+        if row.below is not None:
+            return rng.integers(0, row.below, shape, dtype="int32")
+        n = math.prod(shape)
+        return rng.permutation(np.linspace(-2, 2, n) + rng.uniform(0, 0.1 / n)).reshape(shape).astype("float32")
+
+    return [array(shape) for shape in row.inputs] if isinstance(row.inputs, list) else array(row.inputs)
+
+
+def built(row: Row, **options: Any) -> tuple[Layer, Any]:
+    """A layer with an example; its weights moved from zeros and ones, where mistakes hide."""
+    layer, x = row.make(**options), example(row)
+    layer.build_for(x)
+    rng = np.random.default_rng(1)
+    for v in layer.variables:
+        if v.role == "weight":
+            v.assign_add(ops.cast(rng.uniform(0.05, 0.3, v.shape).astype("float32"), v.dtype))
+    return layer, x
+
+
+def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
+    np.testing.assert_allclose(np.asarray(a, "float32"), np.asarray(b, "float32"), rtol=tolerance, atol=tolerance)
+
+
+def values(layer: Layer) -> dict[str, np.ndarray]:
+    return {path: np.array(v) for path, v in gx.state(layer).items()}
+
+
+# --- shapes ---------------------------------------------------------------------------------------------------------
+
+
+def test_kl21_output_shape(row):
+    layer, x = row.make(), example(row)
+    assert layer(x).shape == row.output
+    assert row.make().compute_output_shape(row.inputs) == row.output
+
+
+def test_kl21_unknown_batch(row):
+    if not isinstance(row.inputs, list) and len(row.inputs) > 1:
+        shape = row.make().compute_output_shape((None, *row.inputs[1:]))
+        assert shape == (None, *row.output[1:])
+
+
+def test_computing_the_shape_builds_and_draws_nothing(row):
+    layer = row.make(name="one")
+    layer.compute_output_shape(row.inputs)
+    other = row.make(name="one")
+    gx.set_random_seed(0)
+    other(example(row))
+    for path, value in values(other).items():
+        np.testing.assert_array_equal(values(layer)[path], value)
+
+
+# --- two backends, eager and compiled -------------------------------------------------------------------------------
+
+
+def test_backends_agree(mode):
+    row, training = mode
+    results = []
+    for name in ("jax", "numpy"):
+        with registry.use(name):
+            gx.set_random_seed(5)
+            layer, x = built(row)
+            out = layer(x, training=training)
+            results.append((np.asarray(out), values(layer)))
+    (out, state), (expected, expected_state) = results
+    close(out, expected)
+    assert out.dtype == expected.dtype
+    assert state.keys() == expected_state.keys()
+    for path in state:
+        close(state[path], expected_state[path])
+
+
+def test_compiled_equals_eager(mode):
+    row, training = mode
+    layer, x = built(row)
+    twin = copy.deepcopy(layer)
+    compiled = gx.jit(lambda x: twin(x, training=training))
+    for _ in range(3):
+        close(compiled(x), layer(x, training=training))
+    assert compiled.trace_count == 1
+    for path, value in values(layer).items():
+        close(values(twin)[path], value)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["jit", "jit_of_gradient"])
+def test_built_inside_a_compiled_function(row, wrapped):
+    """Weights made while tracing are those that eager building makes."""
+    eager, inside, x = row.make(), row.make(), example(row)
+    gx.set_random_seed(2)
+    expected = eager(x)
+    gx.set_random_seed(2)
+
+    def loss(scale):
+        return ops.sum(inside(x) * scale)
+
+    run = gx.value_and_grad(loss) if wrapped else loss
+    out = gx.jit(run)(1.0)
+    close(out[0] if wrapped else out, ops.sum(expected), 1e-4)
+    assert inside.built
+    for path, value in values(eager).items():
+        np.testing.assert_array_equal(values(inside)[path], value)
+
+
+# --- gradients ------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_against_differences(mode):
+    row, training = mode
+    layer, x = built(row)
+    state = gx.state(layer)
+    inputs = [] if row.below is not None else tree.flatten(x)
+    weights = [v.path for v in layer.trainable_variables]
+    at = [ops.asarray(value) for value in (*inputs, *(state[path] for path in weights))]
+    rng = np.random.default_rng(3)
+    mix = rng.uniform(-1, 1, row.output).astype("float32")
+
+    def loss(at):
+        changed = dict(zip(weights, at[len(inputs) :], strict=True))
+        given = tree.rebuild(x, iter(at[: len(inputs)])) if inputs else x
+        out, _ = gx.functional_call(layer, {**state, **changed}, given, training=training)
+        return ops.sum(out * mix)
+
+    _, gradient = gx.value_and_grad(loss)(at)
+    step = 2e-3
+    for i, (value, told) in enumerate(zip(at, gradient, strict=True)):
+        assert (told.shape, told.dtype) == (value.shape, value.dtype)
+        direction = rng.uniform(-1, 1, value.shape).astype("float32")
+        ahead, behind = ([*at[:i], value + s * direction, *at[i + 1 :]] for s in (step, -step))
+        slope = (float(loss(ahead)) - float(loss(behind))) / (2 * step)
+        assert float(ops.sum(told * direction)) == pytest.approx(slope, rel=1e-2, abs=5e-3)
+
+
+# --- state, copies, looks -------------------------------------------------------------------------------------------
+
+
+def test_kl25_unbuilt(row):
+    layer = row.make(name="fresh")
+    assert layer.variables == []
+    assert not layer.built
+    assert type(layer).__name__ in repr(layer)
+    assert "fresh" in repr(layer)
+    assert "not built" in repr(layer)
+    layer.build_for(example(row))
+    assert "not built" not in repr(layer)
+
+
+def test_state_round_trip(row):
+    layer, x = built(row)
+    state = values(layer)
+    out, after = gx.functional_call(layer, state, x, training=True)
+    assert {path: v.tolist() for path, v in values(layer).items()} == {p: v.tolist() for p, v in state.items()}
+    close(layer(x, training=True), out, 1e-6)
+    for path, value in after.items():
+        close(values(layer)[path], value, 1e-6)
+    other = row.make()
+    other(example(row, seed=4))
+    for path, variable in other.named_variables().items():
+        variable.assign(state[path])
+    out, _ = gx.functional_call(layer, state, x)
+    close(other(x), out, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "way", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))], ids=["copy", "pickle"]
+)
+def test_copies_are_equal_and_apart(row, way):
+    layer, x = built(row)
+    twin = way(layer)
+    assert [v.path for v in twin.variables] == [v.path for v in layer.variables]
+    close(twin(x, training=True), layer(x, training=True), 0)
+    for v in twin.variables:
+        v.assign(ops.zeros_like(v))
+    assert not any(np.all(v == 0) for v in values(layer).values() if v.size)
+
+
+def test_kl7_trainable(row):
+    layer, _ = built(row)
+    trained = [v.path for v in layer.trainable_variables]
+    assert trained == [v.path for v in layer.variables if v.role == "weight"]
+    layer.trainable = False
+    assert layer.trainable_variables == []
+    layer.trainable = True
+    assert [v.path for v in layer.trainable_variables] == trained
+
+
+def test_frozen_from_the_start(row):
+    layer = row.make()
+    layer.trainable = False
+    layer.build_for(example(row))
+    assert layer.trainable_variables == []
+
+
+# --- dtypes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["bfloat16", "mixed_bfloat16"])
+def test_kl12_dtype_policies(mode, policy):
+    row, training = mode
+    (layer, x), short = built(row), gx.DTypePolicy(policy)
+    gx.set_random_seed(0)  # so that dropouts draw alike
+    other, _ = built(row, dtype=policy)
+    for path, v in other.named_variables().items():
+        v.assign(ops.cast(layer.named_variables()[path], v.dtype))
+    out = other(x, training=training)
+    assert str(out.dtype) == short.compute_dtype
+    assert {v.dtype for v in other.variables if v.role in ("weight", "state")} <= {short.variable_dtype}
+    assert other.dtype == short.variable_dtype
+    close(out, layer(x, training=training), 0.06)
+    for path, v in other.named_variables().items():
+        close(v, gx.state(layer)[path], 0.02)
+
+
+# --- grafts ---------------------------------------------------------------------------------------------------------
+
+
+def test_grafted_with_nothing_is_bit_identical(row):
+    plain = row.make()
+    x = example(row)
+    expected = plain(x)
+    gx.set_random_seed(0)
+    with gx.variable_creator_scope(lambda next_creator, spec: next_creator(spec), roles=None):
+        grafted = row.make()
+        out = grafted(x)
+    np.testing.assert_array_equal(out, expected)
+    assert [v.path for v in grafted.variables] == [v.path for v in plain.variables]
+
+
+def test_grafted_matrices_compute_the_same(row):
+    plain, x = built(row)
+    with gx.variable_creator_scope(gx.reparam.LowRank(rank=64)):
+        grafted = row.make()
+        grafted.build_for(x)
+    matrices = 0
+    for name, weight in vars(plain).items():
+        if isinstance(weight, gx.Variable):
+            vars(grafted)[name].assign(weight.value)
+            matrices += weight.ndim == 2 and weight.role == "weight"
+    assert len(grafted.variables) == len(plain.variables) + matrices
+    close(grafted(x), plain(x), 1e-4)
+    close(gx.jit(lambda x: grafted(x))(x), plain(x), 1e-4)
