@@ -89,7 +89,8 @@ def binary_crossentropy(
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
     if from_logits:
-        return _mean(ops.maximum(y_pred, 0) - y_pred * y_true + ops.log1p(ops.exp(-ops.abs(y_pred))))
+        # the usual max(x, 0) - x y + log(1 + exp(-|x|)) is cheaper, but its gradient is wrong at 0 and cancels far out
+        return _mean(y_true * ops.softplus(-y_pred) + (1 - y_true) * ops.softplus(y_pred))
     check_range(y_pred, 0, 1, "y_pred", "probabilities are in [0, 1]; these look like logits", "from_logits=True")
     p = ops.clip(y_pred, EPSILON, 1 - EPSILON)
     return _mean(-(y_true * ops.log(p) + (1 - y_true) * ops.log(1 - p)))

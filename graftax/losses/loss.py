@@ -188,9 +188,11 @@ def _inexact(y: Array) -> bool:
 
 
 def _arrays(y: Any) -> Any:
-    """Arrays in place of what can be one; dicts, and tuples of arrays, keep their structure."""
-    if isinstance(y, dict) or (isinstance(y, tuple) and any(hasattr(item, "shape") for item in y)):
-        return map_structure(ops.asarray, y)
+    """Arrays in place of what can be one, lists included; dicts, and tuples of arrays, keep their structure."""
+    if isinstance(y, dict):
+        return {name: _arrays(part) for name, part in y.items()}
+    if isinstance(y, tuple) and any(hasattr(part, "shape") for part in y):
+        return tuple(map(_arrays, y))
     return ops.asarray(y)
 
 
