@@ -100,7 +100,7 @@ def _check_target(fs: FileSystem, final: str, overwrite: bool) -> None:
         raise DestinationExists(
             f"{final} exists", "a save replaces nothing unless told", "overwrite=True, or a new path"
         )
-    names = fs.listdir(final) if os.path.isdir(final) and not os.path.islink(final) else []
+    names = fs.listdir(final) if fs.is_directory(final) else []
     others = [n for n in names if n != GRAPH and not (n.startswith("data-") and n.endswith(".safetensors"))]
     if GRAPH not in names or others:
         raise DestinationExists(

@@ -65,9 +65,12 @@ class Session:
         """Hang the waiting values on Modules; what exists there already was restored or left alone, and stays so."""
         self._open = False
         for module, node, path in modules:
-            earlier = module._pending if isinstance(module._pending, Deferred) else None
-            set_pending(module, Deferred(self, node, path, earlier))
+            set_pending(module, Deferred(self, node, path, self._earlier(module)))
         self._open = True
+
+    def _earlier(self, module: Module) -> Deferred | None:
+        found = module._pending
+        return found if isinstance(found, Deferred) and found.session is not self else None
 
     def deliver(self, node: int, path: str, variable: Variable) -> bool:
         """Give a Variable its value, and its slots theirs; False if no value is meant for this path."""
@@ -109,20 +112,20 @@ class Deferred:
     """What waits below one Module or container: the Session, a node of the checkpoint and the program path."""
 
     def __init__(self, session: Session, node: int, path: str, earlier: Deferred | None = None) -> None:
-        self._session = session
+        self.session = session
         self._node = node
         self._path = path
         self._edges = dict(session.index.nodes[node].edges)
-        self._earlier = earlier if earlier is not None and earlier._session.paths else None
+        self._earlier = earlier if earlier is not None and earlier.session.paths else None
 
     def _target(self, edge: Edge) -> tuple[str, int | None]:
         path = joined(self._path, edge)
-        return path, self._session.mapped.get(path, self._edges.get(edge))
+        return path, self.session.mapped.get(path, self._edges.get(edge))
 
     def claim(self, edge: Edge, variable: Variable) -> None:
         """A Variable appeared under this edge: the latest restore that has a value for it delivers it, once."""
         path, node = self._target(edge)
-        taken = node is not None and self._session.deliver(node, path, variable)
+        taken = node is not None and self.session.deliver(node, path, variable)
         if not taken and self._earlier is not None:
             self._earlier.claim(edge, variable)
 
@@ -130,9 +133,9 @@ class Deferred:
         """What waits below this edge, or None."""
         path, node = self._target(edge)
         earlier = self._earlier.child(edge) if self._earlier is not None else None
-        if node is None or self._session.index.nodes[node].kind.is_leaf:
+        if node is None or self.session.index.nodes[node].kind.is_leaf:
             return earlier
-        return Deferred(self._session, node, path, earlier)
+        return Deferred(self.session, node, path, earlier)
 
 
 def misfit(variable: Variable, dtype: str, shape: tuple[int, ...], cast: str) -> tuple[type[MatchError], str] | None:

@@ -21,6 +21,10 @@ class FileSystem:
         """True if anything, a dangling link included, is there."""
         return os.path.lexists(path)
 
+    def is_directory(self, path: str) -> bool:
+        """True if a directory, and no link to one, is there."""
+        return os.path.isdir(path) and not os.path.islink(path)
+
     def listdir(self, path: str) -> list[str]:
         """Names in a directory."""
         return os.listdir(path)

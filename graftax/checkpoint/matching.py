@@ -130,6 +130,7 @@ class Match:
         level: list[tuple[Place, int | None, bool, bool]] = [
             (place, self.index.roots.get(name), False, False) for name, place in self.graph.roots.items()
         ]
+        level += [(place, node, True, False) for place, node in self._mapped_places.items()]
         while level:
             deeper = []
             for place, found, deliberate, below_module in level:
@@ -180,7 +181,9 @@ class Match:
                 if place not in self._blamed:
                     self.missing.append(place)
                 continue
-            different = {self._content(node): node for node in reversed(nodes)}
+            different: dict[Any, int] = {}
+            for node in nodes:
+                different.setdefault(self._content(node), node)
             if len(different) > 1:
                 sources = ", ".join(self.paths[node] for node in different.values())
                 reason = f"is one object in the program; the checkpoint has different values for it: {sources}"
@@ -280,6 +283,7 @@ class Match:
     def advice(self, place: Place) -> str:
         """The nearest values of the checkpoint that nothing took, those of equal shape first."""
         taken = {node for nodes in self._candidates.values() for node in nodes}
+        taken |= {slot.slot for slot in self.index.slots}
         free = {
             path: self.index.nodes[node].tensor
             for node, path in self.paths.items()

@@ -11,6 +11,7 @@ from graftax.errors import (
     KindMismatch,
     MatchError,
     MissingInCheckpoint,
+    RenameConflict,
     ShapeMismatch,
     StateError,
     UnusedInCheckpoint,
@@ -49,7 +50,15 @@ class Unshared(NamedTuple):
     paths: tuple[str, ...]
 
 
-_ORDER = (KindMismatch, ShapeMismatch, DTypeMismatch, AmbiguousSharing, MissingInCheckpoint, UnusedInCheckpoint)
+_ORDER = (
+    RenameConflict,
+    KindMismatch,
+    ShapeMismatch,
+    DTypeMismatch,
+    AmbiguousSharing,
+    MissingInCheckpoint,
+    UnusedInCheckpoint,
+)
 _SHOWN = 20
 
 
@@ -108,19 +117,26 @@ class RestoreReport:
                 for s in self.unshared
             ]
         if conflicts:
-            raise self.failure(conflicts, "not everything was consumed")
+            instead = "build the layers first: call the model on an example" if self.deferred else ""
+            raise self.failure(conflicts, "not everything was consumed", "", instead)
         return self
 
-    def failure(self, conflicts: Sequence[Conflict], what: str = "the restore does not fit") -> MatchError:
+    def failure(
+        self,
+        conflicts: Sequence[Conflict],
+        what: str = "the restore does not fit",
+        effect: str = "; nothing was changed",
+        instead: str = "",
+    ) -> MatchError:
         """The error that tells all conflicts at once and carries this report."""
         kinds = {conflict.error for conflict in conflicts}
-        chosen = next((kind for kind in _ORDER if kind in kinds), conflicts[0].error)
-        lines = [f"{c.path}: {c.reason}" for c in sorted(conflicts, key=lambda c: _rank(c.error))]
+        chosen = next(kind for kind in _ORDER if kind in kinds)
+        lines = [f"{c.path}: {c.reason}" for c in sorted(conflicts, key=lambda c: _ORDER.index(c.error))]
         more = [f"and {len(lines) - _SHOWN} more, all in .report"] if len(lines) > _SHOWN else []
         error = chosen(
             f"{what}: {self.path}" + "".join(f"\n    {line}" for line in (*lines[:_SHOWN], *more)),
-            _WHY[chosen] if self.restored else f"{_WHY[chosen]}; nothing was changed",
-            _INSTEAD[chosen],
+            _WHY[chosen] + effect,
+            instead or _INSTEAD[chosen],
         )
         error.report = self
         return error
@@ -167,11 +183,8 @@ def _source(restored: Restored) -> str:
     return text if restored.source == restored.path else f"{text} from {restored.source}"
 
 
-def _rank(kind: type[MatchError]) -> int:
-    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
-
-
 _WHY: dict[type[MatchError], str] = {
+    RenameConflict: "an object takes its value from one place",
     KindMismatch: "a value on one side is an object with parts on the other, as when a weight is factorised",
     ShapeMismatch: "a saved array goes only into a Variable of its shape",
     DTypeMismatch: "nothing is cast unless told",
@@ -180,6 +193,7 @@ _WHY: dict[type[MatchError], str] = {
     UnusedInCheckpoint: "every saved value of the parts asked for must be used",
 }
 _INSTEAD: dict[type[MatchError], str] = {
+    RenameConflict: "leave one of the two out of map=",
     KindMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
     ShapeMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
     DTypeMismatch: 'cast="safe" to widen, cast="any" to lose precision knowingly',

@@ -118,6 +118,7 @@ def _idle_roots(match: Match) -> list[Conflict]:
     """Roots that were asked for and matched nothing: an error in every mode."""
     paired = {place for places in match.objects.values() for place in places}
     told = [*match.awaited, *(conflict.path for conflict in match.conflicts)]
+    told += match.unused if match.mode == "exact" else ()  # named one by one
     conflicts = []
     for root in match.graph.roots.values():
         inside = f"{root.path}/"

@@ -97,5 +97,6 @@ def _parser() -> argparse.ArgumentParser:
     restore.add_argument("--map", action="append", metavar="PROGRAM=CKPT", help="take PROGRAM's values from path CKPT")
     restore.add_argument("--mode", choices=("exact", "cover", "overlap"), help="how much must fit (exact)")
     restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
+    restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")
     subset(restore, "restore")
     return parser

@@ -1,0 +1,97 @@
+"""Arrays of a checkpoint into one file of another tool: ``.npz`` or ``.safetensors``."""
+
+import os
+import zipfile
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from graftax.backend.host import host_dtype
+from graftax.checkpoint.arrays import HostArray, to_bytes
+from graftax.checkpoint.files import FileSystem, storage_error, write_all
+from graftax.checkpoint.index import Kind
+from graftax.checkpoint.layout import Item, header
+from graftax.checkpoint.loading import load
+from graftax.checkpoint.paths import node_paths
+from graftax.checkpoint.reader import Reader
+from graftax.checkpoint.subset import Spot, Subset
+from graftax.errors import ArgumentError, DestinationExists
+
+SUFFIXES = (".npz", ".safetensors")
+
+
+class ExportReport(NamedTuple):
+    """What was written, and what is no array and so was not."""
+
+    path: str
+    arrays: int
+    left_out: tuple[str, ...]
+
+
+def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> ExportReport:
+    """Write the chosen arrays to a file, under their paths; the file is there as a whole or not at all.
+
+    Raises:
+        DestinationExists: something is there already.
+        ArgumentError: a dtype that the kind of file does not hold.
+        SelectorError: a selector matches nothing.
+    """
+    if os.path.lexists(path):
+        raise DestinationExists(f"{path} exists", "nothing is replaced", "another name, or remove it first")
+    with Reader(checkpoint) as reader:
+        reader.check_files()
+        index = reader.index
+        spots = {}
+        for node, name in node_paths(index).items():
+            record = index.nodes[node]
+            if record.kind.is_leaf:
+                spots[node] = Spot(name, record.payload[2] if record.kind is Kind.VARIABLE else "")
+        subset.check(spots.values())
+        chosen = {node: spot.path for node, spot in spots.items() if spot in subset}
+        tensors = {path: tensor for node, path in chosen.items() if (tensor := index.nodes[node].tensor) is not None}
+        loaded = load(reader, tensors.values())
+    arrays = {path: loaded[tensor] for path, tensor in tensors.items()}
+    _write(path, arrays, reader.index.save_id)
+    return ExportReport(path, len(arrays), tuple(name for name in chosen.values() if name not in tensors))
+
+
+def _write(path: str, arrays: dict[str, HostArray], save_id: bytes) -> None:
+    fs = FileSystem()
+    folder, name = os.path.split(os.path.abspath(path))
+    staging = os.path.join(folder, f".{name}.tmp-{os.urandom(8).hex()}")
+    writer = _write_npz if path.endswith(".npz") else _write_safetensors
+    try:
+        descriptor = fs.create(staging)
+        try:
+            writer(fs, descriptor, arrays, save_id)
+            fs.fsync(descriptor)
+            fs.rename(staging, path)
+        except BaseException:
+            with suppress(OSError):
+                fs.unlink(staging)
+            raise
+        finally:
+            fs.close(descriptor)
+        fs.fsync_dir(folder)
+    except OSError as error:
+        raise storage_error(error, f"writing {path}") from error
+
+
+def _write_npz(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes) -> None:
+    strange = [f"{name} ({a.dtype.name})" for name, a in arrays.items() if a.dtype.isbuiltin != 1]
+    if strange:
+        raise ArgumentError(
+            f"{', '.join(strange[:5])} into an .npz", "NumPy's files do not hold these dtypes", "a .safetensors file"
+        )
+    with os.fdopen(descriptor, "wb", closefd=False) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+
+
+def _write_safetensors(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes) -> None:
+    items = [Item(array.dtype.name, array.shape, name, to_bytes(array, name)) for name, array in arrays.items()]
+    items.sort(key=lambda item: (len(item.data) % 64 != 0, -host_dtype(item.dtype).itemsize))
+    head = header(items, save_id)
+    write_all(fs, descriptor, [memoryview(head), *(item.data for item in items)], 0)

@@ -1,0 +1,59 @@
+"""``graftax ckpt restore CKPT TARGET`` and ``graftax ckpt restore CKPT OUT.npz``."""
+
+from argparse import Namespace
+
+from graftax.checkpoint.export import SUFFIXES, export
+from graftax.checkpoint.subset import Subset
+from graftax.cli.output import print_json
+from graftax.cli.target import build
+from graftax.errors import ArgumentError
+
+
+def run(options: Namespace) -> int:
+    """Restore into the objects of a target and show the report; or write arrays to a file of another tool."""
+    if options.target.endswith(SUFFIXES):
+        return _to_file(options)
+    checkpoint = build(options.target)
+    report = checkpoint.restore(
+        options.checkpoint,
+        only=options.only,
+        skip=options.skip,
+        map=dict(_pair(text) for text in options.map or ()),
+        mode=options.mode or "exact",
+    )
+    saved = None
+    if options.out:
+        if report.deferred:
+            report.assert_consumed()  # what waits for Variables would not be saved
+        saved = checkpoint.save(options.out, overwrite=options.overwrite, step=report.step, meta=report.meta)
+    if options.json:
+        print_json({**report.as_dict(), "saved": None if saved is None else saved._asdict()})
+    else:
+        print(report)
+        if saved is not None:
+            print(saved)
+    return 0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    path, equals, source = text.partition("=")
+    if not (path and equals and source):
+        raise ArgumentError(f"--map {text!r}", "it takes a path of the program and one of the checkpoint", "--map a=b")
+    return path, source
+
+
+def _to_file(options: Namespace) -> int:
+    given = [name for name in ("map", "mode", "out") if getattr(options, name)]
+    if given:
+        names = ", ".join("--save" if name == "out" else f"--{name}" for name in given)
+        raise ArgumentError(
+            f"{names} with {options.target}", "a file holds the arrays as they were saved", "leave it out"
+        )
+    report = export(options.checkpoint, options.target, Subset(options.only, options.skip))
+    if options.json:
+        print_json(report._asdict())
+        return 0
+    print(f"wrote {report.arrays:,} arrays to {report.path}")
+    for path in report.left_out:
+        print(f"  left out {path}: it is no array")
+    return 0
