@@ -32,7 +32,12 @@ def test_nothing_else_is_broadcast(shapes):
 
 
 def test_dtypes_follow_the_predictions_and_are_at_least_float32():
-    for given_dtype, wanted in (("float16", "float32"), ("int32", "float32"), ("bool", "float32"), ("float32", "float32")):
+    for given_dtype, wanted in (
+        ("float16", "float32"),
+        ("int32", "float32"),
+        ("bool", "float32"),
+        ("float32", "float32"),
+    ):
         y, p = targets.pair(np.ones(2, "int64"), np.ones(2, given_dtype))
         assert (y.dtype.name, p.dtype.name) == (wanted, wanted)
     assert targets.floating(ops.cast([1.0], "bfloat16")).dtype.name == "float32"

@@ -44,11 +44,12 @@ def _add(a: Arrays, sums: Any, terms: tuple[Any, ...]) -> Any:
     pairs = [_split(a, term, sums.dtype) for term in terms]
     high, low = a.numpy.stack([pair[0] for pair in pairs]), a.numpy.stack([pair[1] for pair in pairs])
     total = sums[0] + high
-    seen = total - sums[0]
-    rounded = (sums[0] - (total - seen)) + (high - seen) + low + sums[1]
-    renewed = total + rounded
-    lost = rounded - (renewed - total)
-    return a.numpy.stack([renewed, a.numpy.where(a.numpy.isfinite(renewed), lost, a.numpy.zeros_like(lost))])
+    finite = a.numpy.isfinite(total)
+    old, new, both = (a.numpy.where(finite, x, 0) for x in (sums[0], high, total))  # inf has no rest: inf - inf is nan
+    seen = both - old
+    rest = (old - (both - seen)) + (new - seen) + a.numpy.where(finite, low + sums[1], 0)
+    renewed = both + rest
+    return a.numpy.stack([a.numpy.where(finite, renewed, total), rest - (renewed - both)])
 
 
 def _split(a: Arrays, term: Any, dtype: Any) -> tuple[Any, Any]:

@@ -236,7 +236,9 @@ def test_empty_batches_and_bad_shapes_raise(row):
     y, p = data(row)
     with pytest.raises(ValueError, match=r"shape \[0(, 3)?\]"):
         row.make()(y[:0], p[:0])
-    with pytest.raises(gx.errors.ShapeError, match=r"(?s)y_true \[3.*y_pred \[4, 3\].*where: " + type(row.make()).__name__):
+    with pytest.raises(
+        gx.errors.ShapeError, match=r"(?s)y_true \[3.*y_pred \[4, 3\].*where: " + type(row.make()).__name__
+    ):
         row.make()(y[:3], p)
     with pytest.raises(gx.errors.ShapeError, match=r"sample_weight \[3\] for values \[4\]"):
         row.make()(y, p, np.ones(3))
