@@ -152,7 +152,7 @@ def clip(pairs: list[Pair], value: float | None, norm: float | None, global_norm
         pairs = [(v, ops.clip(g, -value, value)) for v, g in pairs]
     if norm is not None:
         pairs = [(v, g * _factor(ops.sum(g * g), norm)) for v, g in pairs]
-    if global_norm is not None:
+    if global_norm is not None and pairs:
         squares = [cast_to(ops.sum(g * g), "float32") for _, g in pairs]
         factor = _factor(ops.sum(ops.stack(squares)), global_norm)
         pairs = [(v, g * cast_to(factor, str(g.dtype))) for v, g in pairs]

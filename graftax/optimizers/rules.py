@@ -62,6 +62,9 @@ class Rules:
         self._rules = [_compile(rule) for rule in self.given]
         self._unchecked = [selector for selector, _ in self._rules]
 
+    def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
+        return Rules, (self.given,), None if self._unchecked else {"_unchecked": []}
+
     def settings(self, variable: Variable) -> Settings:
         """What holds for a variable at the path that it has now."""
         found = DEFAULT

@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from graftax.module import Module
 from graftax.optimizers.rules import DEFAULT, Settings
 from graftax.typedefs import Array, Initializer, Shape
 from graftax.variables import creation, initializers
 from graftax.variables.spec import VariableSpec
-from graftax.variables.variable import Variable, make
+from graftax.variables.variable import Variable
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,17 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
         initializer=initializers.get(slot.initializer),
         trainable=False,
         role="slot",
-        name=path,
+        name=name,
         path=path,
         owner=variable.owner,
     )
     with creation.remembered(owner._captured):
-        return make(spec)
+        return cast(Variable, creation.create(spec, _named_by_path))
+
+
+def _named_by_path(spec: VariableSpec) -> Variable:
+    """The plain Variable. Nothing owns a slot, so its name has to say where it belongs."""
+    return Variable.from_spec(replace(spec, name=spec.path))
 
 
 def parts_of(name: str, slot: Variable | Module) -> list[tuple[str, Variable]]:

@@ -1,0 +1,18 @@
+import pytest
+
+from graftax.errors import ArgumentError
+from graftax.optimizers import Adam, registry
+
+
+def test_by_name_or_as_it_is():
+    assert type(registry.get("adam")) is Adam
+    assert registry.get("AdamW").weight_decay == 0.004
+    mine = Adam(0.1)
+    assert registry.get(mine) is mine
+    assert registry.get("sgd") is not registry.get("sgd")
+
+
+@pytest.mark.parametrize("unknown", ["adamm", 3, Adam])
+def test_what_is_no_optimizer_lists_the_names(unknown):
+    with pytest.raises(ArgumentError, match="sgd, adam, adamw"):
+        registry.get(unknown)
