@@ -37,6 +37,8 @@ _NAMES = {
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
     "DTypePolicy": "graftax.layers.policy",
+    "ForwardAccumulator": "graftax.transforms.forward",
+    "GradientTape": "graftax.transforms.tape",
     "Layer": "graftax.layers.layer",
     "Model": "graftax.training.model",
     "Module": "graftax.module",
@@ -81,11 +83,13 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
+    from graftax.transforms.forward import ForwardAccumulator as ForwardAccumulator
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
     from graftax.transforms.grad import grad as grad
     from graftax.transforms.grad import value_and_grad as value_and_grad
     from graftax.transforms.jit import jit as jit
+    from graftax.transforms.tape import GradientTape as GradientTape
     from graftax.variables import constraints as constraints
     from graftax.variables import initializers as initializers
     from graftax.variables import random as random

@@ -58,6 +58,10 @@ class ScopeStack(Generic[T]):
                     "use 'with' blocks, and do not suspend a generator inside one",
                 )
 
+    def put(self, scopes: tuple[T, ...]) -> None:
+        """Put a whole other stack in place for good; for scopes that may be left in another order than entered."""
+        self._items.set(scopes)
+
     @contextmanager
     def replaced(self, scopes: tuple[T, ...]) -> Iterator[None]:
         """Put a whole other stack in place for a while."""

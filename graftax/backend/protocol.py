@@ -225,6 +225,21 @@ class Lift(Protocol):
         ...
 
 
+class Recorder(Protocol):
+    """What wants to know which operations are run on the arrays that it tracks."""
+
+    def tracks(self, values: Sequence[Any]) -> bool:
+        """True if it tracks one of these arrays, told apart by identity."""
+        ...
+
+    def record(self, call: Callable[..., Sequence[Any]], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """``outputs`` were computed as ``call(*inputs)``, which may be called again under any transform.
+
+        ``call.key`` is equal for calls that do the same, and None (or cannot be hashed) where that is not known.
+        """
+        ...
+
+
 class Transforms(Protocol):
     """Tracing, gradients, compilation. A *level* is the trace that operations go to, an opaque object."""
 
@@ -275,6 +290,34 @@ class Transforms(Protocol):
 
     def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
         """Shapes and dtypes of the results, nothing computed."""
+        ...
+
+    def start_recording(self, recorder: Recorder) -> tuple[Any, Any]:
+        """Tell the recorder what this thread computes from now on; the level that records, and the one around it."""
+        ...
+
+    def stop_recording(self, recorder: Recorder, level: Any) -> None:
+        """Tell it no more; recorders may stop in any order."""
+        ...
+
+    def unrecorded_copy(self, value: Array, level: Any) -> Array:
+        """A copy that the recorders of that level do not notice."""
+        ...
+
+    def vjp(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+        """The results, and the function from their cotangents to those of the arguments."""
+        ...
+
+    def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The results and their tangents."""
+        ...
+
+    def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
+        """The function of each row, computed together, or ``chunk_size`` rows at a time."""
+        ...
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function compiled; it must not read Variables."""
         ...
 
 

@@ -1,10 +1,10 @@
 """The one file that uses semi-private JAX: which trace is current, and inputs that are found while tracing.
 
+What `graftax.backend.jax.recording` needs of it is named here, too, and checked when this file is imported: on a JAX
+that lacks one of the names there is one clear error.
+
 A *late input* is a primitive without operands that is bound at the outermost trace of a compiled function, wherever the
 read happens: inside a gradient, a vmap, the body of a scan. After tracing, these equations are turned into inputs.
-
-Names used, present in jax 0.10 to 0.12: ``jax._src.core.trace_ctx``, ``eval_trace``; ``jax.extend.core.Primitive``,
-``set_current_trace``, ``take_current_trace``; ``jax.core.ShapedArray``, ``eval_jaxpr``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,50 @@ from typing import Any
 import jax
 from jax._src import core as private
 from jax.extend import core as extend
+
+from graftax.errors import BackendError
+
+KNOWN = "0.10 to 0.12"
+_NEEDED = (
+    ("jax._src.core", "Trace Ref eval_trace trace_ctx"),
+    ("jax._src.core.Trace", "process_primitive process_custom_jvp_call process_custom_vjp_call stage_value"),
+    ("jax._src.core.trace_ctx", "trace set_trace"),
+    ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
+    ("jax.core", "ShapedArray Tracer eval_jaxpr"),
+)
+
+
+def missing(root: Any) -> list[str]:
+    """The names that are used here and that the package ``root``, a version of jax, does not have."""
+    found = []
+    for place, names in _NEEDED:
+        here = root
+        for part in place.split(".")[1:]:
+            here = getattr(here, part, None)
+        found += [f"{place}.{name}" for name in names.split() if not hasattr(here, name)]
+    return found
+
+
+def check(root: Any) -> None:
+    """Raise BackendError if ``root`` is a version of jax that this file does not know."""
+    if lacking := missing(root):
+        raise BackendError(
+            f"graftax knows jax {KNOWN}; this is {root.__version__}, which lacks {', '.join(lacking)}",
+            "compiling functions and recording tapes needs a few names that jax does not promise to keep",
+            'pip install "jax>=0.10,<0.13"',
+        )
+
+
+check(jax)
+
+Level: Any = private.Trace
+"""The base of traces; to make one's own."""
+Ref: Any = private.Ref
+"""Mutable arrays of jax."""
+Literal: Any = extend.Literal
+"""A constant among the operands of an equation."""
+PROGRAMS: Any = (extend.ClosedJaxpr, extend.Jaxpr)
+"""Programs among the parameters of an equation."""
 
 _piece_of = jax.make_user_context(default_value=None)
 _numbers = itertools.count()
@@ -40,8 +84,18 @@ def is_eager(level: Any) -> bool:
 
 def eagerly() -> AbstractContextManager[Any]:
     """Inside, operations run at once, whatever is being traced around it."""
-    manager: AbstractContextManager[Any] = extend.take_current_trace()
+    return at(private.eval_trace)
+
+
+def at(level: Any) -> AbstractContextManager[Any]:
+    """Inside, operations go to that level."""
+    manager: AbstractContextManager[Any] = extend.set_current_trace(level)
     return manager
+
+
+def go_to(level: Any) -> None:
+    """From now on, operations of this thread go to that level."""
+    private.trace_ctx.set_trace(level)
 
 
 def levels_above(level: Any) -> list[Any]:

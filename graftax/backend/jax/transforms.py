@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
-from graftax.backend.jax import tracing
+from graftax.backend.jax import recording, tracing
+from graftax.backend.protocol import Recorder
 from graftax.errors import CompileError, TracerLeakError
 
 _HERE = str(Path(__file__).parents[2])
@@ -138,6 +140,38 @@ class JaxTransforms:
     def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
         """Shapes and dtypes of the results, nothing computed."""
         return jax.eval_shape(function, *args)
+
+    def start_recording(self, recorder: Recorder) -> tuple[Any, Any]:
+        """Tell the recorder what this thread computes from now on."""
+        level = recording.start(recorder)
+        return level, level.parent_trace
+
+    def stop_recording(self, recorder: Recorder, level: Any) -> None:
+        """Tell it no more."""
+        recording.stop(recorder, level)
+
+    def unrecorded_copy(self, value: Any, level: Any) -> Any:
+        """A copy that the recorders of that level do not notice."""
+        with tracing.at(level.parent_trace):
+            return jnp.copy(value)
+
+    def vjp(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+        """The results, and the function from their cotangents to those of the arguments."""
+        results, pull = jax.vjp(function, *args)
+        return results, pull
+
+    def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The results and their tangents."""
+        results, out = jax.jvp(function, args, tangents)
+        return results, out
+
+    def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
+        """The function of each row, computed together, or ``chunk_size`` rows at a time."""
+        return jax.vmap(function)(rows) if chunk_size is None else jax.lax.map(function, rows, batch_size=chunk_size)
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function compiled."""
+        return jax.jit(function)
 
 
 def _place(error: Exception) -> str:

@@ -1,0 +1,74 @@
+"""ForwardAccumulator: how the results of a block change along a direction."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from graftax import tree
+from graftax.backend import registry
+from graftax.errors import ShapeError
+from graftax.transforms.derivatives import push
+from graftax.transforms.record import run
+from graftax.transforms.recorded_block import RecordedBlock, Unconnected, unconnected
+from graftax.typedefs import unwrap
+
+
+class ForwardAccumulator(RecordedBlock):
+    """Forward mode: how what its block computes changes along one direction of what it is computed from.
+
+    Args:
+        primals: An array, a Variable, or a structure of these.
+        tangents: The direction: arrays of the same shapes, in the same structure.
+
+    Raises:
+        ShapeError: a tangent has another shape than its primal.
+
+    Example:
+        >>> import graftax as gx
+        >>> x = gx.Variable(2.0)
+        >>> with ForwardAccumulator(x, gx.ops.asarray(1.0)) as accumulator:
+        ...     y = x**3
+        >>> float(accumulator.jvp(y))
+        12.0
+    """
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        super().__init__(trainable=False)
+        self._primals = self._expand(primals)
+        given = [unwrap(leaf) for leaf in tree.flatten(tangents)]
+        shapes = [tuple(leaf.shape) for leaf in tree.flatten(self._primals)]
+        self._tangents = [registry.current().arrays.asarray(tangent) for tangent in given]
+        if [tuple(tangent.shape) for tangent in self._tangents] != shapes:
+            raise ShapeError(
+                f"tangents of shapes {[tuple(t.shape) for t in self._tangents]} for primals of shapes {shapes}",
+                "each primal has one tangent of its shape",
+            )
+
+    def __enter__(self) -> Self:
+        self._record.clear()
+        self._enter()
+        for leaf in tree.flatten(self._primals):
+            self._watch(leaf)
+        return self
+
+    def jvp(self, target: Any, unconnected_gradients: Unconnected = "none") -> Any:
+        """The tangents of the target, in its structure; None (or zeros) for what depends on no primal.
+
+        Raises:
+            ArgumentTypeError: the target is no array.
+            GradientError: it is not floating.
+        """
+        self._check_entered("jvp")
+        values, slots = self._targets(target, "jvp")
+        # a Variable that was assigned in the block has several slots; the first is that of the primal
+        leaves = [(leaf, dict([*slots.items()][:1])) for leaf, slots in self._sources(self._primals)]
+        moving = {slot: t for (_, slots), t in zip(leaves, self._tangents, strict=True) for slot in slots}
+        results = []
+        for value, slot in zip(values, slots, strict=True):
+            replay, primals, constants = self._replay([] if slot is None else [slot], leaves)
+            if replay.connected:
+                tangents = [moving[source] for source in replay.connected]
+                results.append(run(push, replay, primals, constants, tangents))
+            else:
+                results.append(unconnected(unconnected_gradients, value.shape, value.dtype))
+        return tree.rebuild(target, iter(results))

@@ -1,0 +1,115 @@
+"""The frame of the tapes that record at one level: it hands out Variables such that a tape can tell them apart."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol, cast
+
+from graftax.backend import registry
+from graftax.typedefs import Array
+from graftax.variables.storage import Frame, Storage, frames
+
+
+class Watcher(Protocol):
+    """A tape, as reads of Variables see it."""
+
+    def wants(self, storage: Storage) -> bool:
+        """True if the Variable behind the storage is to be watched."""
+        ...
+
+    def saw(self, storage: Storage, value: Array) -> None:
+        """Its value was read, as this array."""
+        ...
+
+    def tracks(self, values: Any) -> bool:
+        """True if one of the arrays is watched, or was computed from what is."""
+        ...
+
+    def left(self, value: Any, name: str) -> None:
+        """The value was turned into a NumPy array."""
+        ...
+
+
+def _references_of_a_lone_buffer() -> int:
+    storage = Storage.__new__(Storage)
+    storage.buffer = cast(Any, object())
+    return sys.getrefcount(storage.buffer)
+
+
+_LONE = _references_of_a_lone_buffer()
+
+
+class Watching(Frame):
+    """Reads and writes go through; arrays are told apart by identity, so a watched Variable needs one of its own.
+
+    A Variable that shares its array with somebody (another Variable, a local name of the user, the result it was
+    assigned) gets a copy when a tape first reads it. An assignment thereby is a barrier to gradients.
+    """
+
+    def __init__(self, level: Any) -> None:
+        super().__init__()
+        self.parent = frames.top
+        self.level = level
+        self._before = frames.items
+        self._stack = (*self._before, self)
+        self._watchers: tuple[Watcher, ...] = ()
+        self._given: dict[Storage, tuple[Array, Array]] = {}  # what was found, what was handed out
+
+    def add(self, watcher: Watcher) -> None:
+        """Let a tape see reads."""
+        self.memo.clear()  # what was computed before is on no record
+        self._watchers = (*self._watchers, watcher)
+
+    def remove(self, watcher: Watcher) -> None:
+        """No more; the frame goes with the last one, as soon as it is on top."""
+        self.memo.clear()
+        self._watchers = tuple(w for w in self._watchers if w is not watcher)
+        while isinstance(top := frames.top, Watching) and not top._watchers and frames.items is top._stack:
+            frames.put(top._before)
+
+    def read(self, storage: Storage) -> Array:
+        """The value now, as an array that no other Variable has."""
+        watchers = [w for w in self._watchers if w.wants(storage)]
+        known = self._given.get(storage)
+        now = storage.concrete() if self.parent is None else self.parent.read(storage)
+        if known is None or known[0] is not now:
+            del now  # so that the count below is that of others
+            known = self._give(storage, bool(watchers))
+            if watchers:
+                self._given[storage] = known
+        for watcher in watchers:
+            watcher.saw(storage, known[1])
+        return known[1]
+
+    def _give(self, storage: Storage, watched: bool) -> tuple[Array, Array]:
+        if self.parent is None:
+            lone = not watched or sys.getrefcount(storage.buffer) <= _LONE
+            value = storage.buffer = self._own(storage.buffer, lone)
+            return value, value
+        found = self.parent.read(storage)
+        return found, self._own(found, not watched)
+
+    def _own(self, value: Array, lone: bool) -> Array:
+        if lone and not any(watcher.tracks((value,)) for watcher in self._watchers):
+            return value
+        return registry.current().transforms.unrecorded_copy(value, self.level)
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """What the frame around does."""
+        with frames.replaced(self._before):
+            storage.write(value)
+
+    def left(self, value: Any, name: str) -> None:
+        """A value was turned into a NumPy array."""
+        for watcher in self._watchers:
+            watcher.left(value, name)
+
+
+def watch_reads(watcher: Watcher, level: Any) -> Watching:
+    """Let a tape that records at a level see the reads of Variables there."""
+    frame = frames.top
+    if not isinstance(frame, Watching) or frame.level is not level:
+        frame = Watching(level)
+        frames.put(frame._stack)
+    frame.add(watcher)
+    return frame
