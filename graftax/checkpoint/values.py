@@ -17,6 +17,9 @@ MAX_DEPTH = 64
 MAX_LENGTH = 1 << 22
 TUPLE, BIG_INTEGER, COMPLEX, NUMPY_SCALAR, PAIRS = 1, 2, 3, 4, 5
 
+_CODES = {"bool": "?", "float16": "<e", "float32": "<f", "float64": "<d"}
+_CODES |= {f"int{8 << i}": f"<{code}" for i, code in enumerate("bhiq")}
+_CODES |= {f"uint{8 << i}": f"<{code}" for i, code in enumerate("BHIQ")}
 _ATOMS = frozenset((type(None), bool, int, float, str, bytes, complex))
 
 
@@ -25,6 +28,10 @@ class NumpyScalar(NamedTuple):
 
     dtype: str
     data: bytes
+
+    def __repr__(self) -> str:
+        code = _CODES.get(self.dtype)
+        return f"{self.dtype}({struct.unpack(code, self.data)[0] if code else self.data.hex()})"
 
 
 def encode(value: Any, path: str, depth: int = 0) -> Any:

@@ -27,7 +27,7 @@ def run(options: Namespace) -> int:
         return 0
     step = "" if index.step is None else f"step {index.step:,}, "
     print(f"{options.checkpoint}: {step}{len(index.tensors):,} arrays, {size(index.nbytes)}, {moment(index.created)}")
-    table([_row(line) for line in lines], right=(4,), indent="  ")
+    table([_row(line) for line in lines], right=(3,), indent="  ")
     for key, value in index.meta.items():
         print(f"meta {printable(key)} = {short(value)}")
     return 0
@@ -67,8 +67,7 @@ def _row(line: dict[str, Any]) -> tuple[str, ...]:
     path = printable(line["path"])
     if "dtype" in line:
         what = line.get("role", line["kind"]) + ("" if line.get("trainable", True) else ", not trainable")
-        shape = f"({', '.join(map(str, line['shape']))})"
-        return path, line["dtype"], shape, printable(what), size(line["bytes"])
+        return path, line["dtype"], str(tuple(line["shape"])), size(line["bytes"]), printable(what)
     if "value" in line:
-        return path, "value", short(line["value"]), "", ""
-    return path, printable(line["type"].rpartition(".")[2]), "", "" if line.get("saved", True) else "not saved", ""
+        return path, "value", "", "", short(line["value"])
+    return path, printable(line["type"].rpartition(".")[2]), "", "", "" if line.get("saved", True) else "not saved"

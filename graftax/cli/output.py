@@ -60,4 +60,13 @@ def short(value: Any, limit: int = 70) -> str:
 
 def print_json(content: Any) -> None:
     """Print JSON; values that JSON lacks are shown as text."""
-    print(json.dumps(content, indent=1, default=repr))
+    print(json.dumps(_plain(content), indent=1))
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return {key if type(key) is str else repr(key): _plain(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_plain(item) for item in value]
+    return value if kind in (str, int, float, bool, type(None)) else repr(value)
