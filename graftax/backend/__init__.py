@@ -1,1 +1,5 @@
 """Backends: what computes. See `graftax.backend.protocol` for what one must offer."""
+
+from graftax.backend.registry import available as available
+from graftax.backend.registry import current as current
+from graftax.backend.registry import use as use

@@ -14,7 +14,10 @@ from graftax.errors import DataError
 from graftax.typedefs import VariableLike
 from graftax.variables.keys import get_random_seed
 
-Batch = tuple[Any, Any, Any]
+Batch = tuple[Any, ...]
+"""``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``."""
+
+Parts = tuple[Any, Any, Any]
 """Inputs, targets or None, sample weights or None."""
 
 
@@ -31,7 +34,7 @@ class Source(Protocol):
         ...
 
 
-def unpack(batch: Any) -> Batch:
+def unpack(batch: Any) -> Parts:
     """``x``, ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)`` as a triple.
 
     Raises:
@@ -45,7 +48,15 @@ def unpack(batch: Any) -> Batch:
             "a batch is x, (x, y) or (x, y, sample_weight)",
             "several inputs go into a list or dict: ({'a': ..., 'b': ...}, y)",
         )
-    return (*batch, *(None,) * (3 - len(batch)))
+    x, y, sample_weight = (*batch, None, None)[:3]
+    return x, y, sample_weight
+
+
+def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Batch:
+    """A batch without the parts that are missing at its end."""
+    if sample_weight is not None:
+        return x, y, sample_weight
+    return (x,) if y is None else (x, y)
 
 
 class ArraySource:
@@ -87,7 +98,7 @@ class ArraySource:
             rows: Any = slice(step * self._batch_size, (step + 1) * self._batch_size)
             if order is not None:
                 rows = order[rows]
-            yield tuple(take_rows(part, rows) for part in self._data)
+            yield pack(*(take_rows(part, rows) for part in self._data))
 
     def _order(self, number_of_pass: int) -> np.ndarray[Any, Any] | None:
         if not self._shuffle:
@@ -115,7 +126,7 @@ class IterableSource:
         if self._stream is None or not self._goes_on:
             self._stream = iter(self._batches)
         for batch in itertools.islice(self._stream, self.steps):
-            yield tuple(as_arrays(part, name) for part, name in zip(unpack(batch), _NAMES, strict=True))
+            yield pack(*(as_arrays(part, name) for part, name in zip(unpack(batch), _NAMES, strict=True)))
 
 
 _NAMES = ("x", "y", "sample_weight")
@@ -226,7 +237,7 @@ def count_rows(x: Any, y: Any = None, sample_weight: Any = None) -> int:
     return rows
 
 
-def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Batch, Batch]:
+def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Parts, Parts]:
     """The last part of the rows, before any shuffle, is for validation.
 
     Raises:
@@ -246,10 +257,9 @@ def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tup
             f"validation_split={fraction} of {rows} rows", "both parts need a row", "a fraction such as 0.2"
         )
     head, tail = slice(0, cut), slice(cut, rows)
-    return (
-        tuple(take_rows(part, head) for part in data),
-        tuple(take_rows(part, tail) for part in data),
-    )
+    x, y, sample_weight = (take_rows(part, head) for part in data)
+    x_val, y_val, weight_val = (take_rows(part, tail) for part in data)
+    return (x, y, sample_weight), (x_val, y_val, weight_val)
 
 
 def weights_of_classes(y: Any, class_weight: Mapping[int, float]) -> np.ndarray[Any, Any]:

@@ -83,9 +83,9 @@ def _train_epoch(model: Model, batches: Iterator[data.Batch], hooks: CallbackLis
     step = model.compiled("train_step")
     logs: Mapping[str, Any] = {}
     steps = 0
-    for steps, batch in enumerate(batches, start=1):  # noqa: B007
+    for steps, batch in enumerate(batches, start=1):
         hooks.run("on_train_batch_begin", steps - 1)
-        logs = step(batch)
+        logs = loss_first(step(batch))
         hooks.run("on_train_batch_end", steps - 1, logs=logs)
         if model.stop_training:
             break
@@ -120,7 +120,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     logs: Mapping[str, Any] | None = None
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
-        logs = step(batch)
+        logs = loss_first(step(batch))
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
         raise DataError("the data yielded no batch", "there is nothing to evaluate", "at least one batch")
@@ -138,9 +138,9 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     parts = []
     try:
         hooks.run("on_predict_begin")
-        for i, (x, _, _) in enumerate(source.epoch(0)):
+        for i, batch in enumerate(source.epoch(0)):
             hooks.run("on_predict_batch_begin", i)
-            parts.append(step(x))
+            parts.append(step(data.unpack(batch)[0]))
             hooks.run("on_predict_batch_end", i)
         hooks.run("on_predict_end")
     finally:
@@ -148,6 +148,11 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     if not parts:
         raise DataError("the data yielded no batch", "there is nothing to predict", "at least one batch")
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+
+
+def loss_first(logs: Mapping[str, Any]) -> dict[str, Any]:
+    """Compiled functions return dicts with sorted keys; people look for the loss first."""
+    return {**({"loss": logs["loss"]} if "loss" in logs else {}), **logs}
 
 
 def _host(value: Any) -> Any:

@@ -16,7 +16,7 @@ from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.optimizer import Optimizer
 from graftax.training import data, loop
-from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import LossLike, MetricsLike, Objectives
 from graftax.training.summary import summarize
@@ -304,12 +304,12 @@ class Model(Layer):
         """Loss and metrics of one batch; the metrics start over unless told."""
         return self._on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
-    def _on_batch(self, step: str, batch: data.Batch, reset_metrics: bool) -> dict[str, float]:
+    def _on_batch(self, step: str, parts: data.Parts, reset_metrics: bool) -> dict[str, float]:
         if reset_metrics:
             self.reset_metrics()
         names = ("x", "y", "sample_weight")
-        arrays = tuple(data.as_arrays(part, name) for part, name in zip(batch, names, strict=True))
-        return {name: float(value) for name, value in self.compiled(step)(arrays).items()}
+        batch = data.pack(*(data.as_arrays(part, name) for part, name in zip(parts, names, strict=True)))
+        return dict(Logs(loop.loss_first(self.compiled(step)(batch))))
 
     def compiled(self, step: str) -> Callable[..., Any]:
         """A step of this model, by name, compiled if the backend can and the model is not to run eagerly."""

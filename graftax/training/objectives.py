@@ -146,7 +146,8 @@ class Objectives:
                     if one is None:
                         continue
                     shapes = (tuple(ops.shape(targets[output])), tuple(ops.shape(predictions[output])))
-                    metric = metrics.get(one, *shapes)
+                    loss = self._losses.get(output) if self._losses is not None else None
+                    metric = metrics.get(one, *shapes, loss)
                     shown = f"{output}_{metric.name}" if output else metric.name
                     if any(shown == other for _, other, _, _ in self._metrics):
                         shown = f"{prefix or 'also_'}{shown}"

@@ -16,7 +16,7 @@ def summarize(model: Layer) -> str:
     for edges, node in walk_with_edges(model):
         if node is model or not isinstance(node, Layer):
             continue
-        own = [v for v in node.variables if id(v) not in seen]
+        own = [v for v in node.variables if id(v) not in seen and v.role in ("weight", "state")]
         if any(isinstance(below, Layer) for below in node.submodules):
             own = []  # counted by the layers below
         seen.update(id(v) for v in own)

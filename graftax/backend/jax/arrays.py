@@ -12,11 +12,12 @@ import numpy as np
 from jax import lax
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
-from graftax.backend.jax import windows
+from graftax.backend.jax import tracing, windows
 from graftax.backend.protocol import Padding
 from graftax.typedefs import Array, DTypeLike, Shape
 
 _config: Any = jax.config
+_convert: Any = jax.jit(jnp.astype, static_argnums=1, inline=True)
 
 
 class JaxArrays:
@@ -28,11 +29,16 @@ class JaxArrays:
         """A strongly typed jax.Array; memory of the caller is copied, never shared."""
         name = None if dtype is None else self.canonical_dtype(dtype)
         if isinstance(x, jax.Array):
-            return x if name is None or name == x.dtype.name else x.astype(name)
+            return x if name is None or name == x.dtype.name else _convert(x, name)
         if isinstance(x, (list, tuple)) and _holds_arrays(x):
             return jnp.asarray(x, dtype=name)
         # jnp.array copies; jax.device_put would share 64-byte-aligned NumPy memory on CPU, silently
-        return jnp.array(host_array(x, name, not _config.jax_enable_x64))
+        host = host_array(x, name, not _config.jax_enable_x64, copy=False)
+        array = jnp.array(host)
+        if isinstance(array, jax.core.Tracer):  # while tracing: keep what is known known, so that it can be checked
+            with jax.ensure_compile_time_eval():
+                array = jnp.array(host)
+        return array
 
     def is_array(self, x: Any) -> bool:
         """True for a jax.Array, traced ones included."""
@@ -57,7 +63,7 @@ class JaxArrays:
 
     def eager(self) -> AbstractContextManager[None]:
         """Inside, operations on concrete arrays run now, even while tracing."""
-        return jax.ensure_compile_time_eval()
+        return tracing.eagerly()
 
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """The function compiled into one piece, one version for each value of its static arguments."""
