@@ -226,7 +226,8 @@ def test_copies_and_repr(row):
     y, p = data(row)
     loss = row.make(reduction="sum")
     text = repr(loss)
-    assert text.startswith(type(loss).__name__) and "reduction='sum'" in text
+    assert text.startswith(type(loss).__name__)
+    assert "reduction='sum'" in text
     for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss)), eval(text, vars(losses))):
         assert repr(other) == text
         np.testing.assert_array_equal(other(y, p), loss(y, p))
