@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before anything imports JAX
 
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -24,3 +25,17 @@ def fresh_state() -> Iterator[None]:
     random.set_random_seed(0)
     yield
     registry._default[:] = chosen
+
+
+@pytest.fixture(scope="session")
+def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """Keras on JAX, as an independent source of numbers; a test that asks for it is skipped where it is absent."""
+    os.environ["KERAS_BACKEND"] = "jax"
+    os.environ["KERAS_HOME"] = str(tmp_path_factory.mktemp("keras"))
+    return pytest.importorskip("keras")
+
+
+@pytest.fixture(scope="session")
+def torch() -> ModuleType:
+    """PyTorch, as an independent source of numbers."""
+    return pytest.importorskip("torch")

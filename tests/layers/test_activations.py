@@ -1,0 +1,106 @@
+import jax
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graftax as gx
+from graftax import activations, ops
+from graftax.backend import registry
+
+NAMES = (
+    "linear relu sigmoid tanh softmax log_softmax gelu silu swish elu selu softplus softsign leaky_relu log_sigmoid "
+    "relu6 mish exponential hard_sigmoid"
+).split()
+JAX = {
+    "linear": lambda x: x,
+    "tanh": jax.numpy.tanh,
+    "exponential": jax.numpy.exp,
+    "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "leaky_relu": lambda x: jax.nn.leaky_relu(x, 0.2),
+    "softsign": jax.nn.soft_sign,
+}
+# the kinks among them
+X = np.float32([-1000, -30, -6, -3, -1, -1e-3, 0, 1e-3, 1, 3, 6, 30]).reshape(2, 6)
+
+
+def of_jax(name):
+    return JAX.get(name) or getattr(jax.nn, name)
+
+
+def test_all_names_are_there():
+    assert sorted(activations._NAMES) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_and_slopes_are_those_of_jax(name):
+    ours, theirs = activations.get(name), of_jax(name)
+    np.testing.assert_allclose(ours(X), theirs(X), rtol=1e-5, atol=1e-6)
+    mix = np.linspace(-1, 1, X.size, dtype="float32").reshape(X.shape)
+    slope = gx.grad(lambda x: ops.sum(ours(x) * mix))(ops.asarray(X))
+    np.testing.assert_allclose(slope, jax.grad(lambda x: (theirs(x) * mix).sum())(X), rtol=1e-4, atol=1e-5)
+    assert np.isfinite(slope).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_those_of_keras(name, keras):
+    theirs = keras.activations.get(name)
+    np.testing.assert_allclose(activations.get(name)(X), theirs(jax.numpy.asarray(X)), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_those_of_numpy(name):
+    expected = np.asarray(activations.get(name)(X))
+    with registry.use("numpy"):
+        out = activations.get(name)(X)
+    assert isinstance(out, np.ndarray)
+    assert out.dtype == expected.dtype
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(number=st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_stable_for_every_number(name, number):
+    with registry.use("numpy"), np.errstate(all="ignore"):
+        out = activations.get(name)(np.float32([number, 0.0]))
+    assert not np.isnan(out).any()
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"softmax", "log_softmax"}))
+def test_nan_stays_nan(name):
+    assert np.isnan(activations.get(name)(np.float32([np.nan]))).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_short_dtypes_stay(name, dtype):
+    out = activations.get(name)(ops.cast(X, dtype))
+    assert str(out.dtype) == dtype
+
+
+def test_reference_numbers():
+    assert float(activations.gelu(1.0)) == pytest.approx(0.84134, abs=1e-5)
+    assert float(activations.gelu(1.0, approximate=True)) == pytest.approx(0.84119, abs=1e-5)
+    assert float(activations.hard_sigmoid(1.0)) == pytest.approx(0.66667, abs=1e-5)
+    assert float(activations.leaky_relu(-1.0)) == pytest.approx(-0.2)
+    np.testing.assert_allclose(activations.gelu(X, approximate=True), jax.nn.gelu(X), rtol=1e-5, atol=1e-6)
+
+
+def test_softmax_of_nothing_is_zero():
+    hidden = np.full((2, 3), -np.inf, "float32")
+    assert activations.softmax(hidden).tolist() == [[0.0] * 3] * 2
+    np.testing.assert_allclose(activations.softmax(X, axis=(0, 1)).sum(), 1, rtol=1e-6)
+    np.testing.assert_allclose(activations.softmax(X, axis=0).sum(axis=0), 1, rtol=1e-6)
+
+
+def test_variables_and_lists_are_taken():
+    v = gx.Variable([-1.0, 2.0])
+    assert activations.relu(v).tolist() == activations.relu([-1.0, 2.0]).tolist() == [0.0, 2.0]
+
+
+def test_get():
+    assert activations.get(None) is activations.linear
+    assert activations.get("swish") is activations.silu
+    assert activations.get(np.tanh) is np.tanh
+    with pytest.raises(gx.errors.ArgumentError, match="'rulu'.*\n.*none of that name\n.*relu6"):
+        activations.get("rulu")
