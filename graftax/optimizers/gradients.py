@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from graftax import ops, tree
@@ -143,7 +144,10 @@ def prepare(pairs: list[tuple[Variable, Any]], stacklevel: int) -> list[Pair]:
 
 def cast_to(array: Array, dtype: str) -> Array:
     """The array in that dtype; itself if it is so already."""
-    return array if str(array.dtype) == dtype else ops.cast(array, dtype)
+    return array if _name(array.dtype) == dtype else ops.cast(array, dtype)
+
+
+_name: Callable[[Any], str] = cache(str)  # the name of a dtype takes NumPy longer than a whole operation
 
 
 def clip(pairs: list[Pair], value: float | None, norm: float | None, global_norm: float | None) -> list[Pair]:
@@ -155,7 +159,7 @@ def clip(pairs: list[Pair], value: float | None, norm: float | None, global_norm
     if global_norm is not None and pairs:
         squares = [cast_to(ops.sum(g * g), "float32") for _, g in pairs]
         factor = _factor(ops.sum(ops.stack(squares)), global_norm)
-        pairs = [(v, g * cast_to(factor, str(g.dtype))) for v, g in pairs]
+        pairs = [(v, g * cast_to(factor, _name(g.dtype))) for v, g in pairs]
     return pairs
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError
-from graftax.module import Module, SlotRecord
+from graftax.module import Module
 from graftax.optimizers import gradients as grads
 from graftax.optimizers import rate
 from graftax.optimizers.apply import Step, Steps, apply
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation, explain
+from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.rules import RuleLike, Rules
-from graftax.optimizers.slot import Row, Slot, SlotTable, SlotValues, make_slot, parts_of
+from graftax.optimizers.slot import Row, SlotValues
 from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array, VariableLike
 from graftax.variables import storage
@@ -24,7 +25,7 @@ from graftax.variables.variable import Variable
 Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 
 
-class Optimizer(Module):
+class Optimizer(SlotKeeper):
     """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
 
     An update clips the gradients by value, by norm and by global norm; then, for each variable, it takes ``value -=
@@ -74,7 +75,7 @@ class Optimizer(Module):
     elementwise: ClassVar[bool] = False
     """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_slots", "_rules"})
+    untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_rules"}
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class Optimizer(Module):
         slot_dtype: str | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(name)
+        super().__init__(slot_dtype, name)
         for option, limit in (("clipvalue", clipvalue), ("clipnorm", clipnorm), ("global_clipnorm", global_clipnorm)):
             if limit is not None and not limit > 0:
                 raise ArgumentError(f"{option}={limit!r}", "a limit is positive", f"{option}=1.0, or None for no limit")
@@ -100,18 +101,9 @@ class Optimizer(Module):
         self.clipvalue = clipvalue
         self.clipnorm = clipnorm
         self.global_clipnorm = global_clipnorm
-        self.slot_dtype = slot_dtype
-        self._slots = SlotTable()
         self._rules = Rules(rules)
-        for scope in self._captured:  # slots are made later, and a scope that selects some must wait for them
-            if scope.roles is None or "slot" in scope.roles:
-                scope.waiting.add(self)
 
-    # --- the rule: what a subclass defines ----------------------------------------------------------------------------
-
-    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """What to keep for a variable, by name; nothing unless a subclass says so."""
-        return {}
+    # --- the rule -----------------------------------------------------------------------------------------------------
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """The new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.
@@ -190,9 +182,7 @@ class Optimizer(Module):
         grads.require_floating(variable for variable, _ in moving)
         for variable, row in moving:
             self._make_slots(variable, row)
-        for scope in self._captured:
-            scope.waiting.discard(self)
-            scope.check()
+        self._leave_scopes()
         return moving
 
     def _settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
@@ -218,60 +208,6 @@ class Optimizer(Module):
         rows = self._settled(grads.flat_variables(variables))
         return explain(self, [(variable, row.settings) for variable, row in rows])
 
-    # --- slots and the object graph -----------------------------------------------------------------------------------
-
-    def slot(self, variable: Variable, name: str) -> Variable:
-        """The slot of that name for a variable; made if it is missing.
-
-        Raises:
-            ArgumentError: this optimizer keeps no such slot.
-        """
-        found = self.ensure_slot(name, variable)
-        if found is None:
-            raise ArgumentError(
-                f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
-                "it keeps no slot of that name",
-                f"one of {', '.join(self.create_slots(variable)) or 'none'}",
-            )
-        return found
-
-    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
-        """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
-        row = self._slots.row(variable)
-        self._make_slots(variable, row)
-        return next((slot for known, slot in _parts(row) if known == name), None)
-
-    def _make_slots(self, variable: Variable, row: Row) -> None:
-        for name, slot in self.create_slots(variable).items():
-            if name not in row.slots:
-                row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
-
-    def slots(self) -> Iterator[SlotRecord]:
-        """All slots, in the order in which their variables were first seen."""
-        for variable, row in self._slots.items():
-            for name, slot in _parts(row):
-                yield SlotRecord(name, variable, slot)
-
-    @property
-    def variables(self) -> list[Variable]:
-        """``iterations``, the learning rate where it is a Variable, and all slots."""
-        return list(self.named_variables().values())
-
-    def named_variables(self) -> dict[str, Variable]:
-        """The same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
-        found = super().named_variables()
-        for record in self.slots():
-            path = f"slots/{record.variable.path}/{record.name}"
-            while path in found:  # two models with equal paths
-                path += "'"
-            found[path] = record.slot
-        return found
-
-    def fingerprint(self) -> dict[str, Any]:
-        """What a trace may depend on; that some variable does not move, too."""
-        still = frozenset(id(variable) for variable, _ in self._slots.items() if not variable.trainable)
-        return {**super().fingerprint(), "frozen variables": ("frozenset", still)}
-
     def __repr__(self) -> str:
         kept = self.__dict__["learning_rate"]
         if isinstance(kept, VariableLike) and (arrays := registry.current().arrays).is_concrete(kept.value):
@@ -282,8 +218,3 @@ class Optimizer(Module):
     def rules(self) -> tuple[RuleLike, ...]:
         """The rules as they were given."""
         return self._rules.given
-
-
-def _parts(row: Row) -> Iterator[tuple[str, Variable]]:
-    for name, slot in row.slots.items():
-        yield from parts_of(name, slot)

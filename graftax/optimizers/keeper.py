@@ -1,0 +1,96 @@
+"""SlotKeeper: a Module that keeps Variables for other Variables; checkpoints, copies and traces see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from graftax.errors import ArgumentError
+from graftax.module import Module, SlotRecord
+from graftax.optimizers.slot import Row, Slot, SlotTable, make_slot, parts_of
+from graftax.variables.variable import Variable
+
+
+class SlotKeeper(Module):
+    """The part of an optimizer that keeps slots.
+
+    Args:
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
+        name: Its name.
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_slots"})
+
+    def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
+        super().__init__(name)
+        self.slot_dtype = slot_dtype
+        self._slots = SlotTable()
+        for scope in self._captured:  # slots are made later, and a scope that selects some must wait for them
+            if scope.roles is None or "slot" in scope.roles:
+                scope.waiting.add(self)
+
+    def _leave_scopes(self) -> None:
+        for scope in self._captured:
+            scope.waiting.discard(self)
+            scope.check()
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """What to keep for a variable, by name; nothing unless a subclass says so."""
+        return {}
+
+    def slot(self, variable: Variable, name: str) -> Variable:
+        """The slot of that name for a variable; made if it is missing.
+
+        Raises:
+            ArgumentError: this optimizer keeps no such slot.
+        """
+        found = self.ensure_slot(name, variable)
+        if found is None:
+            raise ArgumentError(
+                f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
+                "it keeps no slot of that name",
+                f"one of {', '.join(self.create_slots(variable)) or 'none'}",
+            )
+        return found
+
+    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+        """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
+        row = self._slots.row(variable)
+        self._make_slots(variable, row)
+        return next((slot for known, slot in _parts(row) if known == name), None)
+
+    def _make_slots(self, variable: Variable, row: Row) -> None:
+        for name, slot in self.create_slots(variable).items():
+            if name not in row.slots:
+                row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
+
+    def slots(self) -> Iterator[SlotRecord]:
+        """All slots, in the order in which their variables were first seen."""
+        for variable, row in self._slots.items():
+            for name, slot in _parts(row):
+                yield SlotRecord(name, variable, slot)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """What it holds itself, such as ``iterations``, and all slots."""
+        return list(self.named_variables().values())
+
+    def named_variables(self) -> dict[str, Variable]:
+        """The same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
+        found = super().named_variables()
+        for record in self.slots():
+            path = f"slots/{record.variable.path}/{record.name}"
+            while path in found:  # two models with equal paths
+                path += "'"
+            found[path] = record.slot
+        return found
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What a trace may depend on; that some variable does not move, too."""
+        still = frozenset(id(variable) for variable, _ in self._slots.items() if not variable.trainable)
+        return {**super().fingerprint(), "frozen variables": ("frozenset", still)}
+
+
+def _parts(row: Row) -> Iterator[tuple[str, Variable]]:
+    for name, slot in row.slots.items():
+        yield from parts_of(name, slot)
