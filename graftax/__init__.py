@@ -10,9 +10,10 @@ Example:
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # type checkers go by the name; importing typing would take most of the time of importing this
 
 _MODULES = {
     "activations": "graftax.layers.activations",

@@ -24,7 +24,7 @@ FLOORS = (
     ("expressions", "reparam transforms"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),
     ("programs", "training export"),
-    ("doors", "cli __init__"),
+    ("doors", "cli __init__ __main__"),
 )
 
 # Folders of one floor that never import each other.

@@ -64,5 +64,6 @@ def test_import_loads_neither_numpy_nor_jax():
 
 
 def test_import_takes_at_most_60_ms():
-    code = "import time; start = time.perf_counter(); import graftax; print(time.perf_counter() - start)"
+    # time of the processor, which other programs do not prolong
+    code = "from time import process_time as now; start = now(); import graftax; print(now() - start)"
     assert min(float(run_python(code)) for _ in range(5)) < 0.060
