@@ -53,7 +53,7 @@ def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape
         wanted = f"{least}" if least == most else f"at least {least}" if most is None else f"{least} to {most}"
         raise ShapeError(
             f"an input with {axes} axes, shape {tuple(input_shape)}",
-            f"this layer needs {wanted} {'axis' if wanted == '1' else 'axes'}",
+            f"this layer needs {wanted} {'axis' if least == 1 else 'axes'}",
             "x[None] adds a batch axis in front, x[..., None] a channel axis at the end",
         )
     return tuple(input_shape)
