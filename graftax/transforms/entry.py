@@ -8,8 +8,9 @@ from typing import Any, cast
 from graftax.backend.protocol import Program
 from graftax.module import Module, Node, structure
 from graftax.transforms.state import CompileFrame
+from graftax.variables.node import holds_node, ignored
 from graftax.variables.storage import Storage, touch
-from graftax.variables.structure import Print, Same, unchanged
+from graftax.variables.structure import Print, Same, containers_in, ids_in, kept
 
 
 class Entry:
@@ -21,16 +22,53 @@ class Entry:
         self.written = cast("list[Storage]", list(program.written))
         self.donated = cast("list[Storage]", list(program.donated))
         self.kept = cast("list[Storage]", list(program.kept))
-        self.version = structure.version
         self.statics = statics  # kept alive, so that their identity stays theirs
         self.fresh = True  # not run yet
         self._touched = [(weakref.ref(node), node.fingerprint()) for node in frame.touched.values()]
-        self._containers = [  # their content can change without an assignment to an attribute
-            (ref, name, before)
-            for ref, prints in self._touched
-            for name, before in prints.items()
-            if _has_container(before) and isinstance(ref(), Module) and len(before[1]) <= _LONG  # type: ignore[index]
-        ]
+        self._look()
+
+    def _look(self) -> None:
+        """Note how everything is now, which is as it was at the trace."""
+        alive = weakref.ref(self)
+
+        def gone(_: object) -> None:
+            if (entry := alive()) is not None:
+                entry._version = -1
+
+        self._version = structure.version
+        self._lists: list[tuple[weakref.ref[Module], str]] = []  # attributes that are lists
+        self._others: list[list[Any] | dict[Any, Any]] = []  # other containers
+        self._kept: list[Any] = []
+        for ref, _ in self._touched:
+            node = ref()
+            if isinstance(node, Module):
+                module = weakref.ref(node)
+                skip = ignored(type(node))
+                for name, value in node.__dict__.items():
+                    if name in skip or not isinstance(value, list | tuple | dict):
+                        continue
+                    for container in containers_in(value):
+                        if len(container) > _LONG and not holds_node(container):
+                            continue
+                        self._kept += kept(container, gone)
+                        if container is value and isinstance(value, list):  # found through its module: not kept alive
+                            self._lists.append((module, name))
+                        else:
+                            self._others.append(container)
+        self._ids = self._ids_now()
+
+    def _ids_now(self) -> list[int]:
+        ids: list[int] = []
+        try:
+            for ref, name in self._lists:  # there may be hundreds, at every call
+                ids += map(id, ref().__dict__[name])
+                ids.append(-1)
+        except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
+            return []
+        for container in self._others:
+            ids += ids_in(container)
+            ids.append(-1)
+        return ids
 
     def touch(self) -> None:
         """Let the function being compiled around this one depend on the same."""
@@ -40,29 +78,17 @@ class Entry:
 
     def difference(self) -> str | None:
         """What has changed since the trace, in words; None if nothing has."""
-        if self.version != structure.version:
-            for ref, before in self._touched:
-                node = ref()
-                if node is not None and (after := node.fingerprint()) != before:
-                    return _describe_difference(node, before, after)
-            self.version = structure.version
-        for ref, name, known in self._containers:
+        if self._version == structure.version and self._ids_now() == self._ids:
+            return None
+        for ref, before in self._touched:
             node = ref()
-            if node is not None and not unchanged(node.__dict__.get(name), known):
-                return f"the content of {_where(node)}.{name} changed"
+            if node is not None and (after := node.fingerprint()) != before:
+                return _describe_difference(node, before, after)
+        self._look()
         return None
 
 
-_LONG = 1000  # entries of a container beyond which it is compared only when something else has changed, too
-
-
-def _has_container(before: Print) -> bool:
-    if isinstance(before, Same):
-        return False
-    kind, content = before
-    if kind == "tuple":
-        return any(map(_has_container, content))
-    return isinstance(content, tuple)
+_LONG = 1000  # entries beyond which a container of plain values is compared only when something else has changed, too
 
 
 def _where(node: Node) -> str:

@@ -45,7 +45,10 @@ class Arithmetic(VariableLike):
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
-        array = registry.current().arrays.to_numpy(self.value).view()
+        value = self.value
+        if (frame := frames.top) is not None:
+            frame.left(value, getattr(self, "path", type(self).__name__))
+        array = registry.current().arrays.to_numpy(value).view()
         array.flags.writeable = False
         return array
 

@@ -48,6 +48,11 @@ class Frame:
         """What a traced argument is at the call under which it is traced; None for any other traced value."""
         return self.parent.first_value(tracer) if self.parent is not None else None
 
+    def left(self, value: Any, name: str) -> None:
+        """The value of a Variable of that name became a NumPy array, of which no gradient comes back."""
+        if self.parent is not None:
+            self.parent.left(value, name)
+
 
 frames: ScopeStack[Frame] = ScopeStack("state")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, TypeAlias
 
 Print: TypeAlias = "Same | tuple[str, Any]"
@@ -62,18 +64,29 @@ def print_of(value: Any, depth: int = 0) -> Print:
     return Same(value)
 
 
-def unchanged(value: Any, before: Print) -> bool:
-    """True if `print_of` the value would be ``before``; quicker than making it."""
-    if isinstance(before, Same):
-        return before.is_it(value)
-    kind, content = before
-    if type(value).__name__ != kind:
-        return False
-    if isinstance(value, list | tuple):
-        return len(value) == len(content) and all(map(unchanged, value, content))
-    if isinstance(value, dict):
-        return len(value) == len(content) and all(
-            key == known and unchanged(element, part)
-            for (key, element), (known, part) in zip(value.items(), content, strict=True)
-        )
-    return bool(value == content)
+def containers_in(value: Any, depth: int = 0) -> Iterator[list[Any] | dict[Any, Any]]:
+    """The lists and dicts in a value, itself included."""
+    if isinstance(value, list | dict):
+        yield value
+    if isinstance(value, list | tuple | dict) and depth < _DEEPEST:
+        for entry in value.values() if isinstance(value, dict) else value:
+            if isinstance(entry, list | tuple | dict):
+                yield from containers_in(entry, depth + 1)
+
+
+def ids_in(container: Any) -> Iterator[int]:
+    """Numbers that stay the same as long as a container holds the same objects, and these live."""
+    return map(id, chain(container, container.values()) if isinstance(container, dict) else container)
+
+
+def kept(container: Any, gone: Callable[[Any], None]) -> list[Any]:
+    """What must be kept so that `ids_in` says something: weak references where possible, which call ``gone``."""
+    entries = [*container, *container.values()] if isinstance(container, dict) else container
+    return [_weakly(entry, gone) for entry in entries]
+
+
+def _weakly(value: Any, gone: Callable[[Any], None]) -> Any:
+    try:
+        return weakref.ref(value, gone)
+    except TypeError:
+        return value

@@ -204,7 +204,11 @@ class Variable(Leaf, Arithmetic):
         self._storage.write(arrays.set_at(old, unwrap(key), new))
 
     def _fit(self, value: Any, verb: str) -> Array:
-        return fit(self._storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
+        storage = self._storage
+        arrays = storage.backend.arrays
+        if arrays.is_array(value) and value.dtype == storage.buffer.dtype and value.shape == self._shape:
+            return arrays.asarray(value) if not arrays.is_weak(value) else cast(Array, value.astype(self._dtype))
+        return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     # --- copies, looks ----------------------------------------------------------------------------------------------
 
