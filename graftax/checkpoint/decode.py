@@ -121,14 +121,18 @@ def _files(raw: list[Any]) -> tuple[FileRecord, ...]:
 
 def _shape(raw: Any, what: str, known: dict[Shape, Shape]) -> Shape:
     """The checked shape; ``known`` holds those already checked, since most arrays look like others."""
-    if type(raw) is list and set(map(type, raw)) <= _INTS and (shape := tuple(raw)) in known:
+    if type(raw) is not list:
+        corrupt(f"array {what!r:.200}", "a shape is an array of sizes")
+    shape = tuple(raw)
+    try:
         return known[shape]
-    if type(raw) is not list or not all(type(n) is int and 0 <= n < MAX_DIMENSION for n in raw):
+    except (KeyError, TypeError):
+        pass
+    if not all(type(n) is int and 0 <= n < MAX_DIMENSION for n in shape):
         corrupt(f"array {what!r:.200}", "a shape is an array of sizes below 2**63")
-    if len(raw) > MAX_RANK:
-        raise LimitExceeded(f"array {what!r:.200} of rank {len(raw)}", f"the highest rank is {MAX_RANK}")
-    known[tuple(raw)] = tuple(raw)
-    return tuple(raw)
+    if len(shape) > MAX_RANK:
+        raise LimitExceeded(f"array {what!r:.200} of rank {len(shape)}", f"the highest rank is {MAX_RANK}")
+    return known.setdefault(shape, shape)
 
 
 def _tensors(raw: list[Any], files: tuple[FileRecord, ...], block: int) -> tuple[TensorRecord, ...]:
@@ -140,14 +144,14 @@ def _tensors(raw: list[Any], files: tuple[FileRecord, ...], block: int) -> tuple
         dtype, shape, layout, chunks, sharding, name = item
         if type(name) is not str or type(dtype) is not str or type(chunks) is not list:
             corrupt("an array record", "its dtype and name are text and its chunks an array")
-        if dtype not in DTYPES or layout != DTYPES[dtype].layout:
+        kind = DTYPES.get(dtype)
+        if kind is None or layout != kind.layout:
             corrupt(f"array {name!r:.200} of dtype {dtype!r:.40}, layout {layout!r:.40}", "there is no such pair")
         shape = _shape(shape, name, known)
         if sharding is not None:
             values.check(sharding, "sharding")
-        bits = DTYPES[dtype].bits
-        checked = tuple([_chunk(chunk, name, len(shape), bits, files, block, known) for chunk in chunks])
-        if len(checked) != 1 or checked[0].extent != shape or any(checked[0].start):
+        checked = tuple([_chunk(chunk, name, shape, kind.bits, files, block, known) for chunk in chunks])
+        if len(checked) != 1 or checked[0].extent is not shape or any(checked[0].start):
             check_tiling(name, shape, [(chunk.start, chunk.extent) for chunk in checked])
         tensors.append(TensorRecord(dtype, shape, layout, checked, sharding, name))
     if len({t.name for t in tensors}) != len(tensors):
@@ -156,17 +160,18 @@ def _tensors(raw: list[Any], files: tuple[FileRecord, ...], block: int) -> tuple
 
 
 def _chunk(
-    raw: Any, name: str, rank: int, bits: int, files: tuple[FileRecord, ...], block: int, known: dict[Shape, Shape]
+    raw: Any, name: str, shape: Shape, bits: int, files: tuple[FileRecord, ...], block: int, known: dict[Shape, Shape]
 ) -> Chunk:
-    if type(raw) is not list or len(raw) != 6 or type(raw[5]) is not bytes:
+    if type(raw) is not list or len(raw) != 6:
         corrupt(f"a chunk of {name!r:.200}", "it is [file, offset, nbytes, start, extent, sums]")
     file, offset, nbytes, start, extent, sums = raw
-    if type(file) is not int or not 0 <= file < len(files) or type(offset) is not int or type(nbytes) is not int:
+    if not type(file) is type(offset) is type(nbytes) is int or type(sums) is not bytes or not 0 <= file < len(files):
         corrupt(f"a chunk of {name!r:.200}", "it names a file that does not exist, or has no place in it")
-    if not (files[file].data_begin <= offset and nbytes >= 0 and offset + nbytes <= files[file].size):
+    _, size, begin, _ = files[file]
+    if not (begin <= offset and nbytes >= 0 and offset + nbytes <= size):
         corrupt(f"a chunk of {name!r:.200}", f"it leaves the data of {files[file].name}")
     start, extent = _shape(start, name, known), _shape(extent, name, known)
-    if len(start) != rank or len(extent) != rank or nbytes != -(-prod(extent) * bits // 8):
+    if len(start) != len(shape) or len(extent) != len(shape) or nbytes != -(-prod(extent) * bits // 8):
         corrupt(f"a chunk of {name!r:.200}", f"{nbytes} bytes do not hold shape {extent}")
     if len(sums) != 8 * -(-nbytes // block):
         corrupt(f"a chunk of {name!r:.200}", "it has not one checksum per block")
@@ -203,12 +208,14 @@ def _nodes(raw: list[Any], tensors: tuple[TensorRecord, ...]) -> tuple[NodeRecor
             corrupt("a node", "its kind is 0 to 7, its type text, its edges an array")
         kind = _KINDS[number]
         payload = _payload(kind, payload, tensors)
-        if edges:
-            budget -= len(edges)
-            if budget < 0:
-                raise LimitExceeded("too many edges", f"at most {MAX_EDGES:,} are read")
-            if kind.is_leaf:
-                corrupt("a node", f"a {kind.name.lower()} has no children")
+        if not edges:
+            nodes.append(NodeRecord(kind, name, (), payload))
+            continue
+        budget -= len(edges)
+        if budget < 0:
+            raise LimitExceeded("too many edges", f"at most {MAX_EDGES:,} are read")
+        if kind.is_leaf:
+            corrupt("a node", f"a {kind.name.lower()} has no children")
         checked = tuple([_edge(edge, kind, len(raw)) for edge in edges])
         if len({edge for edge, _ in checked}) != len(checked):
             corrupt("a node with two edges of one name", "they are unique")
@@ -217,26 +224,25 @@ def _nodes(raw: list[Any], tensors: tuple[TensorRecord, ...]) -> tuple[NodeRecor
 
 
 def _payload(kind: Kind, payload: Any, tensors: tuple[TensorRecord, ...]) -> Any:
-    def is_tensor(i: Any) -> bool:
-        return type(i) is int and 0 <= i < len(tensors)
-
-    if kind is Kind.VALUE:
+    if kind is Kind.VARIABLE and type(payload) is list and len(payload) == 4:
+        tensor, trainable, role, attributes = payload
+        if attributes != {}:
+            values.check(attributes, "the attributes of a variable")
+        exists = tensor is None or (type(tensor) is int and 0 <= tensor < len(tensors))
+        if exists and type(trainable) is bool and type(role) is str and type(attributes) is dict:
+            return tensor, trainable, role, attributes
+    elif kind is Kind.VALUE:
         values.check(payload, "a Python value")
         return payload
-    if kind is Kind.VARIABLE:
-        if type(payload) is list and [type(field) for field in payload[1:]] == [bool, str, dict]:
-            if payload[3]:
-                values.check(payload[3], "the attributes of a variable")
-            if payload[0] is None or is_tensor(payload[0]):
-                return tuple(payload)
     elif kind is Kind.KEY or kind is Kind.BYTES:
         if type(payload) is list and len(payload) == 2 and type(payload[0]) is str:
             held = payload[1]
-            if is_tensor(held) and (kind is Kind.KEY or _is_raw(tensors[held])):
+            found = tensors[held] if type(held) is int and 0 <= held < len(tensors) else None
+            if found is not None and (kind is Kind.KEY or _is_raw(found)):
                 return tuple(payload)
             if kind is Kind.BYTES and type(held) is bytes:
                 return tuple(payload)
-    elif payload is None:
+    elif kind is not Kind.VARIABLE and payload is None:
         return None
     corrupt(f"a node of kind {kind.name.lower()}", "its payload does not fit its kind, or names no array")
 

@@ -387,3 +387,17 @@ def test_the_report_is_a_readable_table(saved, toys):
 def test_other_roots_do_not_disturb_stateless_ones(saved, toys):
     path = saved(v=toys.number(1), loss=toys.Box(reduction="mean"))
     Checkpoint(v=toys.number(0), loss=toys.Box(reduction="mean")).restore(path).assert_consumed()
+
+
+def test_what_one_backend_saved_another_restores(saved, toys):
+    with gx.backend.use("numpy"):
+        path = saved(m=toys.Stack(4, 2, inputs=3))
+        m = toys.Stack(4, 2, inputs=3)
+        m.variables[0].assign(np.zeros((3, 4), "float32"))
+        Checkpoint(m=m).restore(path).assert_consumed()
+        assert value(m.variables[0]) == [[0.5] * 4] * 3
+    m = toys.Stack(4, 2)
+    report = Checkpoint(m=m).restore(path)
+    m.build(3)
+    report.assert_consumed()
+    assert value(m.variables[0]) == [[0.5] * 4] * 3
