@@ -51,7 +51,8 @@ class Optimizer(SlotKeeper):
         ArgumentError: a limit is not positive, or a rule cannot be read.
 
     Example:
-        >>> class SignMomentum(Optimizer):
+        >>> import graftax as gx
+        >>> class SignMomentum(gx.Optimizer):
         ...     elementwise = True
         ...
         ...     def __init__(self, learning_rate=1e-3, beta=0.9, **options):
@@ -59,12 +60,11 @@ class Optimizer(SlotKeeper):
         ...         self.beta = beta
         ...
         ...     def create_slots(self, variable):
-        ...         return {"momentum": Slot()}
+        ...         return {"momentum": gx.Slot()}
         ...
         ...     def update(self, gradient, value, slots, step):
         ...         momentum = self.beta * slots.momentum + (1 - self.beta) * gradient
         ...         return value - step.learning_rate * gx.ops.sign(momentum), {"momentum": momentum}
-        >>> import graftax as gx
         >>> w = gx.Variable([1.0, -2.0])
         >>> optimizer = SignMomentum(0.25)
         >>> loss = optimizer.minimize(lambda: gx.ops.sum(w * w), [w])
