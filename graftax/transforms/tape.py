@@ -4,7 +4,8 @@ Inside the block values are what they are, so Python may print them and decide b
 something watched are recorded; a gradient computes the block again, and differentiates that. Effects inside functions
 that are recorded as one (compiled functions, custom gradients, callbacks) therefore happen again.
 
-At points where a function has no derivative the numbers are those of JAX, the same as those of `graftax.grad`:
+At points where a function of `graftax.ops` has no derivative the numbers are the same as those of `graftax.grad`, which
+are those of JAX but for the norm:
 
 ============================== ===========
 derivative                     value
@@ -15,7 +16,7 @@ abs(x) at 0                    1
 activations.relu(x) at 0       0
 maximum(x, 0) at 0             0.5
 clip(x, 0, 1) at 0 and at 1    0.5
-norm(x) at 0                   nan
+norm(x) at 0                   0
 max(x) where several are equal shared evenly
 ============================== ===========
 
@@ -263,11 +264,7 @@ def _single(target: Any, verb: str) -> Any:
 
 def _output_gradients(values: list[Any], target: Any, given: Any) -> list[Any]:
     arrays = registry.current().arrays
-    leaves = [None] * len(values) if given is None else tree.flatten(given)
-    if len(leaves) != len(values):
-        raise ArgumentError(
-            f"{len(leaves)} output_gradients for {len(values)} targets", "they have the same structure as the target"
-        )
+    leaves = [None] * len(values) if given is None else _up_to(target, given)
     weights = []
     for value, leaf in zip(values, leaves, strict=True):
         weight = arrays.numpy.ones_like(value) if leaf is None else arrays.asarray(unwrap(leaf), str(value.dtype))
@@ -278,6 +275,23 @@ def _output_gradients(values: list[Any], target: Any, given: Any) -> list[Any]:
             )
         weights.append(arrays.numpy.broadcast_to(weight, value.shape))
     return weights
+
+
+def _up_to(target: Any, given: Any) -> list[Any]:
+    """What stands in one structure in the places of the leaves of another."""
+    if tree.is_leaf(target):
+        return [given]
+    if (
+        type(given) is not type(target)
+        or len(given) != len(target)
+        or (isinstance(given, dict) and given.keys() != target.keys())
+    ):
+        raise ArgumentError(
+            f"output_gradients {given!r} for a target that is a {type(target).__name__} of {len(target)}",
+            "they have the same structure as the target",
+        )
+    keys = target if isinstance(target, dict) else range(len(target))
+    return [leaf for key in keys for leaf in _up_to(target[key], given[key])]
 
 
 def _sums(leaves: list[Source], found: dict[int, Any], shape: Shape, skip: int, kind: Unconnected) -> list[Any]:

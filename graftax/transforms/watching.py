@@ -64,8 +64,11 @@ class Watching(Frame):
         """No more; the frame goes with the last one, as soon as it is on top."""
         self.memo.clear()
         self._watchers = tuple(w for w in self._watchers if w is not watcher)
+        if not self._watchers:
+            self._given.clear()
         while isinstance(top := frames.top, Watching) and not top._watchers and frames.items is top._stack:
             frames.put(top._before)
+            top._stack = ()
 
     def read(self, storage: Storage) -> Array:
         """The value now, as an array that no other Variable has."""
@@ -100,9 +103,10 @@ class Watching(Frame):
             storage.write(value)
 
     def left(self, value: Any, name: str) -> None:
-        """A value was turned into a NumPy array."""
+        """The value of a Variable became a NumPy array."""
         for watcher in self._watchers:
             watcher.left(value, name)
+        super().left(value, name)
 
 
 def watch_reads(watcher: Watcher, level: Any) -> Watching:

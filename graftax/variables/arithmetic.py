@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from graftax import ops
 from graftax.backend import registry
 from graftax.typedefs import Array, ArrayLike, VariableLike
+from graftax.variables.storage import frames
 
 if TYPE_CHECKING:
     import numpy as np
