@@ -20,6 +20,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError
@@ -29,23 +31,26 @@ from graftax.op_errors import explain
 from graftax.op_table import ARRAYS, SEQUENCES, Op
 from graftax.typedefs import VariableLike
 
+_ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
 _SCALARS = (bool, int, float, complex)
 _SHARED = frozenset({"x", "y", "z", "kernel", "updates", "values", "min", "max"})  # must agree in dtype
 _STRUCTURE = frozenset(
-    "axis axes shift source destination shape window strides dilation padding pad_width sections reps".split()
+    "axis axes shift source destination shape window strides dilation padding pad_width sections reps q".split()
 )
 
 
 def build(op: Op) -> Callable[..., Any]:
     """The public function of a row."""
     parameters = _parameters(op.signature)
-    names = [name.lstrip("*") for name in parameters]
+    names = [_bare(name) for name in parameters]
     arrays = [name for name in names if name in ARRAYS]
     sequences = [name for name in names if name in SEQUENCES]
     shared = [name for name in arrays if name in _SHARED]
-    fast = [f"type({name}) in native" for name in arrays]
-    fast += [f"{shared[0]}.dtype == {name}.dtype" for name in shared[1:]]
+    fast = [f"type({name}) in native" for name in arrays if name not in shared[1:]]
+    for name in shared[1:]:
+        same = f"type({name}) in native and {shared[0]}.dtype == {name}.dtype"
+        fast.append(f"(type({name}) in numbers or {same})" if op.weak else same)
     lines = [
         f"def {op.name}({op.signature}):",
         "    native, target, canonical, check = bindings.get(current()) or bind()",
@@ -61,7 +66,7 @@ def build(op: Op) -> Callable[..., Any]:
         lines += ["    object = unwrapped(object)"]
     if "dtype" in names:
         lines += ["    dtype = None if dtype is None else canonical(dtype)"]
-    lines += [f"    if type({name}) is list: {name} = frozen({name})" for name in names if name in _STRUCTURE]
+    lines += [f"    if type({name}) not in atoms: {name} = frozen({name})" for name in names if name in _STRUCTURE]
     passed = _passed(parameters)
     if op.name in CHECKS:
         lines += [f"    check({', '.join(names)})"]
@@ -80,13 +85,16 @@ def build(op: Op) -> Callable[..., Any]:
         "sequence": _sequence,
         "unwrapped": _unwrapped,
         "frozen": _frozen,
+        "atoms": _ATOMS,
+        "numbers": _ATOMS - {str} if "min" in shared else _ATOMS - {str, type(None)},
         "explain": explain,
         "op": op,
         "__name__": "graftax.ops",
     }
     exec(compile("\n".join(lines), f"<graftax.ops.{op.name}>", "exec"), space)
     function: Callable[..., Any] = space[op.name]
-    function.__doc__ = op.doc if not op.source.startswith("numpy") else f"{op.doc}\n\nAs {op.source}.{op.name}."
+    origin = f"\n\nAs {op.source.removeprefix('fused ')}.{op.name}." if "numpy" in op.source else ""
+    function.__doc__ = op.doc + origin
     function.__annotations__ = {}
     return function
 
@@ -99,9 +107,13 @@ def _parameters(signature: str) -> list[str]:
     return names + [argument.arg for argument in arguments.kwonlyargs]
 
 
+def _bare(name: str) -> str:
+    return name.lstrip("*")
+
+
 def _passed(parameters: list[str]) -> str:
     """Positional up to the last array, by keyword from there on."""
-    last = max((i for i, name in enumerate(parameters) if name.lstrip("*") in ARRAYS | SEQUENCES), default=-1)
+    last = max((i for i, name in enumerate(parameters) if _bare(name) in ARRAYS | SEQUENCES), default=-1)
     return ", ".join(name if i <= last else f"{name}={name}" for i, name in enumerate(parameters))
 
 
@@ -111,16 +123,15 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
     arrays = backend.arrays
     target: Callable[..., Any]
     if op.source in ("composition", "fused"):
-        function = FUNCTIONS[op.name]
-        target = partial(function, arrays)
-        if op.source == "fused":
-            static = [n for n in _parameters(op.signature) if n not in ARRAYS]
-            target = arrays.fused(target, tuple(static))
+        target = partial(FUNCTIONS[op.name], arrays)
     else:
         space: Any = arrays
-        for part in op.source.split("."):
+        for part in op.source.removeprefix("fused ").split("."):
             space = getattr(space, part)
         target = getattr(space, op.name)
+    if op.source.startswith("fused"):
+        static = [n for n in map(_bare, _parameters(op.signature)) if n not in ARRAYS | SEQUENCES]
+        target = arrays.fused(target, tuple(static))
     native = _native.setdefault(backend, set())
     check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
     bindings[backend] = native, target, arrays.canonical_dtype, check
@@ -237,5 +248,7 @@ def _sequence(op: Op, name: str, values: Any) -> list[Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, which compiled functions can look up."""
-    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+    """Lists and arrays of numbers as tuples, which compiled functions can look up."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return _frozen(value.tolist()) if isinstance(value, (np.ndarray, np.generic)) else value

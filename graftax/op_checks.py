@@ -52,6 +52,44 @@ def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> 
         )
 
 
+def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> None:
+    """What stands in ``x[key]`` must lie within the shape, counted from either end, as in Python.
+
+    Args:
+        arrays: The arrays of the backend in charge.
+        shape: Of the array that is indexed.
+        key: Integers, slices, None, an ellipsis, arrays, or a tuple of them; traced arrays pass.
+
+    Raises:
+        IndexRangeError: an integer is outside, which JAX would clamp or drop silently.
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    taken = sum(_axes_taken(part) for part in parts)
+    axis = 0
+    for part in parts:
+        if part is Ellipsis:
+            axis += len(shape) - taken
+            continue
+        known = not arrays.is_array(part) or arrays.is_concrete(part)
+        if axis < len(shape) and known and not isinstance(part, (slice, bool)) and part is not None:
+            values = np.asarray(part)
+            if values.dtype.kind in "iu" and values.size:
+                for value in (values.min(), values.max()):
+                    if not -shape[axis] <= value < shape[axis]:
+                        raise IndexRangeError(
+                            f"index {value} of axis {axis}, which has {shape[axis]}",
+                            f"the indices of that axis are in [{-shape[axis]}, {shape[axis]})",
+                            "mind that indices count from 0",
+                        )
+        axis += _axes_taken(part)
+
+
+def _axes_taken(part: Any) -> int:
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return int(part.ndim) if getattr(part, "dtype", None) == np.bool_ else 1
+
+
 def subscript(name: str, place: tuple[Any, ...]) -> str:
     """``name[1, 2]``, or ``name`` alone for a scalar."""
     return f"{name}[{', '.join(str(int(i)) for i in place)}]" if place else name

@@ -62,7 +62,7 @@ def squared_difference(a: Arrays, x: Any, y: Any) -> Any:
 
 def _shifted(a: Arrays, x: Any, axis: Any) -> tuple[Any, Any, Any]:
     """``x - m``, ``m`` and the sum of ``exp(x - m)``, 1 in place of 0; m is the maximum, 0 where all are -inf."""
-    highest = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True))
+    highest: Any = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
     moved = x - highest
     total = a.numpy.sum(a.numpy.exp(moved), axis=axis, keepdims=True)

@@ -11,6 +11,7 @@ import numpy as np
 from graftax.errors import ArgumentError, ArgumentTypeError, GraftaxError, NumericsError, ShapeError
 from graftax.tree import flatten
 
+_AXIS: type[Exception] = np.exceptions.AxisError
 _PLAIN = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
 _EXPLAIN: dict[str, Callable[..., GraftaxError | None]] = {}
 
@@ -21,7 +22,7 @@ def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         raise error
     if isinstance(error, np.linalg.LinAlgError):
         raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
-    if type(error) not in _PLAIN and not isinstance(error, np.exceptions.AxisError):
+    if type(error) not in _PLAIN and not isinstance(error, _AXIS):
         error.add_note(f"in ops.{op}({describe(arguments)})")
         raise error
     better = _EXPLAIN.get(op, _broadcast)(op, **arguments) if _told(op, arguments) else None

@@ -81,8 +81,9 @@ class Op:
         signature: Python parameters without types.
         result: The type of the result.
         doc: One sentence.
-        source: ``"numpy"`` or ``"numpy.fft"`` (a namespace of the backend), ``"composition"``, or ``"fused"``: a
-            composition that backends may compile.
+        source: ``"numpy"`` or ``"numpy.fft"`` (a namespace of the backend), ``"composition"`` (of ours), and
+            ``"fused numpy"``, ``"fused"``: the same, in a form that backends may compile, since all but the arrays is
+            static and no value is looked at.
         weak: Python numbers among the arrays take the dtype of the others.
     """
 
@@ -219,28 +220,40 @@ meshgrid(*operands, indexing='xy') -> list[Array]: Coordinate matrices of coordi
 broadcast_arrays(*operands) -> list[Array]: All brought to their common shape.
 """
 
-_CREATION = """
-asarray(object, dtype=None): An array; memory of the caller is copied, 64-bit types become 32-bit ones.
-array(object, dtype=None): The same as asarray.
+_FILLED = """
 zeros(shape, dtype='float32'): Filled with 0.
 ones(shape, dtype='float32'): Filled with 1.
-full(shape, fill_value, dtype=None): Filled with a value.
 eye(rows, columns=None, k=0, dtype='float32'): Ones on the k-th diagonal, else zeros.
 identity(rows, dtype='float32'): The identity matrix.
 tri(rows, columns=None, k=0, dtype='float32'): Ones at and below the k-th diagonal, else zeros.
-arange(start, stop=None, step=None, dtype=None): Evenly spaced values in [start, stop); one argument is the stop.
-linspace(start, stop, num=50, endpoint=True, dtype='float32'): So many evenly spaced values from start to stop.
+"""
+
+_CONVERSION = """
+asarray(object, dtype=None): An array; memory of the caller is copied, 64-bit types become 32-bit ones.
+array(object, dtype=None): The same as asarray.
+cast(x, dtype): The values in another dtype.
+full(shape, fill_value, dtype=None): Filled with a value.
 zeros_like(x, dtype=None): Zeros of the shape and dtype of x.
 ones_like(x, dtype=None): Ones of the shape and dtype of x.
 full_like(x, fill_value, dtype=None): A value in the shape and dtype of x.
-cast(x, dtype): The values in another dtype.
+arange(start, stop=None, step=None, dtype=None): Evenly spaced values in [start, stop); one argument is the stop.
+linspace(start, stop, num=50, endpoint=True, dtype='float32'): So many evenly spaced values from start to stop.
+to_numpy(x) -> np.ndarray[Any, Any]: The values as a NumPy array on the host; it may be read-only.
+shape(x) -> tuple[int, ...]: The sizes of the axes.
+ndim(x) -> int: How many axes.
+size(x) -> int: How many elements.
+take(x, indices, axis: int | None = None): Elements or slices by index; every index must be in [0, size).
+take_along_axis(x, indices, axis: int): Elements by index along one axis, the other axes matched.
+"""
+
+_VALUES = """
+nonzero(x) -> tuple[Array, ...]: Indices of the values that are not zero, one array for each axis; eager only.
+unique(x): The sorted distinct values; eager only.
+bincount(x, length=None): How often each integer from 0 occurs; compiled code must give the length.
 """
 
 _INDEXING = """
-stop_gradient(x): The same values, constant to differentiation.
 reshape(x, shape): The same elements in another shape; one size may be -1.
-take(x, indices, axis: int | None = None): Elements or slices by index; every index must be in [0, size).
-take_along_axis(x, indices, axis: int): Elements by index along one axis, the other axes matched.
 gather_nd(x, indices): Elements or slices by index tuples, which are the last axis of indices.
 one_hot(indices, num_classes, axis: int = -1, dtype='float32'): 1 at the index, else 0; indices in [0, num_classes).
 scatter_add(x, indices, updates): x with updates[i] added to row indices[i]; duplicates add up.
@@ -254,14 +267,28 @@ sort(x, axis: int = -1, descending=False): Sorted along an axis.
 argsort(x, axis: int = -1, descending=False): Indices that would sort; equal values keep their order.
 top_k(x, k) -> tuple[Array, Array]: The k largest values of the last axis, in order, and their indices.
 searchsorted(x, values, side='left'): Where values would be inserted into the sorted vector x.
-nonzero(x) -> tuple[Array, ...]: Indices of the values that are not zero, one array for each axis; eager only.
-unique(x): The sorted distinct values; eager only.
 isin(x, values): True where an element of x is among the values.
-bincount(x, length=None): How often each integer from 0 occurs; compiled code must give the length.
-shape(x) -> tuple[int, ...]: The sizes of the axes.
-ndim(x) -> int: How many axes.
-size(x) -> int: How many elements.
-to_numpy(x) -> np.ndarray[Any, Any]: The values as a NumPy array on the host; it may be read-only.
+stop_gradient(x): The same values, constant to differentiation.
+"""
+
+_LINALG = """
+det(x): Determinant of square matrices.
+slogdet(x) -> tuple[Array, Array]: Sign and logarithm of the absolute determinant.
+svd(x, full_matrices=True) -> tuple[Array, Array, Array]: u, s and vh with x = u @ diag(s) @ vh.
+qr(x) -> tuple[Array, Array]: Orthonormal q and upper triangular r with x = q @ r.
+eigh(x) -> tuple[Array, Array]: Ascending eigenvalues, and eigenvectors, of Hermitian matrices.
+pinv(x): Pseudo-inverse.
+cholesky(x): Lower triangular root of positive definite matrices; raises if a matrix is not.
+inv(x): Inverse of square matrices; raises if one is singular.
+solve(x, y): The solution of x @ result = y; raises if x is singular.
+"""
+
+_WINDOW = """
+quantile(x, q, axis=None, keepdims=False): Quantiles over axes, interpolated linearly.
+conv(x, kernel, strides=1, padding='valid', dilation=1, groups=1): Convolution, channels last.
+conv_transpose(x, kernel, strides=1, padding='valid', dilation=1): The transpose of conv, channels last.
+max_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Maximum over windows.
+sum_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Sum over windows.
 """
 
 _LINEAR_ALGEBRA = """
@@ -275,15 +302,6 @@ cross(x, y): Vector product of vectors of 3 along the last axis.
 tensordot(x, y, axes=2): Product over several axes.
 trace(x, offset=0): Sum of the offset-th diagonal of the first two axes.
 einsum(subscripts, *operands): Sum of products as written in the subscripts, such as 'bij,bjk->bik'.
-"""
-
-_LINALG = """
-det(x): Determinant of square matrices.
-slogdet(x) -> tuple[Array, Array]: Sign and logarithm of the absolute determinant.
-svd(x, full_matrices=True) -> tuple[Array, Array, Array]: u, s and vh with x = u @ diag(s) @ vh.
-qr(x) -> tuple[Array, Array]: Orthonormal q and upper triangular r with x = q @ r.
-eigh(x) -> tuple[Array, Array]: Ascending eigenvalues, and eigenvectors, of Hermitian matrices.
-pinv(x): Pseudo-inverse.
 """
 
 _FFT = """
@@ -312,31 +330,23 @@ norm(x, ord=2, axis=None, keepdims=False): Vector norm over axes, of order p > 0
 moments(x, axis=None, keepdims=False) -> tuple[Array, Array]: Mean and variance, half precision taken in float32.
 """
 
-_WINDOW = """
-quantile(x, q, axis=None, keepdims=False): Quantiles over axes, interpolated linearly.
-cholesky(x): Lower triangular root of positive definite matrices; raises if a matrix is not.
-inv(x): Inverse of square matrices; raises if one is singular.
-solve(x, y): The solution of x @ result = y; raises if x is singular.
-conv(x, kernel, strides=1, padding='valid', dilation=1, groups=1): Convolution, channels last.
-conv_transpose(x, kernel, strides=1, padding='valid', dilation=1): The transpose of conv, channels last.
-max_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Maximum over windows.
-sum_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Sum over windows.
-"""
 
 _SECTIONS = (
     (_UNARY, "numpy", False),
     (_BINARY, "numpy", True),
     (_REDUCTION, "numpy", False),
-    (_SHAPE, "numpy", False),
-    (_SEQUENCE, "numpy", False),
-    (_CREATION, "composition", False),
-    (_INDEXING, "composition", True),
+    (_SHAPE, "fused numpy", False),
+    (_SEQUENCE, "fused numpy", False),
+    (_FILLED, "fused", False),
+    (_CONVERSION, "composition", False),
+    (_VALUES, "composition", False),
+    (_INDEXING, "fused", True),
     (_LINEAR_ALGEBRA, "numpy", False),
     (_LINALG, "composition", False),
     (_FFT, "numpy.fft", False),
     (_FUSED, "fused", True),
     (_FUSED_REDUCTION, "fused", False),
-    (_WINDOW, "composition", False),
+    (_WINDOW, "fused", False),
 )
 
 

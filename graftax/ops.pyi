@@ -98,7 +98,7 @@ def ceil(x: ArrayLike) -> Array:
 def trunc(x: ArrayLike) -> Array:
     """The integer next to x on the side of 0."""
 
-def round(x: ArrayLike, decimals: int=0) -> Array:
+def round(x: ArrayLike, decimals: int = 0) -> Array:
     """Nearest number with so many decimals; halves go to the even neighbour."""
 
 def isfinite(x: ArrayLike) -> Array:
@@ -128,7 +128,7 @@ def imag(x: ArrayLike) -> Array:
 def angle(x: ArrayLike) -> Array:
     """Angle of a complex number, in radians."""
 
-def nan_to_num(x: ArrayLike, nan: float=0.0, posinf: float | None=None, neginf: float | None=None) -> Array:
+def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
     """Replaces nan and infinities by finite numbers."""
 
 def add(x: ArrayLike, y: ArrayLike) -> Array:
@@ -212,67 +212,67 @@ def left_shift(x: ArrayLike, y: ArrayLike) -> Array:
 def right_shift(x: ArrayLike, y: ArrayLike) -> Array:
     """Bits moved y places down, the sign kept."""
 
-def isclose(x: ArrayLike, y: ArrayLike, rtol: float=1e-05, atol: float=1e-08, equal_nan: bool=False) -> Array:
+def isclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
     """True where |x - y| <= atol + rtol * |y|."""
 
-def allclose(x: ArrayLike, y: ArrayLike, rtol: float=1e-05, atol: float=1e-08, equal_nan: bool=False) -> Array:
+def allclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
     """True if |x - y| <= atol + rtol * |y| everywhere."""
 
 def array_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """True if shapes and values are equal."""
 
-def clip(x: ArrayLike, min: ArrayLike | None=None, max: ArrayLike | None=None) -> Array:
+def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """x limited to [min, max]."""
 
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     """x where the condition holds, else y; both branches are computed and differentiated."""
 
-def sum(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def sum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Sum over axes."""
 
-def mean(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def mean(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Mean over axes."""
 
-def var(x: ArrayLike, axis: int | Sequence[int] | None=None, ddof: int=0, keepdims: bool=False) -> Array:
+def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Variance over axes; the sum of squares is divided by n - ddof."""
 
-def std(x: ArrayLike, axis: int | Sequence[int] | None=None, ddof: int=0, keepdims: bool=False) -> Array:
+def std(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Standard deviation over axes."""
 
-def max(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def max(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Largest value over axes."""
 
-def min(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def min(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Smallest value over axes."""
 
-def prod(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def prod(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Product over axes."""
 
-def any(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def any(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """True if one value is, over axes."""
 
-def all(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def all(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """True if all values are, over axes."""
 
-def argmax(x: ArrayLike, axis: int | None=None, keepdims: bool=False) -> Array:
+def argmax(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
     """Index of the largest value, the first of equals."""
 
-def argmin(x: ArrayLike, axis: int | None=None, keepdims: bool=False) -> Array:
+def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
     """Index of the smallest value, the first of equals."""
 
-def count_nonzero(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def count_nonzero(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """How many values are not zero."""
 
-def cumsum(x: ArrayLike, axis: int | None=None) -> Array:
+def cumsum(x: ArrayLike, axis: int | None = None) -> Array:
     """Running sum along an axis, or of the flattened array."""
 
-def cumprod(x: ArrayLike, axis: int | None=None) -> Array:
+def cumprod(x: ArrayLike, axis: int | None = None) -> Array:
     """Running product along an axis, or of the flattened array."""
 
-def median(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def median(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Median over axes."""
 
-def transpose(x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None=None) -> Array:
+def transpose(x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = None) -> Array:
     """Axes in another order; all reversed unless told."""
 
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Array:
@@ -284,7 +284,7 @@ def moveaxis(x: ArrayLike, source: int | Sequence[int], destination: int | Seque
 def expand_dims(x: ArrayLike, axis: int | Sequence[int] | None) -> Array:
     """Axes of size 1 inserted."""
 
-def squeeze(x: ArrayLike, axis: int | Sequence[int] | None=None) -> Array:
+def squeeze(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Axes of size 1 removed."""
 
 def broadcast_to(x: ArrayLike, shape: int | Sequence[int]) -> Array:
@@ -296,102 +296,120 @@ def ravel(x: ArrayLike) -> Array:
 def tile(x: ArrayLike, reps: int | Sequence[int]) -> Array:
     """The whole array repeated along axes."""
 
-def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None=None) -> Array:
+def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Array:
     """Every element repeated."""
 
-def flip(x: ArrayLike, axis: int | Sequence[int] | None=None) -> Array:
+def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """The order along axes reversed."""
 
-def roll(x: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None=None) -> Array:
+def roll(x: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
     """Elements moved along axes; what leaves at the end enters at the start."""
 
-def rot90(x: ArrayLike, k: int=1) -> Array:
+def rot90(x: ArrayLike, k: int = 1) -> Array:
     """The first two axes rotated by k times 90 degrees."""
 
-def tril(x: ArrayLike, k: int=0) -> Array:
+def tril(x: ArrayLike, k: int = 0) -> Array:
     """Zero above the k-th diagonal."""
 
-def triu(x: ArrayLike, k: int=0) -> Array:
+def triu(x: ArrayLike, k: int = 0) -> Array:
     """Zero below the k-th diagonal."""
 
-def diag(x: ArrayLike, k: int=0) -> Array:
+def diag(x: ArrayLike, k: int = 0) -> Array:
     """The k-th diagonal of a matrix, or a matrix with that diagonal."""
 
-def diagonal(x: ArrayLike, offset: int=0, axis1: int=0, axis2: int=1) -> Array:
+def diagonal(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The offset-th diagonals of two axes."""
 
-def concatenate(arrays: Sequence[ArrayLike], axis: int | None=0) -> Array:
+def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0) -> Array:
     """Joined along an axis."""
 
-def stack(arrays: Sequence[ArrayLike], axis: int=0) -> Array:
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Array:
     """Joined along a new axis."""
 
-def meshgrid(*operands: ArrayLike, indexing: str='xy') -> list[Array]:
+def meshgrid(*operands: ArrayLike, indexing: str = "xy") -> list[Array]:
     """Coordinate matrices of coordinate vectors."""
 
 def broadcast_arrays(*operands: ArrayLike) -> list[Array]:
     """All brought to their common shape."""
 
-def asarray(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None=None) -> Array:
-    """An array; memory of the caller is copied, 64-bit types become 32-bit ones."""
-
-def array(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None=None) -> Array:
-    """The same as asarray."""
-
-def zeros(shape: int | Sequence[int], dtype: DTypeLike | None='float32') -> Array:
+def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = "float32") -> Array:
     """Filled with 0."""
 
-def ones(shape: int | Sequence[int], dtype: DTypeLike | None='float32') -> Array:
+def ones(shape: int | Sequence[int], dtype: DTypeLike | None = "float32") -> Array:
     """Filled with 1."""
 
-def full(shape: int | Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None=None) -> Array:
-    """Filled with a value."""
-
-def eye(rows: int, columns: int | None=None, k: int=0, dtype: DTypeLike | None='float32') -> Array:
+def eye(rows: int, columns: int | None = None, k: int = 0, dtype: DTypeLike | None = "float32") -> Array:
     """Ones on the k-th diagonal, else zeros."""
 
-def identity(rows: int, dtype: DTypeLike | None='float32') -> Array:
+def identity(rows: int, dtype: DTypeLike | None = "float32") -> Array:
     """The identity matrix."""
 
-def tri(rows: int, columns: int | None=None, k: int=0, dtype: DTypeLike | None='float32') -> Array:
+def tri(rows: int, columns: int | None = None, k: int = 0, dtype: DTypeLike | None = "float32") -> Array:
     """Ones at and below the k-th diagonal, else zeros."""
 
-def arange(start: float, stop: float | None=None, step: float | None=None, dtype: DTypeLike | None=None) -> Array:
-    """Evenly spaced values in [start, stop); one argument is the stop."""
+def asarray(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
+    """An array; memory of the caller is copied, 64-bit types become 32-bit ones."""
 
-def linspace(
-    start: float, stop: float | None, num: int=50, endpoint: bool=True, dtype: DTypeLike | None='float32'
-) -> Array:
-    """So many evenly spaced values from start to stop."""
-
-def zeros_like(x: ArrayLike, dtype: DTypeLike | None=None) -> Array:
-    """Zeros of the shape and dtype of x."""
-
-def ones_like(x: ArrayLike, dtype: DTypeLike | None=None) -> Array:
-    """Ones of the shape and dtype of x."""
-
-def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None=None) -> Array:
-    """A value in the shape and dtype of x."""
+def array(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
+    """The same as asarray."""
 
 def cast(x: ArrayLike, dtype: DTypeLike | None) -> Array:
     """The values in another dtype."""
 
-def stop_gradient(x: ArrayLike) -> Array:
-    """The same values, constant to differentiation."""
+def full(shape: int | Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """Filled with a value."""
 
-def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """The same elements in another shape; one size may be -1."""
+def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """Zeros of the shape and dtype of x."""
 
-def take(x: ArrayLike, indices: ArrayLike, axis: int | None=None) -> Array:
+def ones_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """Ones of the shape and dtype of x."""
+
+def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """A value in the shape and dtype of x."""
+
+def arange(start: float, stop: float | None = None, step: float | None = None, dtype: DTypeLike | None = None) -> Array:
+    """Evenly spaced values in [start, stop); one argument is the stop."""
+
+def linspace(
+    start: float, stop: float | None, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = "float32"
+) -> Array:
+    """So many evenly spaced values from start to stop."""
+
+def to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array on the host; it may be read-only."""
+
+def shape(x: ArrayLike) -> tuple[int, ...]:
+    """The sizes of the axes."""
+
+def ndim(x: ArrayLike) -> int:
+    """How many axes."""
+
+def size(x: ArrayLike) -> int:
+    """How many elements."""
+
+def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array:
     """Elements or slices by index; every index must be in [0, size)."""
 
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """Elements by index along one axis, the other axes matched."""
 
+def nonzero(x: ArrayLike) -> tuple[Array, ...]:
+    """Indices of the values that are not zero, one array for each axis; eager only."""
+
+def unique(x: ArrayLike) -> Array:
+    """The sorted distinct values; eager only."""
+
+def bincount(x: ArrayLike, length: int | None = None) -> Array:
+    """How often each integer from 0 occurs; compiled code must give the length."""
+
+def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """The same elements in another shape; one size may be -1."""
+
 def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
     """Elements or slices by index tuples, which are the last axis of indices."""
 
-def one_hot(indices: ArrayLike, num_classes: int, axis: int=-1, dtype: DTypeLike | None='float32') -> Array:
+def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
     """1 at the index, else 0; indices in [0, num_classes)."""
 
 def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
@@ -406,52 +424,37 @@ def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
 def slice_update(x: ArrayLike, begin: ArrayLike, updates: ArrayLike) -> Array:
     """x with the block at begin replaced."""
 
-def split(x: ArrayLike, sections: int | Sequence[int], axis: int=0) -> list[Array]:
+def split(x: ArrayLike, sections: int | Sequence[int], axis: int = 0) -> list[Array]:
     """Equal parts, or parts cut at indices."""
 
-def unstack(x: ArrayLike, axis: int=0) -> tuple[Array, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, which disappears."""
 
 def pad(
-    x: ArrayLike, pad_width: int | Sequence[int] | Sequence[Sequence[int]], mode: str='constant', constant_values: float=0.0
+    x: ArrayLike,
+    pad_width: int | Sequence[int] | Sequence[Sequence[int]],
+    mode: str = "constant",
+    constant_values: float = 0.0,
 ) -> Array:
     """Borders added: constant, edge, reflect, symmetric or wrap."""
 
-def sort(x: ArrayLike, axis: int=-1, descending: bool=False) -> Array:
+def sort(x: ArrayLike, axis: int = -1, descending: bool = False) -> Array:
     """Sorted along an axis."""
 
-def argsort(x: ArrayLike, axis: int=-1, descending: bool=False) -> Array:
+def argsort(x: ArrayLike, axis: int = -1, descending: bool = False) -> Array:
     """Indices that would sort; equal values keep their order."""
 
 def top_k(x: ArrayLike, k: int) -> tuple[Array, Array]:
     """The k largest values of the last axis, in order, and their indices."""
 
-def searchsorted(x: ArrayLike, values: ArrayLike, side: str='left') -> Array:
+def searchsorted(x: ArrayLike, values: ArrayLike, side: str = "left") -> Array:
     """Where values would be inserted into the sorted vector x."""
-
-def nonzero(x: ArrayLike) -> tuple[Array, ...]:
-    """Indices of the values that are not zero, one array for each axis; eager only."""
-
-def unique(x: ArrayLike) -> Array:
-    """The sorted distinct values; eager only."""
 
 def isin(x: ArrayLike, values: ArrayLike) -> Array:
     """True where an element of x is among the values."""
 
-def bincount(x: ArrayLike, length: int | None=None) -> Array:
-    """How often each integer from 0 occurs; compiled code must give the length."""
-
-def shape(x: ArrayLike) -> tuple[int, ...]:
-    """The sizes of the axes."""
-
-def ndim(x: ArrayLike) -> int:
-    """How many axes."""
-
-def size(x: ArrayLike) -> int:
-    """How many elements."""
-
-def to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
-    """The values as a NumPy array on the host; it may be read-only."""
+def stop_gradient(x: ArrayLike) -> Array:
+    """The same values, constant to differentiation."""
 
 def matmul(x: ArrayLike, y: ArrayLike) -> Array:
     """Matrix product over the last two axes, the others broadcast."""
@@ -474,10 +477,10 @@ def kron(x: ArrayLike, y: ArrayLike) -> Array:
 def cross(x: ArrayLike, y: ArrayLike) -> Array:
     """Vector product of vectors of 3 along the last axis."""
 
-def tensordot(x: ArrayLike, y: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None=2) -> Array:
+def tensordot(x: ArrayLike, y: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = 2) -> Array:
     """Product over several axes."""
 
-def trace(x: ArrayLike, offset: int=0) -> Array:
+def trace(x: ArrayLike, offset: int = 0) -> Array:
     """Sum of the offset-th diagonal of the first two axes."""
 
 def einsum(subscripts: str, *operands: ArrayLike) -> Array:
@@ -489,7 +492,7 @@ def det(x: ArrayLike) -> Array:
 def slogdet(x: ArrayLike) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute determinant."""
 
-def svd(x: ArrayLike, full_matrices: bool=True) -> tuple[Array, Array, Array]:
+def svd(x: ArrayLike, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """u, s and vh with x = u @ diag(s) @ vh."""
 
 def qr(x: ArrayLike) -> tuple[Array, Array]:
@@ -501,16 +504,25 @@ def eigh(x: ArrayLike) -> tuple[Array, Array]:
 def pinv(x: ArrayLike) -> Array:
     """Pseudo-inverse."""
 
-def fft(x: ArrayLike, n: int | None=None, axis: int=-1) -> Array:
+def cholesky(x: ArrayLike) -> Array:
+    """Lower triangular root of positive definite matrices; raises if a matrix is not."""
+
+def inv(x: ArrayLike) -> Array:
+    """Inverse of square matrices; raises if one is singular."""
+
+def solve(x: ArrayLike, y: ArrayLike) -> Array:
+    """The solution of x @ result = y; raises if x is singular."""
+
+def fft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform."""
 
-def ifft(x: ArrayLike, n: int | None=None, axis: int=-1) -> Array:
+def ifft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Inverse of fft."""
 
-def rfft(x: ArrayLike, n: int | None=None, axis: int=-1) -> Array:
+def rfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform of real values, the half that is not redundant."""
 
-def irfft(x: ArrayLike, n: int | None=None, axis: int=-1) -> Array:
+def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Inverse of rfft."""
 
 def erf(x: ArrayLike) -> Array:
@@ -537,51 +549,57 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 def squared_difference(x: ArrayLike, y: ArrayLike) -> Array:
     """(x - y)**2."""
 
-def softmax(x: ArrayLike, axis: int | Sequence[int] | None=-1) -> Array:
+def softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> Array:
     """exp(x) normalised to sum 1 over axes; 0 where everything is -inf."""
 
-def log_softmax(x: ArrayLike, axis: int | Sequence[int] | None=-1) -> Array:
+def log_softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> Array:
     """log(softmax(x)) without overflow."""
 
-def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """log(sum(exp(x))) without overflow."""
 
-def norm(x: ArrayLike, ord: float=2, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> Array:
+def norm(x: ArrayLike, ord: float = 2, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0."""
 
-def moments(x: ArrayLike, axis: int | Sequence[int] | None=None, keepdims: bool=False) -> tuple[Array, Array]:
+def moments(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> tuple[Array, Array]:
     """Mean and variance, half precision taken in float32."""
 
 def quantile(
-    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None=None, keepdims: bool=False
+    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Array:
     """Quantiles over axes, interpolated linearly."""
 
-def cholesky(x: ArrayLike) -> Array:
-    """Lower triangular root of positive definite matrices; raises if a matrix is not."""
-
-def inv(x: ArrayLike) -> Array:
-    """Inverse of square matrices; raises if one is singular."""
-
-def solve(x: ArrayLike, y: ArrayLike) -> Array:
-    """The solution of x @ result = y; raises if x is singular."""
-
 def conv(
-    x: ArrayLike, kernel: ArrayLike, strides: int | Sequence[int]=1, padding: str | Sequence[Sequence[int]]='valid', dilation: int | Sequence[int]=1, groups: int=1
+    x: ArrayLike,
+    kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
 ) -> Array:
     """Convolution, channels last."""
 
 def conv_transpose(
-    x: ArrayLike, kernel: ArrayLike, strides: int | Sequence[int]=1, padding: str | Sequence[Sequence[int]]='valid', dilation: int | Sequence[int]=1
+    x: ArrayLike,
+    kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
 ) -> Array:
     """The transpose of conv, channels last."""
 
 def max_pool(
-    x: ArrayLike, window: int | Sequence[int], strides: int | Sequence[int] | None=None, padding: str | Sequence[Sequence[int]]='valid'
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
     """Maximum over windows."""
 
 def sum_pool(
-    x: ArrayLike, window: int | Sequence[int], strides: int | Sequence[int] | None=None, padding: str | Sequence[Sequence[int]]='valid'
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
     """Sum over windows."""

@@ -27,13 +27,21 @@ def typed(op: Op) -> str:
     """The signature of a row with the types of its parameters."""
     definition = ast.parse(f"def f({op.signature}): ...").body[0]
     assert isinstance(definition, ast.FunctionDef)
-    every = definition.args.args + definition.args.kwonlyargs
-    if definition.args.vararg:
-        every.append(definition.args.vararg)
-    for parameter in every:
-        if parameter.annotation is None:
-            parameter.annotation = ast.parse(TYPES[parameter.arg], mode="eval").body
-    return ast.unparse(definition.args)
+    given = definition.args
+    parts = []
+    defaults: list[ast.expr | None] = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
+    for parameter, default in zip(given.args, defaults, strict=True):
+        parts.append(_parameter(parameter, default))
+    if given.vararg:
+        parts.append(f"*{_parameter(given.vararg, None)}")
+    for parameter, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        parts.append(_parameter(parameter, default))
+    return ", ".join(parts)
+
+
+def _parameter(parameter: ast.arg, default: ast.expr | None) -> str:
+    kind = ast.unparse(parameter.annotation) if parameter.annotation else TYPES[parameter.arg]
+    return f"{parameter.arg}: {kind}" + (f" = {ast.unparse(default)}".replace("'", '"') if default else "")
 
 
 def row(op: Op) -> str:

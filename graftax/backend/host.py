@@ -17,10 +17,10 @@ def dtype_name(dtype: Any) -> str:
     Raises:
         DTypeError: there is no such dtype, or its package is missing.
     """
-    if type(dtype) is str and dtype in _NAMES:
+    if isinstance(dtype, str) and dtype in _NAMES:
         return dtype
     try:
-        return np.dtype(dtype).name
+        return str(np.dtype(dtype).name)
     except TypeError:
         pass
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", dtype))
@@ -49,18 +49,18 @@ _NAMES = frozenset(
 
 def host_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype of a canonical name; bfloat16 and its like come from ml_dtypes."""
-    if name in _NAMES:
-        return np.dtype(name)
-    return np.dtype(getattr(_more_dtypes(), name))
+    found: np.dtype[Any] = np.dtype(name if name in _NAMES else getattr(_more_dtypes(), name))
+    return found
 
 
-def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
-    """A NumPy array of the values, always a copy of memory that belongs to somebody else.
+def host_array(x: Any, dtype: str | None, narrow: bool, copy: bool = True) -> np.ndarray[Any, Any]:
+    """A NumPy array of the values.
 
     Args:
         x: Python numbers, nested lists of them, or anything with ``__array__``.
         dtype: Canonical name, or None to follow the values.
         narrow: True to turn 64-bit dtypes into 32-bit ones.
+        copy: True never to share memory that belongs to somebody else.
 
     Raises:
         ArgumentTypeError: the values are no numbers.
@@ -68,7 +68,7 @@ def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
         ArgumentError: an integer does not fit.
     """
     try:
-        found = np.array(x)
+        found = np.array(x) if copy else np.asarray(x)
     except (ValueError, TypeError) as error:
         if isinstance(x, (list, tuple)):
             raise ShapeError(

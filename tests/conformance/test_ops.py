@@ -276,6 +276,11 @@ def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> A
     return (np.abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
 
 
+def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    raised = x if min is None else np.maximum(x, min)
+    return (raised if max is None else np.minimum(raised, max)).astype(x.dtype)
+
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     "one_hot": _one_hot,
     "softmax": _softmax,
@@ -324,9 +329,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "to_numpy": lambda x: x,
     "squeeze": lambda x, axis=None: np.squeeze(x, axis),
     "trace": lambda x, offset=0: np.trace(x, offset),
-    "clip": lambda x, min=None, max=None: np.minimum(
-        np.maximum(x, -(10**6) if min is None else min), 10**6 if max is None else max
-    ),
+    "clip": _clip,
 }
 EAGER_ONLY = {"nonzero", "unique", "to_numpy", "asarray", "array", "arange", "full", "linspace"}
 PYTHON_RESULTS = {"shape", "ndim", "size"}

@@ -124,6 +124,10 @@ class JaxArrays:
         """The same values, constant to differentiation."""
         return lax.stop_gradient(x)
 
+    def set_at(self, x: Any, index: Any, value: Any) -> Any:
+        """``x`` with the elements that ``index`` selects replaced."""
+        return x.at[index].set(value)
+
     def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
         """``x`` with ``updates[i]`` added to row ``indices[i]``."""
         return x.at[indices].add(updates)

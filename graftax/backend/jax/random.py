@@ -57,8 +57,8 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape, dtype: str
     return jax.random.truncated_normal(key, lower, upper, shape, dtype)
 
 
-@_sampler("shape", "minval", "maxval", "dtype")
-def _randint(key: Any, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
+@_sampler("shape", "dtype")
+def _randint(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: str) -> Any:
     return jax.random.randint(key, shape, minval, maxval, dtype)
 
 
@@ -80,6 +80,11 @@ def _shuffled(key: Any, x: Any) -> Any:
 @_sampler("axis", "shape")
 def _categorical(key: Any, logits: Any, axis: int, shape: Shape | None) -> Any:
     return jax.random.categorical(key, logits, axis, shape, mode="low")
+
+
+def _bound(value: int) -> Any:
+    """A bound beyond int32 as uint32, which it may need."""
+    return np.uint32(value) if 2**31 <= value < 2**32 else value
 
 
 class JaxRandom:
@@ -115,7 +120,7 @@ class JaxRandom:
 
     def randint(self, key: Array, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
         """Integers in ``[minval, maxval)``."""
-        return _randint(key, shape=tuple(shape), minval=minval, maxval=maxval, dtype=dtype)
+        return _randint(key, _bound(minval), _bound(maxval), shape=tuple(shape), dtype=dtype)
 
     def bernoulli(self, key: Array, p: Any, shape: Shape) -> Any:
         """Booleans that are True with probability ``p``."""

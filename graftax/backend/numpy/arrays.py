@@ -104,6 +104,12 @@ class NumpyArrays:
         """The array itself: there are no gradients."""
         return x
 
+    def set_at(self, x: Any, index: Any, value: Any) -> Any:
+        """``x`` with the elements that ``index`` selects replaced."""
+        result = x.copy()
+        result[index] = value
+        return result
+
     def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
         """``x`` with ``updates[i]`` added to row ``indices[i]``."""
         result = x.copy()
