@@ -140,7 +140,7 @@ def make_source(x: Any, y: Any, sample_weight: Any, batch_size: int | None, shuf
     """
     if x is None:
         raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")
-    if is_arrays(x):
+    if is_arrays(x) and not (y is None and _is_batches(x)):
         return ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps)
     if isinstance(x, Iterable):
         if y is not None or sample_weight is not None:
@@ -169,6 +169,13 @@ def is_arrays(x: Any) -> bool:
         leaves = tree.flatten(x)
         return bool(leaves) and all(_is_array(leaf) or isinstance(leaf, bool | int | float) for leaf in leaves)
     return _is_array(x)
+
+
+def _is_batches(x: Any) -> bool:
+    """True for a list of ``(x, y)`` or ``(x, y, sample_weight)`` tuples of arrays."""
+    return isinstance(x, list) and all(
+        isinstance(b, tuple) and 2 <= len(b) <= 3 and not isinstance(b[0], bool | int | float) for b in x
+    )
 
 
 def _is_array(x: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import DataError
+from graftax.layers.layer import Layer
 from graftax.training import data
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs
 from graftax.training.callbacks.history import History
@@ -81,15 +82,39 @@ def fit(
 
 def _train_epoch(model: Model, batches: Iterator[data.Batch], hooks: CallbackList) -> tuple[int, Mapping[str, Any]]:
     step = model.compiled("train_step")
+    check = TargetCheck(model)
     logs: Mapping[str, Any] = {}
     steps = 0
     for steps, batch in enumerate(batches, start=1):
         hooks.run("on_train_batch_begin", steps - 1)
+        check(batch)
         logs = loss_first(step(batch))
         hooks.run("on_train_batch_end", steps - 1, logs=logs)
         if model.stop_training:
             break
     return steps, logs
+
+
+class TargetCheck:
+    """Looks at the targets of each batch on the host, where a loss wants that: a compiled step sees no values.
+
+    Args:
+        model: Its outputs' shapes are found out at the first batch, without computing.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._wanted = type(model).call is not Layer.call and model.objectives.checks_targets()
+        self._outputs: Any = None
+
+    def __call__(self, batch: data.Batch) -> None:
+        """Raise if the targets do not fit."""
+        if not self._wanted:
+            return
+        x, y, _ = data.unpack(batch)
+        if self._outputs is None:
+            self._outputs = self._model.build_for(x, training=False)
+        self._model.objectives.check_targets(y, self._outputs)
 
 
 def _nothing_left(epoch: int, epochs: range) -> None:
@@ -117,9 +142,11 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model.compiled("test_step")
+    check = TargetCheck(model)
     logs: Mapping[str, Any] | None = None
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
+        check(batch)
         logs = loss_first(step(batch))
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from graftax import ops
+from graftax import ops, tree
 from graftax.errors import ArgumentError, DataError
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
@@ -115,6 +115,19 @@ class Objectives:
             term = value if factor is None else value * factor
             total = term if total is None else total + term
         return total
+
+    def checks_targets(self) -> bool:
+        """Whether a loss can tell by looking at targets that they are wrong, as with labels out of range."""
+        given = tree.flatten(self._loss)
+        return any(type(losses.get(loss)).check_targets is not Loss.check_targets for loss in given if loss is not None)
+
+    def check_targets(self, y: Any, outputs: Any) -> None:
+        """Raise if targets on the host do not fit outputs of these shapes; compiled code could not."""
+        predictions, targets = outputs_of(outputs, "y_pred"), outputs_of(y, "y")
+        chosen = _per_output(self._loss, list(predictions), "loss", None)
+        for name, loss in chosen.items():
+            if loss is not None and name in targets:
+                losses.get(loss).check_targets(targets[name], tuple(predictions[name].shape))
 
     def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
         """Show a batch to the metrics."""
