@@ -17,7 +17,7 @@ from graftax.backend import registry
 from graftax.typedefs import Array
 from graftax.variables.storage import Storage
 
-_COMPILE_AT = 3  # the time at which the same replay is compiled; before, that costs more than it saves
+_COMPILE_AT = 10  # the time at which the same replay is compiled: that costs as much as some 30 times of it save
 _REMEMBERED = 1024
 _COMPILED = 128
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from graftax.backend.jax import tracing
 from graftax.backend.protocol import Recorder
-from graftax.errors import BackendCapabilityError, GraftaxError
+from graftax.errors import BackendCapabilityError, GradientError, GraftaxError
 
 _JITS = ("jit", "pjit", "closed_call", "core_closed_call")
 _CANNOT_STAGE = (
@@ -60,8 +60,23 @@ class _Staged:
         self._count = count
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
-        results: list[Any] = jax.core.eval_jaxpr(self._program, inputs[: self._count], *inputs[self._count :])
+        closed_over = map(_fixed, inputs[: self._count])
+        results: list[Any] = jax.core.eval_jaxpr(self._program, closed_over, *inputs[self._count :])
         return results
+
+
+@jax.custom_jvp
+def _fixed(x: Any) -> Any:
+    return x
+
+
+@_fixed.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    raise GradientError(
+        "a function with a derivative of its own closes over an array that the gradient depends on",
+        "its rule says nothing about that array",
+        "pass the array as an argument",
+    )
 
 
 class _Rerun:

@@ -1,5 +1,7 @@
 """The start-up check of the names that jax does not promise to keep."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import jax
@@ -40,7 +42,6 @@ def test_what_is_missing_is_named():
 
 
 def test_every_private_name_in_use_is_checked():
-    source = open(tracing.__file__).read()
-    used = {word.split(".")[1].strip("()") for word in source.replace("(", " ").split() if word.startswith("private.")}
+    used = set(re.findall(r"\bprivate\.(\w+)", Path(tracing.__file__).read_text()))
     checked = {name for place, names in tracing._NEEDED if place == "jax._src.core" for name in names.split()}
     assert used == checked
