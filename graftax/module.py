@@ -42,6 +42,10 @@ class Pending(Protocol):
         """What waits below this edge, or None."""
         ...
 
+    def waiting(self) -> tuple[str, ...]:
+        """The paths of the values that still wait here and below."""
+        ...
+
 
 @dataclass(frozen=True)
 class SlotRecord:
@@ -217,9 +221,11 @@ class Module(Node):
         self._readopt()
 
     def _readopt(self) -> None:
-        for name, value in self.__dict__.items():
-            if name not in ignored(type(self)):
-                _adopt(self, (name,), value)
+        """Own what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
+        for edges, node in own_nodes(self):
+            owner = node.owner
+            if owner is None or (owner is not self and _inside(owner, self)):
+                _own(self, edges, node)
 
 
 _ABSENT = object()
@@ -295,9 +301,8 @@ def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -
 def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
     if node is owner:
         return
-    if node.owner is None and not (isinstance(node, Module) and _inside(owner, node)):
-        node._owner = weakref.ref(owner)
-        node._edges = edges
+    if node.owner is None:
+        _own(owner, edges, node)
     if owner._frozen:
         if isinstance(node, Leaf):
             node.frozen = True
@@ -308,6 +313,12 @@ def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
         pending = pending.child(edge) if pending is not None else None
     if pending is not None:
         deliver(pending, edges[-1], node)
+
+
+def _own(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
+    if not (isinstance(node, Module) and _inside(owner, node)):
+        node._owner = weakref.ref(owner)
+        node._edges = edges
 
 
 def _inside(node: Module, candidate: Module) -> bool:

@@ -137,6 +137,10 @@ class Deferred:
             return earlier
         return Deferred(self.session, node, path, earlier)
 
+    def waiting(self) -> tuple[str, ...]:
+        """The program paths, here and below, whose values still wait; slots of their Variables among them."""
+        return tuple(path for path in self.session.paths if f"{path}/".startswith(f"{self._path}/"))
+
 
 def misfit(variable: Variable, dtype: str, shape: tuple[int, ...], cast: str) -> tuple[type[MatchError], str] | None:
     """Why a saved array cannot go into a Variable: the error class and the words; None if it can."""

@@ -143,6 +143,7 @@ class Model(Layer):
         x, y, sample_weight = data.unpack(batch)
         if not self.built:
             self.build_for(x, training=True)
+        self._require_restored()
         variables = self.trainable_variables
 
         def forward() -> tuple[Array, tuple[Any, Any]]:
@@ -196,6 +197,17 @@ class Model(Layer):
         context = contexts.top
         self.objectives.update(y, y_pred, sample_weight, context.mask_of(y_pred) if context is not None else None)
         return self.objectives.results()
+
+    def _require_restored(self) -> None:
+        """Raise if values of a checkpoint still wait for Variables of this model or its optimizer."""
+        for module in (self, self.optimizer):
+            waiting = module._pending.waiting() if module._pending is not None else ()
+            if waiting:
+                raise StateError(
+                    f"training starts while {len(waiting)} restored values wait for Variables: {', '.join(waiting[:5])}",
+                    "the model is built now, and has no such Variables",
+                    "restore what fits: Checkpoint(...).restore(path, skip=[...]), or build the model as it was saved",
+                )
 
     def _measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
         self.objectives.loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))

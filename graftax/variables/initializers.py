@@ -7,7 +7,7 @@ so that one initializer object gives different values to different weights, and 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -25,9 +25,11 @@ class BaseInitializer:
     """The base: subclasses define ``__call__(key, shape, dtype)``; the repr shows their arguments.
 
     ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart.
+    ``draws = False`` on a class says that it needs no key, and is given None.
     """
 
     seed: int | None = None
+    draws: ClassVar[bool] = True
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         """Values of that shape and dtype."""
@@ -46,6 +48,8 @@ class Zeros(BaseInitializer):
         [0.0, 0.0]
     """
 
+    draws = False
+
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         return ops.zeros(shape, dtype)
 
@@ -57,6 +61,8 @@ class Ones(BaseInitializer):
         >>> Ones()(None, (2,), "float32").tolist()
         [1.0, 1.0]
     """
+
+    draws = False
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         return ops.ones(shape, dtype)
@@ -75,6 +81,8 @@ class Constant(BaseInitializer):
         >>> Constant(0.5)(None, (2,), "float32").tolist()
         [0.5, 0.5]
     """
+
+    draws = False
 
     def __init__(self, value: ArrayLike = 0.0) -> None:
         self.value = value
@@ -347,6 +355,8 @@ class Identity(BaseInitializer):
         >>> Identity()(None, (2, 2), "float32").tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
+
+    draws = False
 
     def __init__(self, gain: float = 1.0) -> None:
         self.gain = gain

@@ -99,7 +99,9 @@ class Variable(Leaf, Arithmetic):
         backend = registry.current()
         initializer = initializers.get(spec.initializer)
         with concretely():
-            key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None))
+            key: Any = None
+            if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
+                key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None))
             with registry.scope(_drawing_backend(spec, backend)):
                 made = initializer(key, spec.shape, spec.dtype)
             buffer = backend.arrays.asarray(made, spec.dtype)

@@ -392,6 +392,17 @@ def test_ft31_resume_is_bit_exact(tmp_path):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
+def test_need2_a_restored_value_that_never_found_its_place_stops_training(tmp_path):
+    wide = gx.Sequential([layers.Dense(2), layers.Dense(1)])
+    wide(X)
+    gx.Checkpoint(model=wide).save(tmp_path / "wide")
+    model = gx.Sequential([layers.Dense(2), layers.Dense(1, use_bias=False)])
+    model.compile("sgd", "mse")
+    gx.Checkpoint(model=model).restore(tmp_path / "wide")
+    with pytest.raises(StateError, match="model/layers/1/bias"):
+        model.fit(X, Y, verbose=0)
+
+
 def test_ft32_train_step_and_compute_loss_are_used():
     calls = []
 
@@ -574,3 +585,15 @@ def test_nothing_warns_in_a_plain_run():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         line(0.01).fit(X, Y, epochs=2, verbose=0)
+
+
+def test_an_optimizer_made_before_the_model_does_not_change_the_weights():
+    def weights(optimizer_first):
+        gx.set_random_seed(0)
+        if optimizer_first:
+            gx.optimizers.Adam()
+        layer = layers.Dense(2)
+        layer(X)
+        return layer.kernel.numpy()
+
+    np.testing.assert_array_equal(weights(True), weights(False))
