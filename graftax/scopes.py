@@ -50,7 +50,9 @@ class ScopeStack(Generic[T]):
             yield
         finally:
             found = self._items.get()
-            self._items.set(before)  # the very tuple, so that the scope around it finds what it left
+            if len(found) >= len(mine) and all(a is b for a, b in zip(mine, found, strict=False)):
+                self._items.set(before)  # the very tuple, so that the scope around it finds what it left
+            # else this one is closed already, and what was open around it must not come back
             if found is not mine:
                 raise ScopeError(
                     f"a {self._name} scope was left while {len(found)} scopes were open, {len(mine)} expected",

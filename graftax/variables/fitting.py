@@ -1,14 +1,15 @@
-"""What may be assigned where: the same shape, the same dtype, Python numbers in any that can hold them."""
+"""What may be assigned where: the same shape, the same dtype, Python numbers wherever they lose nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from graftax import tree
 from graftax.backend.protocol import Backend
 from graftax.errors import AssignmentError
 from graftax.typedefs import Array, Shape
 
-_KINDS = "biufc"  # each holds those before it
+_KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can become one of a later kind
 
 
 def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str) -> Array:
@@ -25,16 +26,19 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
         AssignmentError: the shape or the dtype differs.
     """
     arrays = backend.arrays
-    array = arrays.asarray(value)
+    numbers = _kind_of_numbers(value)
+    if numbers is not None and _loses_nothing(numbers, dtype):
+        array = arrays.asarray(value, dtype)
+    else:
+        array = arrays.asarray(value)
+        if arrays.is_weak(array) and _loses_nothing(str(array.dtype), dtype):
+            array = array.astype(dtype)
     if shape is not None and tuple(array.shape) != shape:
         raise AssignmentError(
             f"{what} got shape {tuple(array.shape)}",
             f"the variable has shape {shape}, which never changes",
             f"a value of shape {shape}; ops.broadcast_to(value, {shape}) repeats a smaller one",
         )
-    weak = isinstance(value, bool | int | float | complex | list | tuple) or arrays.is_weak(array)
-    if weak and _rank(str(array.dtype)) <= _rank(dtype):
-        return array if str(array.dtype) == dtype and not arrays.is_weak(array) else array.astype(dtype)
     if str(array.dtype) != dtype:
         raise AssignmentError(
             f"{what} got dtype {array.dtype}",
@@ -44,7 +48,15 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
     return array
 
 
+def _kind_of_numbers(value: Any) -> str | None:
+    """The widest kind among Python numbers, alone or in lists; None for anything else."""
+    names = {type(leaf).__name__ for leaf in tree.flatten(value)}
+    return max(names, key=_rank) if names and names <= {"bool", "int", "float", "complex"} else None
+
+
 def _rank(dtype: str) -> int:
-    """bool, integers, floating, complex."""
-    name = dtype.removeprefix("b") if dtype.startswith("bfloat") else dtype
-    return next((i for i, start in enumerate(("bool", "int", "uint", "float", "complex")) if name.startswith(start)), 9)
+    return next((i for i, kind in enumerate(_KINDS) if dtype.removeprefix("b").startswith(kind)), 0)
+
+
+def _loses_nothing(source: str, target: str) -> bool:
+    return _rank(source) <= _rank(target) or (_rank(source) == _rank("int") and _rank(target) == _rank("uint"))

@@ -1,0 +1,89 @@
+"""Selectors: globs, roles, regexes, predicates, unions; nothing unused."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graftax.errors import SelectorError
+from graftax.selectors import ROLES, compile_selector, nothing_matched
+
+
+def item(path, role="weight", shape=()):
+    return SimpleNamespace(path=path, role=role, shape=shape)
+
+
+@pytest.mark.parametrize(
+    ("glob", "yes", "no"),
+    [
+        ("kernel", ["kernel"], ["a/kernel", "kernels", ""]),
+        ("*/kernel", ["a/kernel"], ["kernel", "a/b/kernel"]),
+        ("**/kernel", ["kernel", "a/kernel", "a/b/kernel"], ["a/kernel2", "a/mykernel"]),
+        ("a/**", ["a/x", "a/x/y"], ["a", "b/x", "ab/x"]),
+        ("**", ["x", "x/y"], [""]),
+        (
+            "**/attention/*/kernel",
+            ["attention/q/kernel", "b/attention/k/kernel"],
+            ["attention/kernel", "attention/q/k/kernel"],
+        ),
+        ("layers/*/k*l", ["layers/0/kernel", "layers/12/kl"], ["layers/0/1/kernel"]),
+        ("a.b/c", ["a.b/c"], ["axb/c"]),
+        ("x/**/y", ["x/y", "x/1/y", "x/1/2/y"], ["x/1/2", "xy"]),
+    ],
+)
+def test_globs(glob, yes, no):
+    selector = compile_selector(glob)
+    assert [p for p in yes if not selector.matches_path(p)] == []
+    assert [p for p in no if selector.matches_path(p)] == []
+
+
+@given(st.lists(st.text("ab0_.", min_size=1, max_size=4), min_size=1, max_size=4))
+def test_a_path_selects_itself_and_double_star_everything(parts):
+    path = "/".join(parts)
+    assert compile_selector(path).matches_path(path)
+    assert compile_selector("**").matches_path(path)
+    assert compile_selector(f"**/{parts[-1]}").matches_path(path)
+
+
+def test_a_role_selects_by_role_and_never_a_bare_path():
+    for role in ROLES:
+        assert compile_selector(role).matches(item("x", role))
+        assert not compile_selector(role).matches_path(role)
+    assert not compile_selector("slot").matches(item("slot"))
+
+
+def test_regex_is_searched():
+    selector = compile_selector(re.compile(r"k.rnel$"))
+    assert selector.matches_path("a/kernel")
+    assert not selector.matches_path("a/kernel/left")
+
+
+def test_predicate_sees_the_item():
+    selector = compile_selector(lambda v: len(v.shape) == 2)
+    assert selector.matches(item("k", shape=(2, 3)))
+    assert not selector.matches(item("b", shape=(3,)))
+    assert not selector.matches_path("k")
+
+
+def test_union_nested():
+    selector = compile_selector(["**/bias", ("slot", lambda v: v.path == "x")])
+    assert all(selector.matches(i) for i in (item("a/bias"), item("q", "slot"), item("x")))
+    assert not selector.matches(item("a/kernel"))
+    assert selector.text.startswith("'**/bias' | role 'slot'")
+    assert compile_selector(selector) is selector
+
+
+@pytest.mark.parametrize("bad", ["", [], (), 3, None, {"a"}, b"x"])
+def test_what_selects_nothing_is_refused(bad):
+    with pytest.raises(SelectorError, match="selector"):
+        compile_selector(bad)
+
+
+def test_nothing_matched_offers_the_nearest():
+    error = nothing_matched(compile_selector("**/kernl"), ["a/kernel", "a/bias"], "where=")
+    assert "matches none of 2 variables" in str(error)
+    assert "bias, kernel" in str(error)
+    assert "a/kernel" in error.instead
+    assert "build the model first" in nothing_matched(compile_selector("x"), [], "where=").instead

@@ -1,0 +1,467 @@
+"""Creators: order, what they see and may return, misuse, selectors, layers that are built later."""
+
+import asyncio
+import copy
+import functools
+import threading
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from graftax import ops
+from graftax.errors import CreatorError, CreatorRecursionError, SelectorError
+from graftax.layers.layer import Layer
+from graftax.module import Module, set_pending
+from graftax.reparam.low_rank import LowRank
+from graftax.transforms.jit import jit
+from graftax.typedefs import VariableLike
+from graftax.variables.creation import scopes, variable_creator_scope
+from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable
+
+
+class Logger:
+    """A creator that notes what it sees."""
+
+    def __init__(self, name="", log=None):
+        self.name, self.log = name, [] if log is None else log
+        self.specs = []
+
+    def __call__(self, next_creator, spec):
+        self.specs.append(spec)
+        self.log.append(f"enter {self.name}")
+        made = next_creator(spec)
+        self.log.append(f"exit {self.name}")
+        return made
+
+    @property
+    def paths(self):
+        return [spec.path for spec in self.specs]
+
+
+class Scale(Layer):
+    def build(self, input_shape):
+        self.kernel = self.add_weight((input_shape[-1], 2), name="kernel")
+        self.bias = self.add_weight((2,), "zeros", name="bias")
+        self.moving = self.add_weight((2,), "zeros", name="moving", trainable=False, role="state")
+
+    def call(self, x):
+        return ops.matmul(x, self.kernel) + self.bias
+
+
+X = np.ones((1, 3), "float32")
+
+
+def identity(next_creator, spec):
+    return next_creator(spec)
+
+
+# --- order and content ----------------------------------------------------------------------------------------------
+
+
+def test_vc1_innermost_first():
+    log = []
+    with variable_creator_scope(Logger("outer", log)), variable_creator_scope(Logger("inner", log)):
+        Variable(1.0)
+    assert log == ["enter inner", "enter outer", "exit outer", "exit inner"]
+
+
+def test_vc2_the_spec_has_every_field_and_nothing_else():
+    logger = Logger()
+    with variable_creator_scope(logger):
+        Variable([1.0, 2.0], name="w", trainable=False, regularizer=abs, constraint=abs)
+    (spec,) = logger.specs
+    assert [f.name for f in fields(spec)] == [
+        *["shape", "dtype", "initializer", "trainable", "role", "name", "path", "owner", "regularizer", "constraint"],
+    ]
+    assert (spec.shape, spec.dtype, spec.trainable, spec.role, spec.name, spec.path, spec.owner) == (
+        *((2,), "float32", False, "weight", "w", "w", None),
+    )
+    assert spec.regularizer is spec.constraint is abs
+
+
+def test_vc2_a_layer_gives_its_path_and_itself():
+    logger = Logger()
+
+    class Outer(Layer):
+        def __init__(self):
+            super().__init__()
+            self.blocks = [Scale()]
+
+        def call(self, x):
+            return self.blocks[0](x)
+
+    with variable_creator_scope(logger):
+        outer = Outer()
+        outer(X)
+    assert logger.paths == ["blocks/0/kernel", "blocks/0/bias"]
+    assert logger.specs[0].owner is outer.blocks[0]
+    assert [v.path for v in outer.trainable_variables] == logger.paths  # as announced
+
+
+def test_vc3_changed_value_and_trainable():
+    def creator(next_creator, spec):
+        return next_creator(spec.replace(initializer=lambda key, shape, dtype: ops.full(shape, 5.0), trainable=False))
+
+    with variable_creator_scope(creator):
+        v = Variable([1.0, 2.0])
+    assert (v.numpy().tolist(), v.trainable) == ([5.0, 5.0], False)
+
+
+def test_vc3_changed_dtype_of_a_given_value():
+    with variable_creator_scope(lambda next_creator, spec: next_creator(spec.replace(dtype="float16"))):
+        assert Variable([1.0]).dtype == "float16"
+
+
+def test_vc4_what_is_no_variable_like_is_refused():
+    def creator(next_creator, spec):
+        return 42
+
+    with variable_creator_scope(creator), pytest.raises(CreatorError, match=r"creator .*creator returned 42 .*'w'"):
+        Variable(1.0, name="w")
+
+
+def test_vc4_another_shape_is_refused():
+    def creator(next_creator, spec):
+        return next_creator(spec.replace(shape=(3,), initializer=lambda key, shape, dtype: ops.ones(shape)))
+
+    with variable_creator_scope(creator), pytest.raises(CreatorError, match=r"\(3,\).*\n.*\(2,\)"):
+        Variable([1.0, 2.0])
+
+
+def test_vc4_any_variable_like_will_do():
+    class Fixed(VariableLike):
+        shape = (2,)
+        value = np.ones(2, "float32")
+
+    with variable_creator_scope(lambda next_creator, spec: Fixed()):
+        assert isinstance(Variable([1.0, 2.0]), Fixed)
+
+
+def test_vc5_returning_none_names_creator_and_path():
+    def forgot_return(next_creator, spec):
+        next_creator(spec)
+
+    with (
+        variable_creator_scope(forgot_return),
+        pytest.raises(CreatorError, match=r"forgot_return returned None for the variable 'w'") as caught,
+    ):
+        Variable(1.0, name="w")
+    assert caught.value.instead == "return next_creator(spec)"
+    assert isinstance(caught.value, TypeError)
+
+
+def test_vc6_unknown_fields_are_refused_with_the_known_ones():
+    def unknown(next_creator, spec):
+        return next_creator(spec.replace(foo=3))
+
+    def keyword(next_creator, spec):
+        return next_creator(spec, foo=3)
+
+    with variable_creator_scope(unknown), pytest.raises(CreatorError, match="unknown field foo.*'w'") as caught:
+        Variable(1.0, name="w")
+    assert all(f.name in str(caught.value) for f in fields(VariableSpec))
+    with variable_creator_scope(keyword), pytest.raises(CreatorError, match="foo="):
+        Variable(1.0)
+
+
+def test_vc7_next_creator_needs_its_spec():
+    with (
+        variable_creator_scope(lambda next_creator, spec: next_creator()),
+        pytest.raises(CreatorError, match="with nothing for the variable 'w'"),
+    ):
+        Variable(1.0, name="w")
+    with variable_creator_scope(lambda next_creator, spec: next_creator(3)), pytest.raises(CreatorError, match="int"):
+        Variable(1.0)
+
+
+def test_vc8_next_creator_twice():
+    made = []
+
+    def twice(next_creator, spec):
+        made.extend([next_creator(spec), next_creator(spec)])
+        return made[1]
+
+    with variable_creator_scope(twice):
+        assert Variable(1.0) is made[1]
+    assert made[0] is not made[1]
+
+
+def test_vc9_a_creator_that_makes_variables_meets_itself():
+    def careless(next_creator, spec):
+        return Variable(1.0)
+
+    with variable_creator_scope(careless), pytest.raises(CreatorRecursionError, match=r"use next_creator\(spec\)"):
+        Variable(1.0)
+    assert Variable(2.0).value == 2.0
+
+
+def test_vc9_five_deep_is_fine():
+    count = []
+
+    def five(next_creator, spec):
+        count.append(spec)
+        return Variable(1.0) if len(count) < 5 else next_creator(spec)
+
+    with variable_creator_scope(five):
+        Variable(1.0)
+    assert len(count) == 5
+
+
+def test_vc10_threads_do_not_see_it():
+    logger, threads = Logger(), []
+    with variable_creator_scope(logger):
+        thread = threading.Thread(target=lambda: threads.append(Variable(1.0)))
+        thread.start()
+        thread.join()
+    assert len(threads) == 1
+    assert logger.specs == []
+
+
+def test_vc10_tasks_do_not_see_it():
+    logger = Logger()
+
+    async def with_scope(entered, done):
+        with variable_creator_scope(logger):
+            entered.set()
+            await done.wait()
+            Variable(1.0, name="mine")
+
+    async def without(entered, done):
+        await entered.wait()
+        Variable(1.0, name="other")
+        done.set()
+
+    async def main():
+        entered, done = asyncio.Event(), asyncio.Event()
+        await asyncio.gather(with_scope(entered, done), without(entered, done))
+
+    asyncio.run(main())
+    assert logger.paths == ["mine"]
+
+
+def test_vc11_a_creator_that_raises_is_popped():
+    def broken(next_creator, spec):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), variable_creator_scope(broken):
+        Variable(1.0)
+    assert scopes.items == ()
+    assert float(Variable(3.0)) == 3.0
+
+
+def test_vc12_a_subclass_bypasses():
+    class Sub(Variable):
+        pass
+
+    logger = Logger()
+    with variable_creator_scope(logger):
+        sub = Sub(1.0)
+    assert type(sub) is Sub
+    assert logger.specs == []
+
+
+@pytest.mark.parametrize("where", ["around the call", "inside the function"])
+def test_vc13_vc14_compiled_functions_create_once_under_the_scope(where):
+    logger = Logger()
+    holder = Module()
+    holder.v = None
+
+    def body(x):
+        if holder.v is None:
+            holder.v = Variable(lambda: ops.ones(2), name="inside")
+        return x * holder.v
+
+    def scoped(x):
+        with variable_creator_scope(logger):
+            return body(x)
+
+    if where == "around the call":
+        step = jit(body)
+        with variable_creator_scope(logger):
+            results = [step(2.0), step(3.0)]
+    else:
+        step = jit(scoped)
+        results = [step(2.0), step(3.0)]
+    assert [r.tolist() for r in results] == [[2.0, 2.0], [3.0, 3.0]]
+    assert logger.paths == ["inside"]
+    assert step.trace_count == 1
+
+
+def test_vc15_while_something_is_computed_eagerly_inside_a_trace():
+    logger, layer = Logger(), Scale()
+    with variable_creator_scope(logger):
+        jit(lambda x: layer(x))(X)
+    assert logger.paths == ["kernel", "bias"]
+
+
+def test_vc19_only_weights_unless_told():
+    seen, everything, states = Logger(), Logger(), Logger()
+    with (
+        variable_creator_scope(seen),
+        variable_creator_scope(everything, roles=None),
+        variable_creator_scope(states, roles=("state", "slot")),
+    ):
+        Scale()(X)
+        Variable(0, role="counter", trainable=False, name="n")
+    assert seen.paths == ["kernel", "bias"]
+    assert everything.paths == ["kernel", "bias", "moving", "n"]
+    assert states.paths == ["moving"]
+
+
+def test_vc19_an_unknown_role_is_refused():
+    with pytest.raises(SelectorError, match="'wieght'"), variable_creator_scope(identity, roles=("wieght",)):
+        pass
+
+
+def test_an_inner_creator_that_changes_the_role_takes_it_out_of_sight():
+    outer = Logger()
+    with (
+        variable_creator_scope(outer),
+        variable_creator_scope(lambda next_creator, spec: next_creator(spec.replace(role="state"))),
+    ):
+        assert Variable(1.0).role == "state"
+    assert outer.specs == []
+
+
+# --- where= ---------------------------------------------------------------------------------------------------------
+
+
+def test_where_selects():
+    logger = Logger()
+    with variable_creator_scope(logger, where="**/kernel"):
+        Scale()(X)
+    assert logger.paths == ["kernel"]
+
+
+def test_where_that_matches_nothing_raises_at_the_end_with_candidates():
+    with (
+        pytest.raises(SelectorError, match=r"identity.*'\*\*/kernl' matches none of 2 variables") as caught,
+        variable_creator_scope(identity, where="**/kernl"),
+    ):
+        Scale()(X)
+    assert "kernel" in caught.value.instead
+
+
+def test_where_waits_until_what_was_made_under_it_is_built():
+    with variable_creator_scope(identity, where="**/kernl"):
+        first, second = Scale(), Scale()
+    first(X)
+    with pytest.raises(SelectorError, match="kernl"):
+        second(X)
+
+
+def test_where_is_content_with_a_match_after_the_end():
+    logger = Logger()
+    with variable_creator_scope(logger, where="**/bias"):
+        layer = Scale()
+    layer(X)
+    assert logger.paths == ["bias"]
+
+
+def test_where_says_nothing_after_another_error():
+    with pytest.raises(ZeroDivisionError), variable_creator_scope(identity, where="**/kernl"):
+        raise ZeroDivisionError
+
+
+def test_where_and_parts_of_the_whole():
+    outer_whole, outer_part = Logger(), Logger()
+
+    def halves(next_creator, spec):
+        if spec.role != "weight" or len(spec.shape) != 2:
+            return next_creator(spec)
+        return Halves(next_creator, spec)
+
+    with (
+        variable_creator_scope(outer_whole, where="**/kernel"),
+        variable_creator_scope(outer_part, where="**/left"),
+        variable_creator_scope(halves),
+    ):
+        Scale()(X)
+    assert outer_whole.paths == ["kernel/left", "kernel/right"]
+    assert outer_part.paths == ["kernel/left"]
+
+
+class Halves(Module, VariableLike):
+    def __init__(self, next_creator, spec):
+        self.left = next_creator(spec.replace(name="left", shape=(spec.shape[0], 1)))
+        self.right = next_creator(spec.replace(name="right", shape=(1, spec.shape[1])))
+
+    @property
+    def value(self):
+        return self.left @ self.right
+
+
+# --- layers that are built later ------------------------------------------------------------------------------------
+
+
+def test_a_layer_constructed_under_a_scope_remembers_it():
+    logger = Logger()
+    with variable_creator_scope(logger):
+        layer = Scale()
+    layer(X)
+    assert logger.paths == ["kernel", "bias"]
+
+
+def test_a_remembered_scope_lies_outside_the_active_ones():
+    log = []
+    with variable_creator_scope(Logger("remembered", log)):
+        layer = Scale()
+    with variable_creator_scope(Logger("active", log)):
+        layer(X)
+    assert log[:4] == ["enter active", "enter remembered", "exit remembered", "exit active"]
+
+
+def test_no_scope_applies_twice():
+    logger = Logger()
+    with variable_creator_scope(logger):
+        Scale()(X)
+    assert logger.paths == ["kernel", "bias"]
+
+
+def test_a_layer_remembers_only_what_was_active():
+    with variable_creator_scope(early := Logger()):
+        pass
+    layer = Scale()
+    with variable_creator_scope(late := Logger()):
+        pass
+    layer(X)
+    assert early.specs == late.specs == []
+
+
+def test_a_copy_of_an_unbuilt_layer_remembers():
+    logger = Logger()
+    with variable_creator_scope(logger):
+        layer = Scale()
+    copy.deepcopy(layer)(X)
+    assert logger.paths == ["kernel", "bias"]
+
+
+# --- values that wait -----------------------------------------------------------------------------------------------
+
+
+def test_vc21_values_wait_for_the_parts_that_a_creator_makes():
+    values = {"left": [[1.0], [2.0], [3.0]], "right": [[1.0, 1.0]]}
+
+    class Waiting:
+        def claim(self, edge, variable):
+            if edge in values:
+                variable.assign(values[edge])
+
+        def child(self, edge):
+            return self if edge == "kernel" else None
+
+    with variable_creator_scope(LowRank(rank=1)):
+        layer = Scale()
+        set_pending(layer, Waiting())
+        layer(X)
+    assert layer.kernel.numpy().tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+
+
+def test_a_partial_and_a_callable_object_are_named_in_errors():
+    def base(next_creator, spec, extra):
+        return None
+
+    with variable_creator_scope(functools.partial(base, extra=1)), pytest.raises(CreatorError, match="partial"):
+        Variable(1.0)
