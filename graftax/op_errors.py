@@ -25,14 +25,11 @@ def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
     if type(error) not in _PLAIN and not isinstance(error, _AXIS):
         error.add_note(f"in ops.{op}({describe(arguments)})")
         raise error
-    better = _EXPLAIN.get(op, _broadcast)(op, **arguments) if _told(op, arguments) else None
+    told: Callable[..., GraftaxError | None] = _EXPLAIN.get(op, _broadcast)
+    better = told(op, **arguments) if op in _EXPLAIN or {"x", "y"} <= arguments.keys() else None
     if better is None:
         better = _axis(op, arguments) or _general(op, error, arguments)
     raise better from None
-
-
-def _told(op: str, arguments: dict[str, Any]) -> bool:
-    return op in _EXPLAIN or ("x" in arguments and "y" in arguments)
 
 
 def describe(arguments: dict[str, Any]) -> str:

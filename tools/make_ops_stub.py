@@ -23,8 +23,8 @@ from graftax.typedefs import Array, ArrayLike, DTypeLike
 '''
 
 
-def typed(op: Op) -> str:
-    """The signature of a row with the types of its parameters."""
+def typed(op: Op) -> list[str]:
+    """The parameters of a row with their types."""
     definition = ast.parse(f"def f({op.signature}): ...").body[0]
     assert isinstance(definition, ast.FunctionDef)
     given = definition.args
@@ -36,7 +36,7 @@ def typed(op: Op) -> str:
         parts.append(f"*{_parameter(given.vararg, None)}")
     for parameter, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
         parts.append(_parameter(parameter, default))
-    return ", ".join(parts)
+    return parts
 
 
 def _parameter(parameter: ast.arg, default: ast.expr | None) -> str:
@@ -46,10 +46,11 @@ def _parameter(parameter: ast.arg, default: ast.expr | None) -> str:
 
 def row(op: Op) -> str:
     """One function of the stub, its parameters on lines of their own where they need it."""
-    parameters = typed(op)
+    parameters = ", ".join(typed(op))
     line = f"def {op.name}({parameters}) -> {op.result}:"
     if len(line) > 120:
-        line = f"def {op.name}(\n    {parameters}\n) -> {op.result}:"
+        broken = parameters if len(parameters) <= 116 else ",\n    ".join([*typed(op), ""]).rstrip()
+        line = f"def {op.name}(\n    {broken}\n) -> {op.result}:"
     return f'{line}\n    """{op.doc}"""\n'
 
 
