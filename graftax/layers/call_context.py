@@ -24,6 +24,9 @@ class CallContext:
         outer: The context around this one.
     """
 
+    root: Module | None
+    training: bool | None
+
     def __init__(self, root: Module | None, training: bool | None, outer: CallContext | None) -> None:
         self.root = outer.root if outer is not None and outer.root is not None else root
         self.training = training

@@ -204,7 +204,7 @@ class Model(Layer):
             waiting = module._pending.waiting() if module._pending is not None else ()
             if waiting:
                 raise StateError(
-                    f"training starts while {len(waiting)} restored values wait for Variables: {', '.join(waiting[:5])}",
+                    f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",
                     "the model is built now, and has no such Variables",
                     "restore what fits: Checkpoint(...).restore(path, skip=[...]), or build the model as it was saved",
                 )

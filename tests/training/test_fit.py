@@ -360,7 +360,7 @@ def test_ft30_shuffle_follows_the_seed_and_the_epoch():
         model = Watch()
         model.compile("sgd", "mse", run_eagerly=True)
         model.fit(X, Y, batch_size=2, initial_epoch=epoch, epochs=epoch + 1, verbose=0)
-        return sum(seen, [])
+        return [row for batch in seen for row in batch]
 
     assert order(1) == order(1)
     assert order(1) != order(2)
@@ -374,7 +374,8 @@ def test_ft31_resume_is_bit_exact(tmp_path):
 
     def program():
         gx.set_random_seed(5)
-        model = gx.Sequential([layers.Dense(8, activation="tanh"), layers.Dropout(0.3), layers.BatchNormalization(), layers.Dense(1)])
+        body = [layers.Dense(8, activation="tanh"), layers.Dropout(0.3), layers.BatchNormalization()]
+        model = gx.Sequential([*body, layers.Dense(1)])
         model.compile(gx.optimizers.Adam(1e-2), "mse")
         return model, gx.Checkpoint(model=model, optimizer=model.optimizer)
 
