@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from graftax.errors import ArgumentError, ShapeError
@@ -12,21 +13,26 @@ from graftax.typedefs import Array, Shape
 
 def positive(name: str, value: int) -> int:
     """The value, if it is an integer above 0."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if (number := _integer(value)) < 1:
         raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}=8")
-    return value
+    return number
+
+
+def _integer(value: Any) -> int:
+    """A Python or NumPy integer as a Python one; 0 for anything else."""
+    return index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else 0
 
 
 def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
     """An integer above 0 for each axis of space; one integer stands for all."""
-    values = (value,) * space if isinstance(value, int) else tuple(value) if isinstance(value, Sequence) else ()
-    if len(values) != space or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in values):
+    numbers = tuple(_integer(n) for n in value) if isinstance(value, Sequence) else (_integer(value),) * space
+    if len(numbers) != space or min(numbers) < 1:
         raise ArgumentError(
             f"{name}={value!r}",
             f"an integer above 0 is needed for each of {space} axes of space, or one for all",
             f"{name}=2" if space == 1 else f"{name}=2, or {name}={(2,) * space}",
         )
-    return values
+    return numbers
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:

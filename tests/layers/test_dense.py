@@ -89,6 +89,12 @@ def test_integers_are_not_cast():
         layers.Dense(2)(np.ones((2, 3), "int32"))
 
 
+def test_units_may_be_a_numpy_integer():
+    layer = layers.Dense(np.array([3, 9]).max() + 1)
+    assert layer(x(2, 5)).shape == (2, 10)
+    assert type(layer.units) is int
+
+
 @pytest.mark.parametrize("units", [0, -1, 2.0, True, None])
 def test_units_are_checked(units):
     with pytest.raises(gx.errors.ArgumentError, match=r"units=.*\n.*above 0\n.*units=8"):

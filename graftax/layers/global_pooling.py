@@ -1,0 +1,116 @@
+"""Pooling over all of space, channels last."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from graftax import ops
+from graftax.layers.arguments import single_shape
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.typedefs import Array, Shape
+
+
+class GlobalPooling(Layer):
+    """The base of poolings over all of space, which describe the arguments."""
+
+    space: ClassVar[int]
+
+    def __init__(self, keepdims: bool = False, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
+        super().__init__(name, dtype=dtype)
+        self.keepdims = keepdims
+        self.axes = tuple(range(1, self.space + 1))
+
+    def build(self, input_shape: Shape) -> None:
+        single_shape(input_shape, self.space + 2, self.space + 2)
+
+
+class GlobalMaxPooling1D(GlobalPooling):
+    """The largest value over the steps.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalMaxPooling1D()(np.float32([[[1], [3]]])).tolist()
+        [[3.0]]
+    """
+
+    space = 1
+
+    def call(self, x: Array) -> Array:
+        return ops.max(x, axis=self.axes, keepdims=self.keepdims)
+
+
+class GlobalMaxPooling2D(GlobalMaxPooling1D):
+    """The largest value over height and width.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalMaxPooling2D(keepdims=True)(np.ones((2, 4, 4, 3), "float32")).shape
+        (2, 1, 1, 3)
+    """
+
+    space = 2
+
+
+class GlobalAveragePooling1D(GlobalPooling):
+    """The mean over the steps; where there is a mask, over the steps that it lets through.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.float32([[[1], [3]]])
+        >>> GlobalAveragePooling1D()(x).tolist(), GlobalAveragePooling1D()(x, mask=np.array([[True, False]])).tolist()
+        ([[2.0]], [[1.0]])
+    """
+
+    space = 1
+
+    def call(self, x: Array, mask: Array | None = None) -> Array:
+        if mask is None:
+            return ops.mean(x, axis=1, keepdims=self.keepdims)
+        weights = ops.cast(ops.expand_dims(mask, -1), x.dtype)
+        count = ops.maximum(ops.sum(weights, axis=1, keepdims=self.keepdims), 1)
+        return ops.sum(x * weights, axis=1, keepdims=self.keepdims) / count
+
+    def compute_mask(self, inputs: Array, mask: Array | None) -> None:
+        """None: it is used up here."""
+
+
+class GlobalAveragePooling2D(GlobalPooling):
+    """The mean over height and width.
+
+    Args:
+        keepdims: Whether the axes stay, with size 1.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, channels)``
+
+    Raises:
+        ShapeError: the first input has other axes.
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalAveragePooling2D()(np.ones((2, 4, 4, 3), "float32")).shape
+        (2, 3)
+    """
+
+    space = 2
+
+    def call(self, x: Array) -> Array:
+        return ops.mean(x, axis=self.axes, keepdims=self.keepdims)

@@ -1,0 +1,26 @@
+"""BaseInitializer: what all initializers are."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from graftax.typedefs import Array, Shape
+
+
+class BaseInitializer:
+    """The base: subclasses define ``__call__(key, shape, dtype)``; the repr shows their arguments.
+
+    ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart.
+    ``draws = False`` on a class says that it needs no key, and is given None.
+    """
+
+    seed: int | None = None
+    draws: ClassVar[bool] = True
+
+    def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        """Values of that shape and dtype."""
+        raise TypeError(f"{type(self).__name__} must define __call__(key, shape, dtype)")
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
+        return f"{type(self).__name__}({arguments})"

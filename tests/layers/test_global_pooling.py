@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+
+
+def data(*shape):
+    return np.random.default_rng(0).normal(size=shape).astype("float32")
+
+
+@pytest.mark.parametrize("name", ["GlobalMaxPooling", "GlobalAveragePooling"])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_global_pooling(name, keepdims):
+    reduce = np.max if "Max" in name else np.mean
+    for space, shape in ((1, (2, 5, 3)), (2, (2, 5, 4, 3))):
+        out = getattr(layers, f"{name}{space}D")(keepdims=keepdims)(data(*shape))
+        expected = reduce(data(*shape), axis=tuple(range(1, space + 1)), keepdims=keepdims)
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_mean_over_what_a_mask_lets_through(keepdims):
+    x = data(3, 4, 2)
+    mask = np.array([[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]], bool)
+    out = np.asarray(layers.GlobalAveragePooling1D(keepdims)(x, mask=mask)).reshape(3, 2)
+    np.testing.assert_allclose(out, [x[0, :2].mean(0), x[1].mean(0), [0, 0]], rtol=1e-5, atol=1e-6)
+
+
+def test_a_mask_is_used_up():
+    tokens = np.array([[3, 4, 0, 0]])
+    embedding, pooling = layers.Embedding(5, 2, mask_zero=True), layers.GlobalAveragePooling1D()
+    model = Chain(embedding, pooling)
+    np.testing.assert_allclose(model(tokens), embedding.embeddings.numpy()[[3, 4]].mean(0)[None], rtol=1e-5)
+
+
+class Chain(gx.Layer):
+    def __init__(self, *parts):
+        super().__init__()
+        self.parts = parts
+
+    def call(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+@pytest.mark.parametrize("kind", ["GlobalMax", "GlobalAverage"])
+def test_other_ranks_are_refused(kind):
+    with pytest.raises(gx.errors.ShapeError, match="needs 4 axes"):
+        getattr(layers, f"{kind}Pooling2D")()(data(2, 3, 4))
