@@ -9,7 +9,7 @@ from graftax import ops, tree
 from graftax.errors import ArgumentError, DataError
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
-from graftax.metrics import registry as metrics
+from graftax.metrics import registry as metric_registry
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean
 from graftax.optimizers.optimizer import Optimizer
@@ -59,6 +59,9 @@ class Objectives:
         metrics: A list, for several outputs a dict by name of such; they ignore sample weights.
         weighted_metrics: Likewise; they count sample weights.
         loss_weights: A factor for the loss of each output.
+
+    Raises:
+        ArgumentError: there is no loss or metric of a name.
     """
 
     def __init__(
@@ -67,6 +70,13 @@ class Objectives:
         self.optimizer = optimizer
         self._loss, self._weights = loss, loss_weights
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
+        for one in tree.flatten(loss):
+            if one is not None:
+                losses.get(one)  # raises now, where the mistake is
+        for _, wanted, _ in self._wanted:
+            for one in tree.flatten(wanted):
+                if one is not None and not metric_registry.needs_shapes(one):
+                    metric_registry.get(one)
         self.loss_tracker = Mean(name="loss")
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
@@ -142,10 +152,8 @@ class Objectives:
         for name, _, metric, weighted in self._metrics:
             weight = weights[name] if weighted else None
             mask = by_mask.get(name)
-            if mask is not None:
-                mask = ops.cast(mask, "float32")
-                weight = mask if weight is None else _align(ops.asarray(weight), mask) * mask
-            metric.update(targets[name], predictions[name], sample_weight=weight)
+            masked = {} if mask is None else {"mask": mask}  # metrics of other people may not take one
+            metric.update(targets[name], predictions[name], sample_weight=weight, **masked)
 
     def _make(self, predictions: dict[str, Any], targets: dict[str, Any]) -> None:
         for prefix, wanted, weighted in self._wanted:
@@ -160,7 +168,7 @@ class Objectives:
                         continue
                     shapes = (tuple(ops.shape(targets[output])), tuple(ops.shape(predictions[output])))
                     loss = self._losses.get(output) if self._losses is not None else None
-                    metric = metrics.get(one, *shapes, loss)
+                    metric = metric_registry.get(one, *shapes, loss)
                     shown = f"{output}_{metric.name}" if output else metric.name
                     if any(shown == other for _, other, _, _ in self._metrics):
                         shown = f"{prefix or 'also_'}{shown}"
@@ -181,10 +189,6 @@ class Objectives:
 
 def _rows(prediction: Any) -> Any:
     return ops.shape(prediction)[0]
-
-
-def _align(weight: Array, mask: Array) -> Array:
-    return ops.reshape(weight, (*weight.shape, *(1,) * (mask.ndim - weight.ndim)))
 
 
 LossLike: TypeAlias = str | Loss | Callable[..., Any] | Mapping[str, Any] | list[Any] | None

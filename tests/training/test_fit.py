@@ -264,6 +264,16 @@ def test_ft20_unknown_output_in_the_loss_lists_the_outputs():
     assert "'c'" in str(caught.value)
 
 
+def test_ft20_unknown_names_are_told_at_compile():
+    model = gx.Sequential([layers.Dense(1)])
+    with pytest.raises(ArgumentError, match="mean_squared_error"):
+        model.compile("sgd", "mean_square_error")
+    with pytest.raises(ArgumentError, match="binary_accuracy"):
+        model.compile("sgd", "mse", metrics=["akkuracy"])
+    with pytest.raises(ArgumentError, match="adam"):
+        model.compile("sdg", "mse")
+
+
 def test_ft21_lengths_differ():
     with pytest.raises(DataError, match=r"x has 5.*y has 4"):
         line().fit(X, Y[:4], verbose=0)
