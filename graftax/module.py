@@ -222,9 +222,13 @@ class Module(Node):
 
     def _readopt(self) -> None:
         """Own what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
-        for edges, node in own_nodes(self):
+        mine = list(own_nodes(self))
+        for edges, node in mine:
+            if node.owner is None:
+                _own(self, edges, node)
+        for edges, node in mine:
             owner = node.owner
-            if owner is None or (owner is not self and _inside(owner, self)):
+            if owner is not None and owner is not self and _inside(owner, self):
                 _own(self, edges, node)
 
 

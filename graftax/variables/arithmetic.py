@@ -146,10 +146,15 @@ class Arithmetic(VariableLike):
         return ops.matmul(other, self)
 
     def __and__(self, other: Any) -> Array:
-        return ops.logical_and(self, other)
+        return ops.logical_and(self, other) if self.dtype == "bool" else ops.bitwise_and(self, other)
 
     def __or__(self, other: Any) -> Array:
-        return ops.logical_or(self, other)
+        return ops.logical_or(self, other) if self.dtype == "bool" else ops.bitwise_or(self, other)
+
+    def __xor__(self, other: Any) -> Array:
+        return ops.logical_xor(self, other) if self.dtype == "bool" else ops.bitwise_xor(self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __iadd__(self, other: Any) -> Self:  # in place, as in NumPy: `v += 1` assigns, `v` stays what it is
         return self.assign(self + other)

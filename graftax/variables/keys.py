@@ -6,6 +6,7 @@ Keys are derived on the host, with the reference backend's generator, whose bits
 from __future__ import annotations
 
 import secrets
+from numbers import Integral
 from typing import Any
 
 import xxhash
@@ -29,9 +30,9 @@ _state = _Global()
 
 def reset(seed: int) -> None:
     """Start over with a seed: roots count from zero again."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**64:
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**64:
         raise ArgumentError(f"seed={seed!r}", "a seed is an integer from 0 to 2**64 - 1", "set_random_seed(0)")
-    _state.seed, _state.roots = seed, 0
+    _state.seed, _state.roots = int(seed), 0
     _state.epoch += 1
 
 

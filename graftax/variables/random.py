@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TypeAlias
 
 from graftax.backend import registry
@@ -99,8 +100,8 @@ def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
         return _default_generator().next()
     if isinstance(seed, SeedGenerator):
         return seed.next()
-    if isinstance(seed, int):
-        return registry.current().random.key(seed)
+    if isinstance(seed, Integral):  # NumPy's integers are
+        return registry.current().random.key(int(seed))
     key = registry.current().arrays.asarray(unwrap(seed))
     if tuple(key.shape) != (2,) or str(key.dtype) != "uint32":
         raise ArgumentError(
