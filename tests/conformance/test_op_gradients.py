@@ -8,7 +8,7 @@ import pytest
 
 from graftax import ops
 from graftax.op_table import OPS
-from tests.conformance.test_ops import INPUTS
+from tests.conformance.op_cases import INPUTS
 
 DIFFERENTIABLE = (
     "abs negative exp exp2 expm1 log log2 log10 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos "
