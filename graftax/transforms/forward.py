@@ -8,8 +8,8 @@ from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ShapeError
 from graftax.transforms.derivatives import push
-from graftax.transforms.record import run
 from graftax.transforms.recorded_block import RecordedBlock, Unconnected, unconnected
+from graftax.transforms.replay import run
 from graftax.typedefs import unwrap
 
 

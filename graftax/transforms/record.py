@@ -6,31 +6,19 @@ that are no slots; results in between are not kept but computed again in the rep
 
 from __future__ import annotations
 
-import threading
 import warnings
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from graftax.backend import registry
+from graftax.transforms.replay import NOT_A_SLOT, Replay, Step
 from graftax.typedefs import Array
 from graftax.variables.storage import Storage
 
-_COMPILE_AT = 10  # the time at which the same replay is compiled: that costs as much as some 30 times of it save
-_REMEMBERED = 1024
-_COMPILED = 128
 
-_NOT_A_SLOT = -1
-
-
-class Step(NamedTuple):
-    """One recorded operation."""
-
-    call: Callable[..., Sequence[Any]]
-    inputs: tuple[int, ...]
+class _Recorded(NamedTuple):
+    step: Step
     constants: tuple[Any, ...]  # the inputs that are no slots, in order
-    outputs: tuple[int, ...]
 
 
 class Record:
@@ -48,7 +36,7 @@ class Record:
     def clear(self) -> None:
         """Forget everything."""
         self.variables: dict[Storage, list[int]] = {}  # slots of the reads of watched Variables
-        self._steps: list[Step] = []
+        self._steps: list[_Recorded] = []
         self._roots: dict[int, Array] = {}
         self._slots: dict[int, tuple[int, weakref.ref[Any]]] = {}  # by id; valid while the array lives
         self._count = 0
@@ -117,20 +105,21 @@ class Record:
         taken = [self.slot(value) for value in inputs]
         # an output that is an input stays what it was
         made = tuple(
-            self._new_slot(value) if differentiable(value) and self.slot(value) is None else _NOT_A_SLOT
+            self._new_slot(value) if differentiable(value) and self.slot(value) is None else NOT_A_SLOT
             for value in outputs
         )
-        if any(slot != _NOT_A_SLOT for slot in made):
+        if any(slot != NOT_A_SLOT for slot in made):
             constants = tuple(value for value, slot in zip(inputs, taken, strict=True) if slot is None)
-            slots = tuple(_NOT_A_SLOT if slot is None else slot for slot in taken)
-            self._steps.append(Step(call, slots, constants, made))
+            slots = tuple(NOT_A_SLOT if slot is None else slot for slot in taken)
+            self._steps.append(_Recorded(Step(call, slots, made), constants))
 
     # --- replaying --------------------------------------------------------------------------------------------------
 
     def replay(self, targets: Sequence[int], sources: Iterable[int]) -> tuple[Replay, list[Any]]:
         """The targets as a function of those sources that they depend on, and the constants to call it with."""
-        steps = self._steps[:]
-        maker = {slot: i for i, step in enumerate(steps) for slot in step.outputs if slot != _NOT_A_SLOT}
+        recorded = self._steps[:]
+        steps = [step for step, _ in recorded]
+        maker = {slot: i for i, step in enumerate(steps) for slot in step.outputs if slot != NOT_A_SLOT}
 
         def needed(ends: Iterable[int]) -> tuple[set[int], list[int]]:
             slots, indices, stack = set[int](), set[int](), list(targets)
@@ -141,7 +130,7 @@ class Record:
                 slots.add(slot)
                 if slot in maker and slot not in ends and maker[slot] not in indices:
                     indices.add(maker[slot])
-                    stack += [s for s in steps[maker[slot]].inputs if s != _NOT_A_SLOT]
+                    stack += [s for s in steps[maker[slot]].inputs if s != NOT_A_SLOT]
             return slots, sorted(indices)
 
         slots, indices = needed(())
@@ -151,113 +140,13 @@ class Record:
         for i in indices:
             if reached.intersection(steps[i].inputs):
                 inner.update(slot for slot in steps[i].outputs if slot in connected)
-                reached.update(slot for slot in steps[i].outputs if slot != _NOT_A_SLOT)
+                reached.update(slot for slot in steps[i].outputs if slot != NOT_A_SLOT)
         given = set(connected) - inner
         slots, indices = needed(given)
         roots = [slot for slot in sorted(slots) if slot in self._roots and slot not in given and slot not in maker]
-        chosen = [steps[i] for i in indices]
-        constants = [*(self._roots[slot] for slot in roots), *(value for step in chosen for value in step.constants)]
-        return Replay(chosen, targets, connected, inner, roots), constants
-
-
-class Replay:
-    """A part of a record as a function: ``replay(values of the connected slots, constants) -> targets``.
-
-    It holds no arrays.
-    """
-
-    def __init__(
-        self,
-        steps: Iterable[Step],
-        targets: Iterable[int],
-        connected: Iterable[int],
-        inner: Iterable[int],
-        roots: Iterable[int],
-    ) -> None:
-        self.connected = tuple(connected)
-        self.inner = frozenset(inner)
-        self._steps = [(step.call, step.inputs, step.outputs) for step in steps]
-        self._targets = tuple(targets)
-        self._roots = tuple(roots)
-
-    def __call__(self, values: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
-        """The targets; each value is that of a connected slot, or what to add to it if it is an inner one."""
-        rest = iter(constants)
-        known = {slot: next(rest) for slot in self._roots}
-        added: dict[int, Any] = {}
-        for slot, value in zip(self.connected, values, strict=True):
-            (added if slot in self.inner else known)[slot] = value
-        given = frozenset(known)
-        for call, inputs, outputs in self._steps:
-            results = call(*(next(rest) if slot == _NOT_A_SLOT else known[slot] for slot in inputs))
-            for slot, result in zip(outputs, results, strict=True):
-                if slot != _NOT_A_SLOT and slot not in given:
-                    known[slot] = result + added[slot] if slot in added else result
-        return [known[slot] for slot in self._targets]
-
-    def key(self) -> Hashable:
-        """Equal for replays that do the same, whatever the values; None where that is not known."""
-        names: dict[int, int] = {_NOT_A_SLOT: _NOT_A_SLOT}
-
-        def renamed(slots: Iterable[int]) -> tuple[int, ...]:
-            return tuple(names.setdefault(slot, len(names)) for slot in slots)
-
-        calls = [getattr(call, "key", None) for call, _, _ in self._steps]
-        if any(key is None for key in calls):
-            return None
-        return (
-            renamed(self._roots),
-            renamed(self.connected),
-            frozenset(renamed(sorted(self.inner))),
-            tuple((key, renamed(i), renamed(o)) for key, (_, i, o) in zip(calls, self._steps, strict=True)),
-            renamed(self._targets),
-        )
-
-
-Transform = Callable[..., Any]
-"""``transform(function, values, extra, *statics)``: what to compute of a function of a list of arrays."""
-
-_sights: OrderedDict[int, int] = OrderedDict()
-_compiled: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
-_lock = threading.Lock()
-
-
-def run(
-    transform: Transform, replay: Replay, values: list[Any], constants: list[Any], extra: list[Any], *statics: Hashable
-) -> Any:
-    """A transform of a replay, compiled once the same one has come a few times."""
-
-    def whole(values: list[Any], constants: list[Any], extra: list[Any]) -> Any:
-        return transform(lambda given: replay(given, constants), values, extra, *statics)
-
-    is_tracer = registry.current().transforms.is_tracer
-    everything = [*values, *constants, *extra]
-    if any(map(is_tracer, everything)):
-        return whole(values, constants, extra)
-    kinds = tuple((getattr(v, "shape", None), getattr(v, "dtype", type(v))) for v in everything)
-    return _compile_in_time((transform, statics, kinds, replay.key()), whole)(values, constants, extra)
-
-
-def _compile_in_time(key: tuple[Hashable, ...], function: Callable[..., Any]) -> Callable[..., Any]:
-    if key[-1] is None:
-        return function
-    try:
-        sight = hash(key)  # not the key itself, which may hold on to programs that never come again
-    except TypeError:  # a parameter that cannot be hashed
-        return function
-    with _lock:
-        if key in _compiled:
-            _compiled.move_to_end(key)
-            return _compiled[key]
-        _sights[sight] = _sights.pop(sight, 0) + 1
-        if len(_sights) > _REMEMBERED:
-            _sights.popitem(last=False)
-        if _sights[sight] < _COMPILE_AT:
-            return function
-        _compiled[key] = registry.current().transforms.compiled(function)
-        if len(_compiled) > _COMPILED:
-            _compiled.popitem(last=False)
-        return _compiled[key]
+        constants = [self._roots[slot] for slot in roots]
+        constants += [value for i in indices for value in recorded[i].constants]
+        return Replay([steps[i] for i in indices], targets, connected, inner, roots), constants
 
 
 _known: dict[Any, bool] = {}

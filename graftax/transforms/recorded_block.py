@@ -12,7 +12,8 @@ from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError, TapeError
 from graftax.module import Module
-from graftax.transforms.record import Record, Replay, differentiable
+from graftax.transforms.record import Record, differentiable
+from graftax.transforms.replay import Replay
 from graftax.transforms.watching import Watching, watch_reads
 from graftax.typedefs import Shape, unwrap
 from graftax.variables.variable import Variable

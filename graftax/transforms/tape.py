@@ -33,8 +33,8 @@ from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError, TapeError
 from graftax.transforms.derivatives import batch_jacobian, jacobian, pull, rows_differ
-from graftax.transforms.record import Transform, run
 from graftax.transforms.recorded_block import RecordedBlock, Source, Unconnected, unconnected
+from graftax.transforms.replay import Transform, run
 from graftax.typedefs import Array, Shape, unwrap
 from graftax.variables.variable import Variable
 
@@ -243,7 +243,9 @@ class GradientTape(RecordedBlock):
         replay, values, constants = self._replay(targets, leaves)
         if not values:
             return {}
-        return dict(zip(replay.connected, run(transform, replay, values, constants, extra, *statics), strict=True))
+        otherwise = replay.pull if transform is pull else None
+        found = run(transform, replay, values, constants, extra, *statics, otherwise=otherwise)
+        return dict(zip(replay.connected, found, strict=True))
 
     def _end(self, structure: Any, gradients: list[Any]) -> Any:
         if not self._persistent:

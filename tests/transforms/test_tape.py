@@ -16,7 +16,7 @@ import graftax as gx
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError, TapeError
-from graftax.transforms import record
+from graftax.transforms import replay
 from graftax.variables.storage import frames
 
 
@@ -49,7 +49,7 @@ def test_gt1_a_second_gradient_needs_persistent():
 
 
 def test_gt2_persistent(monkeypatch):
-    monkeypatch.setattr(record, "_COMPILE_AT", 2)
+    monkeypatch.setattr(replay._replays, "at", 2)
     x = ops.asarray([0.0, 1.0, 2.0])
     with gx.GradientTape(persistent=True) as tape:
         tape.watch(x)

@@ -9,12 +9,12 @@ from jax import lax
 import graftax as gx
 from graftax.backend.jax import recording, tracing
 from graftax.errors import GradientError
-from graftax.transforms import record
+from graftax.transforms import replay
 
 
 @pytest.fixture(autouse=True)
 def _everything_is_put_back(monkeypatch):
-    monkeypatch.setattr(record, "_COMPILE_AT", 2)
+    monkeypatch.setattr(replay._replays, "at", 2)
     yield
     assert tracing.is_eager(tracing.current_level())
 

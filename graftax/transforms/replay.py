@@ -1,0 +1,220 @@
+"""A part of a record as a function, to be differentiated: as a whole, or operation by operation.
+
+The whole is compiled once the same one has come often enough, as in a training loop. Where ever new forms come, they
+are differentiated operation by operation; of these there are few kinds, and those are compiled.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from graftax.backend import registry
+
+NOT_A_SLOT = -1
+"""In the place of a slot: a constant, or an output that has no gradient."""
+
+
+class Step(NamedTuple):
+    """One operation, from slots to slots."""
+
+    call: Callable[..., Sequence[Any]]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class Replay:
+    """A part of a record as a function: ``replay(values of the connected slots, constants) -> targets``.
+
+    It holds no arrays. ``inner`` slots are connected ones that are computed from others: their values are what to add.
+    """
+
+    def __init__(
+        self,
+        steps: Iterable[Step],
+        targets: Iterable[int],
+        connected: Iterable[int],
+        inner: Iterable[int],
+        roots: Iterable[int],
+    ) -> None:
+        self.connected = tuple(connected)
+        self.inner = frozenset(inner)
+        self._steps = tuple(steps)
+        self._targets = tuple(targets)
+        self._roots = tuple(roots)
+
+    def __call__(self, values: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
+        """The targets."""
+        known: dict[int, Any] = {}
+        for _ in self._run(known, values, constants, lambda call, inputs: call(*inputs)):
+            pass
+        return [known[slot] for slot in self._targets]
+
+    def _run(
+        self, known: dict[int, Any], values: Sequence[Any], constants: Sequence[Any], run: Callable[..., Sequence[Any]]
+    ) -> Iterator[tuple[Step, list[Any]]]:
+        """Fill in the values of all slots with ``run(call, inputs)``, and yield each step with its inputs."""
+        rest = iter(constants)
+        known.update((slot, next(rest)) for slot in self._roots)
+        added: dict[int, Any] = {}
+        for slot, value in zip(self.connected, values, strict=True):
+            (added if slot in self.inner else known)[slot] = value
+        given = frozenset(known)
+        for step in self._steps:
+            inputs = [next(rest) if slot == NOT_A_SLOT else known[slot] for slot in step.inputs]
+            for slot, result in zip(step.outputs, run(step.call, inputs), strict=True):
+                if slot != NOT_A_SLOT and slot not in given:
+                    known[slot] = result + added[slot] if slot in added else result
+            yield step, inputs
+
+    def pull(self, values: Sequence[Any], constants: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        """The gradient of the weighted sum of the targets, operation by operation."""
+        known: dict[int, Any] = {}
+        ran = list(self._run(known, values, constants, _run_step))
+        given = {*self.connected, *self._roots} - self.inner
+        moving = set(self.connected)
+        for step, _ in ran:
+            if moving.intersection(step.inputs):
+                moving.update(slot for slot in step.outputs if slot != NOT_A_SLOT)
+        gradients: dict[int, Any] = {}
+
+        def add(slot: int, gradient: Any) -> None:
+            gradients[slot] = gradients[slot] + gradient if slot in gradients else gradient
+
+        for slot, weight in zip(self._targets, weights, strict=True):
+            add(slot, weight)
+        zeros = registry.current().arrays.numpy.zeros_like
+        for step, inputs in reversed(ran):
+            made = tuple(i for i, s in enumerate(step.outputs) if s in moving and s not in given)
+            wanted = tuple(i for i, s in enumerate(step.inputs) if s in moving)
+            slots = [step.outputs[i] for i in made]
+            if wanted and any(slot in gradients for slot in slots):
+                weights = [gradients[slot] if slot in gradients else zeros(known[slot]) for slot in slots]
+                for i, gradient in zip(wanted, _pull_step(step.call, inputs, wanted, made, weights), strict=True):
+                    add(step.inputs[i], gradient)
+        return [gradients[s] if s in gradients else zeros(known[s]) for s in self.connected]
+
+    def key(self) -> Hashable:
+        """Equal for replays that do the same, whatever the values; None where that is not known."""
+        names: dict[int, int] = {NOT_A_SLOT: NOT_A_SLOT}
+
+        def renamed(slots: Iterable[int]) -> tuple[int, ...]:
+            return tuple(names.setdefault(slot, len(names)) for slot in slots)
+
+        calls = [getattr(step.call, "key", None) for step in self._steps]
+        if any(key is None for key in calls):
+            return None
+        return (
+            renamed(self._roots),
+            renamed(self.connected),
+            renamed(slot for slot in self.connected if slot in self.inner),
+            tuple((key, renamed(s.inputs), renamed(s.outputs)) for key, s in zip(calls, self._steps, strict=True)),
+            renamed(self._targets),
+        )
+
+
+def _run_step(call: Any, inputs: list[Any]) -> Sequence[Any]:
+    """The outputs of one operation."""
+
+    def run(*inputs: Any) -> Sequence[Any]:
+        return call(*inputs)  # type: ignore[no-any-return]
+
+    found: Sequence[Any] = (_operations.find((getattr(call, "key", None), _kinds(inputs)), run) or run)(*inputs)
+    return found
+
+
+def _pull_step(
+    call: Any, inputs: list[Any], wanted: tuple[int, ...], made: tuple[int, ...], weights: list[Any]
+) -> list[Any]:
+    """The gradients of one operation with respect to some of its inputs, from those of some of its outputs."""
+
+    def pull(inputs: list[Any], weights: list[Any]) -> list[Any]:
+        def some(moving: list[Any]) -> list[Any]:
+            everything = list(inputs)
+            for i, value in zip(wanted, moving, strict=True):
+                everything[i] = value
+            outputs = call(*everything)
+            return [outputs[i] for i in made]
+
+        (gradients,) = registry.current().transforms.vjp(some, [inputs[i] for i in wanted])[1](weights)
+        return list(gradients)
+
+    key = (getattr(call, "key", None), wanted, made, _kinds(inputs), _kinds(weights))
+    return (_operations.find(key, pull) or pull)(inputs, weights)
+
+
+Transform = Callable[..., Any]
+"""``transform(function, values, extra, *statics)``: what to compute of a function of a list of arrays."""
+
+
+def run(
+    transform: Transform,
+    replay: Replay,
+    values: list[Any],
+    constants: list[Any],
+    extra: list[Any],
+    *statics: Hashable,
+    otherwise: Callable[..., Any] | None = None,
+) -> Any:
+    """A transform of a replay; ``otherwise(values, constants, extra)`` is a way to do without compiling the whole."""
+
+    def whole(values: list[Any], constants: list[Any], extra: list[Any]) -> Any:
+        return transform(lambda given: replay(given, constants), values, extra, *statics)
+
+    is_tracer = registry.current().transforms.is_tracer
+    everything = [*values, *constants, *extra]
+    function: Callable[..., Any] = whole
+    if not any(map(is_tracer, everything)):
+        key = (replay.key(), transform, statics, _kinds(everything))
+        compiled = _replays.find(key, whole)
+        function = compiled or (otherwise if otherwise and len(_replays.sights) > _MANY else whole)
+    return function(values, constants, extra)
+
+
+# --- what is compiled -------------------------------------------------------------------------------------------------
+
+
+class _Compiler:
+    """Compiles a function at the time at which it has come so often that this pays."""
+
+    def __init__(self, at: int, remembered: int, kept: int) -> None:
+        self.at = at
+        self.remembered = remembered
+        self.kept = kept
+        self.sights: OrderedDict[int, int] = OrderedDict()
+        self.compiled: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: tuple[Hashable, ...], function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """The function of that key (None first: of no known key) compiled, or None."""
+        if key[0] is None:
+            return None
+        try:
+            sight = hash(key)  # not the key itself, which may hold on to programs that never come again
+        except TypeError:  # a parameter that cannot be hashed
+            return None
+        with self._lock:
+            found = self.compiled.get(key)
+            if found is None:
+                self.sights[sight] = self.sights.pop(sight, 0) + 1
+                if len(self.sights) > self.remembered:
+                    self.sights.popitem(last=False)
+                if self.sights[sight] < self.at:
+                    return None
+                found = self.compiled[key] = registry.current().transforms.compiled(function)
+                if len(self.compiled) > self.kept:
+                    self.compiled.popitem(last=False)
+            self.compiled.move_to_end(key)
+            return found
+
+
+# compiling costs as much as some 30 replays save; operations are met again far more often
+_replays = _Compiler(at=10, remembered=1024, kept=128)
+_operations = _Compiler(at=3, remembered=4096, kept=1024)
+_MANY = 10  # kinds of replays, beyond which another new one is not expected to come often
+
+
+def _kinds(values: Iterable[Any]) -> Hashable:
+    return tuple((getattr(v, "shape", None), getattr(v, "dtype", type(v))) for v in values)
