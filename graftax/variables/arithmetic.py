@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.typedefs import Array, ArrayLike, VariableLike
+from graftax.op_checks import check_subscript
+from graftax.typedefs import Array, ArrayLike, VariableLike, unwrap
 from graftax.variables.storage import frames
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Arithmetic(VariableLike):
         return array.copy() if copy else array
 
     def __getitem__(self, key: Any) -> Array:
+        key = unwrap(key)
+        check_subscript(registry.current().arrays, self.shape, key)
         return self.value[key]
 
     def __len__(self) -> int:

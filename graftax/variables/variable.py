@@ -13,6 +13,7 @@ from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.errors import ArgumentError, AssignmentError, CompileError
 from graftax.module import Leaf, structure
+from graftax.op_checks import check_subscript
 from graftax.selectors import ROLES
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
 from graftax.variables import creation, initializers
@@ -195,7 +196,9 @@ class Variable(Leaf, Arithmetic):
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
         old = self._storage.read()
-        shape = old[unwrap(key)].shape
+        key = unwrap(key)
+        check_subscript(arrays, self._shape, key)
+        shape = old[key].shape
         new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =")
         try:
             new = arrays.numpy.broadcast_to(new, shape)
@@ -203,7 +206,7 @@ class Variable(Leaf, Arithmetic):
             raise AssignmentError(
                 f"{self.path!r}[...] = got shape {tuple(new.shape)}", f"the place that is indexed has shape {shape}"
             ) from error
-        self._storage.write(arrays.set_at(old, unwrap(key), new))
+        self._storage.write(arrays.set_at(old, key, new))
 
     def _fit(self, value: Any, verb: str) -> Array:
         storage = self._storage

@@ -141,3 +141,11 @@ def test_hash_and_membership(kind):
     a, b = make(kind, 1.0), make(kind, 1.0)
     assert {a: "a", b: "b"}[a] == "a"
     assert len({a, b}) == 2
+
+
+@pytest.mark.parametrize("touch", [lambda v: v[5], lambda v: v.__setitem__(5, 0.0)], ids=["read", "write"])
+def test_s17_a_subscript_out_of_range_raises(touch):
+    variable = gx.Variable([1.0, 2.0, 3.0])
+    with pytest.raises(IndexError, match="index 5 of axis 0, which has 3"):
+        touch(variable)
+    assert variable.numpy().tolist() == [1.0, 2.0, 3.0]
