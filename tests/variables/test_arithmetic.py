@@ -145,7 +145,7 @@ def test_hash_and_membership(kind):
 
 @pytest.mark.parametrize("touch", [lambda v: v[5], lambda v: v.__setitem__(5, 0.0)], ids=["read", "write"])
 def test_s17_a_subscript_out_of_range_raises(touch):
-    variable = gx.Variable([1.0, 2.0, 3.0])
+    variable = Variable([1.0, 2.0, 3.0])
     with pytest.raises(IndexError, match="index 5 of axis 0, which has 3"):
         touch(variable)
     assert variable.numpy().tolist() == [1.0, 2.0, 3.0]
