@@ -41,9 +41,9 @@ def test_variance_and_bounds(name, shape):
 
 
 @pytest.mark.parametrize("name", RANDOM)
-@pytest.mark.parametrize("shape", [(5, 7), (3, 2, 5, 7)])
-def test_values_are_those_of_jax(name, shape):
+def test_values_are_those_of_jax(name):
     """One key gives one draw, whoever asks."""
+    shape = (2, 5, 7)
     with jax.threefry_partitionable(True):
         theirs = RANDOM[name](jax.random.wrap_key_data(key(3), impl="threefry2x32"), shape)
     np.testing.assert_allclose(draw(name, shape, seed=3), theirs, rtol=1e-5, atol=1e-7)
