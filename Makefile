@@ -2,6 +2,7 @@
 #   make demo     the main example        make lint     ruff
 #   make test     the quick tests         make types    mypy
 #   make test-all all tests               make format   put the code in shape
+#   make bench    speed beside hand-written JAX, and beside Keras where it is installed
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
@@ -11,12 +12,12 @@ BIN := $(VENV)/bin
 # The stamp carries the Python version: another PYTHON makes the environment anew.
 STAMP := $(VENV)/installed-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo test test-all lint types format clean
+.PHONY: demo test test-all bench lint types format clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples,progress]'
 	touch $@
 
 demo: $(STAMP)
@@ -27,6 +28,9 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m '' $(PYTEST)
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.training_step
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,1 +1,1 @@
-"""Speed beside hand-written JAX and the peers that are installed: ``python -m benchmarks [NAME ...]``."""
+"""Speed beside hand-written JAX and the peers that are installed: ``make bench``."""

@@ -90,7 +90,8 @@ def keras_step(sizes: list[int], x: Any, y: Any) -> Callable[[], Any]:
     os.environ["KERAS_BACKEND"] = "jax"
     import keras
 
-    model = keras.Sequential([*(keras.layers.Dense(s, activation="tanh") for s in sizes[:-1]), keras.layers.Dense(sizes[-1])])
+    hidden = [keras.layers.Dense(size, activation="tanh") for size in sizes[:-1]]
+    model = keras.Sequential([*hidden, keras.layers.Dense(sizes[-1])])
     model.compile(keras.optimizers.Adam(1e-3), "mse")
     return lambda: model.train_on_batch(x, y)
 
