@@ -50,14 +50,21 @@ _NAMES = {
     "Slot": "graftax.optimizers.slot",
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
+    "cond": "graftax.transforms.control_flow",
     "functional_call": "graftax.transforms.functional",
     "grad": "graftax.transforms.grad",
     "jit": "graftax.transforms.jit",
+    "map_fn": "graftax.transforms.scanning",
+    "remat": "graftax.transforms.scanning",
+    "scan": "graftax.transforms.scanning",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
     "state": "graftax.transforms.functional",
+    "switch": "graftax.transforms.control_flow",
     "value_and_grad": "graftax.transforms.grad",
     "variable_creator_scope": "graftax.variables.creation",
+    "vectorized_map": "graftax.transforms.vectorize",
+    "while_loop": "graftax.transforms.control_flow",
 }
 """Classes and functions of graftax, and the module that defines each."""
 
@@ -84,13 +91,20 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
+    from graftax.transforms.control_flow import cond as cond
+    from graftax.transforms.control_flow import switch as switch
+    from graftax.transforms.control_flow import while_loop as while_loop
     from graftax.transforms.forward import ForwardAccumulator as ForwardAccumulator
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
     from graftax.transforms.grad import grad as grad
     from graftax.transforms.grad import value_and_grad as value_and_grad
     from graftax.transforms.jit import jit as jit
+    from graftax.transforms.scanning import map_fn as map_fn
+    from graftax.transforms.scanning import remat as remat
+    from graftax.transforms.scanning import scan as scan
     from graftax.transforms.tape import GradientTape as GradientTape
+    from graftax.transforms.vectorize import vectorized_map as vectorized_map
     from graftax.variables import constraints as constraints
     from graftax.variables import initializers as initializers
     from graftax.variables import random as random

@@ -11,7 +11,7 @@ folder with up to four classes and a line in the registry.
     Stateless and keyed. A key is a uint32 array of shape (2,). The generator is Threefry-2x32 in JAX's partitionable
     form, so that a key gives the same bits on every backend.
 *transforms* (optional)
-    Tracing with late inputs (see `Program`), gradients, compilation.
+    Tracing with late inputs (see `Program`), gradients, compilation, control flow (`graftax.backend.control`).
 *devices* (optional)
     Listing, placing, waiting.
 """
@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from graftax.backend.control import ControlFlow
 from graftax.typedefs import Array, DTypeLike, Shape
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class Recorder(Protocol):
         ...
 
 
-class Transforms(Protocol):
+class Transforms(ControlFlow, Protocol):
     """Tracing, gradients, compilation. A *level* is the trace that operations go to, an opaque object."""
 
     def is_tracer(self, x: Any) -> bool:

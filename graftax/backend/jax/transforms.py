@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from graftax.backend.jax import recording, tracing
+from graftax.backend.jax.control import JaxControl
 from graftax.backend.protocol import Recorder
 from graftax.errors import CompileError, TracerLeakError
 
@@ -61,7 +62,7 @@ class JaxProgram:
         return results
 
 
-class JaxTransforms:
+class JaxTransforms(JaxControl):
     """The transforms of the JAX backend."""
 
     def is_tracer(self, x: Any) -> bool:
@@ -121,7 +122,7 @@ class JaxTransforms:
             f"{_place(error)}\n  needs the value of a traced array",
             "while a function is compiled its arrays have shapes but no values; Python's if, while, int(), float() and "
             "NumPy functions need values",
-            "ops.where(condition, a, b) for a choice of values, jax.lax.cond or jax.lax.while_loop for control flow, "
+            "ops.where(condition, a, b) for a choice of values, graftax.cond or graftax.while_loop for control flow, "
             "ops.* for NumPy functions; or leave this function uncompiled",
         )
 

@@ -1,0 +1,59 @@
+"""What a backend with transforms offers for control flow: loops, branches, rematerialisation, calls of Python.
+
+All of these are pure: functions of lists of arrays, that may close over arrays of the traces around them. State is
+threaded through by whoever calls them (`graftax.transforms.threaded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+
+class ControlFlow(Protocol):
+    """Control flow within a program."""
+
+    def at(self, level: Any) -> AbstractContextManager[Any]:
+        """Inside, operations go to that level, which must be the present one or around it."""
+        ...
+
+    def cond(self, pred: Any, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: Any) -> Any:
+        """One of two functions, chosen when the program runs; differentiable; both are computed for rows of a map."""
+        ...
+
+    def switch(self, index: Any, branches: Sequence[Callable[[Any], Any]], operand: Any) -> Any:
+        """One of several functions; an index out of range means the first or the last."""
+        ...
+
+    def while_loop(self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
+        """The body as long as the condition holds; differentiable forwards only."""
+        ...
+
+    def scan(
+        self, function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int, reverse: bool
+    ) -> tuple[Any, Any]:
+        """The last carry and the stacked results of ``length`` steps, in one traced body; differentiable."""
+        ...
+
+    def remat(self, function: Callable[[Any], Any], policy: str | None) -> Callable[[Any], Any]:
+        """The function, computed again for its gradient in place of keeping what it computed.
+
+        ``policy`` says what is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
+        ``"dots_without_batch"`` for those without batch axes.
+        """
+        ...
+
+    def callback(
+        self,
+        function: Callable[..., Sequence[Any]],
+        pull: Callable[..., Sequence[Any]],
+        shapes: Sequence[Any],
+        args: Sequence[Any],
+    ) -> list[Any]:
+        """``function(*args)`` in Python with concrete arrays, even from inside a program; an exception ends that.
+
+        ``pull(cotangents, *args)`` gives the cotangents of the floating arguments. ``shapes`` are objects with
+        ``shape`` and ``dtype``, one for each result; without any the call is made for its effect.
+        """
+        ...

@@ -1,0 +1,61 @@
+"""Control flow of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+from jax import lax
+
+from graftax.backend.jax import tracing
+from graftax.backend.jax.callbacks import call_python
+
+_POLICIES: dict[str | None, Any] = {
+    None: None,
+    "dots": jax.checkpoint_policies.checkpoint_dots,
+    "dots_without_batch": jax.checkpoint_policies.checkpoint_dots_with_no_batch_dims,
+}
+
+
+class JaxControl:
+    """Loops, branches, rematerialisation, calls of Python."""
+
+    def at(self, level: Any) -> AbstractContextManager[Any]:
+        """Inside, operations go to that level."""
+        return tracing.at(level)
+
+    def cond(self, pred: Any, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: Any) -> Any:
+        """One of two functions."""
+        return lax.cond(pred, true_fn, false_fn, operand)
+
+    def switch(self, index: Any, branches: Sequence[Callable[[Any], Any]], operand: Any) -> Any:
+        """One of several functions."""
+        return lax.switch(index, branches, operand)
+
+    def while_loop(self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
+        """The body as long as the condition holds."""
+        return lax.while_loop(cond_fn, body_fn, init)
+
+    def scan(
+        self, function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int, reverse: bool
+    ) -> tuple[Any, Any]:
+        """The last carry and the stacked results."""
+        result: tuple[Any, Any] = lax.scan(function, init, xs, length=length, reverse=reverse)
+        return result
+
+    def remat(self, function: Callable[[Any], Any], policy: str | None) -> Callable[[Any], Any]:
+        """The function, computed again for its gradient."""
+        again: Callable[[Any], Any] = jax.checkpoint(function, policy=_POLICIES[policy])
+        return again
+
+    def callback(
+        self,
+        function: Callable[..., Sequence[Any]],
+        pull: Callable[..., Sequence[Any]],
+        shapes: Sequence[Any],
+        args: Sequence[Any],
+    ) -> list[Any]:
+        """``function(*args)`` in Python with concrete arrays, even from inside a program."""
+        return call_python(function, pull, shapes, args)

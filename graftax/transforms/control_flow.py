@@ -1,0 +1,227 @@
+"""Branches and loops whose parts may read and write Variables: plain Python eagerly, one program when compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax.backend import registry
+from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError, StateError
+from graftax.transforms.threaded import Outline, Threaded, agreed, arrays_of, as_dtypes
+from graftax.typedefs import ArrayLike, unwrap
+
+Branch = Callable[..., Any]
+
+
+def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> Any:
+    """``true_fn(*operands)`` if ``pred``, else ``false_fn(*operands)``.
+
+    With a concrete predicate this is Python's ``if``. With a traced one both functions are traced and one is run; what
+    either writes to Variables counts only if it is the one that runs.
+
+    Args:
+        pred: One truth value.
+        true_fn: One branch; it may read and write Variables.
+        false_fn: The other; with a traced predicate, its results have the same structure, shapes and dtypes.
+        *operands: Passed to the branch.
+
+    Raises:
+        ShapeError: the predicate is no scalar, or shapes of the results differ.
+        DTypeError: the predicate is no truth value or integer, or dtypes of the results differ.
+        ArgumentError: the structures of the results differ.
+
+    Example:
+        >>> import graftax as gx
+        >>> halve = gx.jit(lambda x: cond(x > 1, lambda v: v / 2, lambda v: v, x))
+        >>> float(halve(4.0)), float(halve(0.5))
+        (2.0, 0.5)
+    """
+    flag = _predicate("cond", pred)
+    if registry.current().arrays.is_concrete(flag):
+        return true_fn(*operands) if bool(flag) else false_fn(*operands)
+    transforms = registry.current().transforms
+
+    def choose(branches: Sequence[Callable[[Any], Any]], state: Any) -> Any:
+        return transforms.cond(flag, branches[0], branches[1], state)
+
+    return _one_of("cond", ["true_fn", "false_fn"], choose, [true_fn, false_fn], operands)
+
+
+def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
+    """``branches[index](*operands)``.
+
+    Args:
+        index: An integer. A traced one out of range takes the nearest branch, for a program cannot raise.
+        branches: Functions, as for `cond`.
+        *operands: Passed to the branch.
+
+    Raises:
+        IndexRangeError: a concrete index is not in ``[0, len(branches))``.
+        DTypeError: the index is no integer, or dtypes of the results differ.
+        ShapeError: the index is no scalar, or shapes of the results differ.
+        ArgumentError: there are no branches, or the structures of their results differ.
+
+    Example:
+        >>> switch(1, [lambda x: x, lambda x: -x], 3)
+        -3
+    """
+    arrays = registry.current().arrays
+    if not branches:
+        raise ArgumentError("switch got no branches", "there is nothing to choose from", "switch(i, [f, g])")
+    where = arrays.asarray(unwrap(index))
+    if "int" not in str(where.dtype):
+        raise DTypeError(f"switch got an index of dtype {where.dtype}", "it is an integer", 'ops.cast(index, "int32")')
+    if tuple(where.shape):
+        raise ShapeError(f"switch got an index of shape {tuple(where.shape)}", "it is one integer", _ROWS)
+    if arrays.is_concrete(where):
+        if not 0 <= int(where) < len(branches):
+            raise IndexRangeError(
+                f"switch got the index {int(where)}", f"it is not in [0, {len(branches)})", "an index of a branch"
+            )
+        return branches[int(where)](*operands)
+
+    def choose(functions: Sequence[Callable[[Any], Any]], state: Any) -> Any:
+        return registry.current().transforms.switch(where, functions, state)
+
+    return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
+
+
+def _one_of(
+    name: str,
+    labels: Sequence[str],
+    choose: Callable[[Sequence[Callable[[Any], Any]], Any], Any],
+    functions: Sequence[Branch],
+    operands: Sequence[Any],
+) -> Any:
+    threaded = Threaded(name)
+    outlines = [threaded.outline(function, *operands) for function in functions]
+    dtypes = agreed(name, labels, outlines, "result")
+
+    def part(function: Branch) -> Callable[[Any], Any]:
+        def run(state: Any) -> Any:
+            leaves, after = threaded.run(function, state, *operands)
+            return as_dtypes(leaves, dtypes), after
+
+        return run
+
+    leaves, after = choose([part(function) for function in functions], threaded.state())
+    threaded.commit(after)
+    return registry.current().transforms.unflatten(outlines[0].structure, leaves)
+
+
+def while_loop(
+    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None = None
+) -> Any:
+    """``carry = body_fn(carry)``, from ``init``, as long as ``cond_fn(carry)`` holds.
+
+    Eagerly this is Python's ``while``. Compiled it is differentiable forwards only, unless ``maximum_iterations`` is
+    given: then that many steps are laid out, which can be differentiated, and those after the end are skipped.
+
+    Args:
+        cond_fn: Returns one truth value; it may read Variables.
+        body_fn: Returns the next carry; it may read and write Variables. Compiled, the carry keeps its structure,
+            shapes and dtypes.
+        init: The first carry: any structure of arrays.
+        maximum_iterations: After so many the loop ends, whatever the condition says; None for no bound.
+
+    Returns:
+        The last carry.
+
+    Raises:
+        ShapeError: the condition is no scalar, or a shape of the carry changes.
+        DTypeError: a dtype of the carry changes.
+        ArgumentError: the structure of the carry changes, or ``maximum_iterations`` is negative.
+        StateError: ``cond_fn`` writes a Variable.
+
+    Example:
+        >>> while_loop(lambda n: n < 100, lambda n: n * 3, 1)
+        243
+    """
+    if maximum_iterations is not None and (type(maximum_iterations) is not int or maximum_iterations < 0):
+        raise ArgumentError(
+            f"while_loop got maximum_iterations={maximum_iterations!r}", "it is a number of steps, or None", "100"
+        )
+    backend = registry.current()
+    if backend.has("transforms") and backend.transforms.staged_within(None):
+        return _compiled_while(cond_fn, body_fn, init, maximum_iterations)
+    carry, left = init, maximum_iterations
+    while left is None or left > 0:
+        flag = _predicate("while_loop", cond_fn(carry))
+        if not backend.arrays.is_concrete(flag):  # differs from row to row, from here on
+            return _compiled_while(cond_fn, body_fn, carry, left)
+        if not bool(flag):
+            break
+        carry = body_fn(carry)
+        left = None if left is None else left - 1
+    return carry
+
+
+def _compiled_while(
+    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None
+) -> Any:
+    transforms = registry.current().transforms
+    leaves, structure = arrays_of(init)
+    looking, threaded = Threaded("while_loop"), Threaded("while_loop")
+
+    def condition(leaves: list[Any]) -> Any:
+        return _predicate("while_loop", cond_fn(transforms.unflatten(structure, leaves)))
+
+    def body(leaves: list[Any]) -> Any:
+        return body_fn(transforms.unflatten(structure, leaves))
+
+    looking.outline(condition, leaves)
+    if looking.written:
+        raise StateError(
+            f"the condition of a while_loop assigns {looking.written[0].path!r}",
+            "how often a condition is computed is not defined (it may be a random stream that it draws from)",
+            "assign and draw in body_fn, and hand the condition what it needs in the carry",
+        )
+    leaves = settled("while_loop", threaded, body, Outline(structure, leaves))
+
+    def check(carry: Any) -> Any:
+        state, leaves = carry
+        inner = Threaded("while_loop")
+        inner.written = threaded.written
+        return inner.run(condition, state, leaves)[0][0]
+
+    def step(carry: Any) -> Any:
+        new, after = threaded.run(body, *carry)
+        return after, as_dtypes(new, [str(leaf.dtype) for leaf in leaves])
+
+    start = threaded.state(), leaves
+    if maximum_iterations is None:
+        after, leaves = transforms.while_loop(check, step, start)
+    else:
+
+        def bounded(carry: Any, _: Any) -> tuple[Any, None]:
+            return transforms.cond(check(carry), step, lambda same: same, carry), None
+
+        (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)
+    threaded.commit(after)
+    return transforms.unflatten(structure, leaves)
+
+
+def settled(name: str, threaded: Threaded, body: Callable[[list[Any]], Any], init: Outline) -> list[Any]:
+    """The leaves of the first carry in the dtypes that the body keeps; raises if there are none."""
+    arrays = registry.current().arrays
+    for _ in range(2):  # a Python number as a start gives way to what comes out, which may give way in turn
+        dtypes = agreed(name, ["init", "the result"], [init, threaded.outline(body, init.leaves)], "carry")
+        settle = any(arrays.is_weak(leaf) for leaf in init.leaves)
+        init = Outline(init.structure, as_dtypes(init.leaves, dtypes))
+        if not settle:
+            break
+    return init.leaves
+
+
+_ROWS = "ops.where(condition, a, b) for a choice element by element, vectorized_map for one row by row"
+
+
+def _predicate(name: str, pred: Any) -> Any:
+    flag: Any = registry.current().arrays.asarray(unwrap(pred))
+    if tuple(flag.shape):
+        raise ShapeError(f"{name} got a predicate of shape {tuple(flag.shape)}", "it is one truth value", _ROWS)
+    if str(flag.dtype) == "bool":
+        return flag
+    if "int" not in str(flag.dtype):
+        raise DTypeError(f"{name} got a predicate of dtype {flag.dtype}", "it is a truth value", "x > 0, or x != 0")
+    return flag != 0

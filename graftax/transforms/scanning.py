@@ -1,0 +1,170 @@
+"""Loops over rows: one traced body, run for each row in order, that may read and write Variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal
+
+from graftax.backend import registry
+from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.transforms.control_flow import settled
+from graftax.transforms.threaded import Around, Outline, PartFrame, Threaded, arrays_of, as_dtypes, common_length
+from graftax.variables.storage import frames
+
+
+def scan(
+    fn: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """``carry, y = fn(carry, x)`` for each row of ``xs``, from ``init``, in one compiled loop.
+
+    ``fn`` is traced and compiled at each eager call, so that nothing it reads is ever stale; inside `graftax.jit` that
+    is once for all. What it assigns to Variables, one step sees from the step before.
+
+    Args:
+        fn: Takes the carry and a row; returns the next carry, of the same structure, shapes and dtypes, and a result.
+            It may read and write Variables, and layers may be built in it.
+        init: The first carry: any structure of arrays.
+        xs: Any structure of arrays with the same number of rows; None to pass None, ``length`` times.
+        length: How many steps; must equal the number of rows if there are any.
+        reverse: Whether to go from the last row to the first; results stay with their rows.
+
+    Returns:
+        The last carry, and the results of all steps, stacked.
+
+    Shape:
+        ``(rows, ...) -> (rows, ...)``
+
+    Raises:
+        ArgumentError: the structure of the carry changes, or the number of steps is unclear.
+        ShapeError: a shape of the carry changes, or the numbers of rows differ.
+        DTypeError: a dtype of the carry changes.
+
+    Example:
+        >>> import graftax as gx
+        >>> last, sums = scan(lambda total, x: (total + x, total + x), 0.0, gx.ops.asarray([1.0, 2.0, 3.0]))
+        >>> float(last), sums.tolist()
+        (6.0, [1.0, 3.0, 6.0])
+    """
+    numpy, transforms = registry.current().arrays.numpy, registry.current().transforms
+    rows, rows_structure = arrays_of(xs)
+    steps = _steps("scan", Outline(rows_structure, rows), length)
+    leaves, structure = arrays_of(init)
+    threaded = Threaded("scan")
+    found: list[Any] = []
+
+    def step(leaves: list[Any], row: list[Any]) -> Any:
+        made = fn(transforms.unflatten(structure, leaves), transforms.unflatten(rows_structure, row))
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise ArgumentTypeError(
+                f"the function of a scan returned {type(made).__name__}",
+                "it gives back the next carry and the result of the step",
+                "return carry, y (None where there is no result)",
+            )
+        found[:] = made
+        return made
+
+    def carried(leaves: list[Any]) -> Any:
+        return step(leaves, [numpy.zeros(row.shape[1:], row.dtype) for row in rows])[0]
+
+    leaves = settled("scan", threaded, carried, Outline(structure, leaves))
+    dtypes = [str(leaf.dtype) for leaf in leaves]
+    results: list[Any] = []
+
+    def body(carry: Any, row: Any) -> Any:
+        new, after = threaded.run(step, carry[0], carry[1], row)
+        results[:] = [transforms.flatten(found[1])[1]]
+        found.clear()
+        return (after, as_dtypes(new[: len(dtypes)], dtypes)), new[len(dtypes) :]
+
+    (after, leaves), stacked = transforms.scan(body, (threaded.state(), leaves), rows, steps, reverse)
+    threaded.commit(after)
+    return transforms.unflatten(structure, leaves), transforms.unflatten(results[0], stacked)
+
+
+def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
+    """``fn`` of each row, one after the other, the results stacked; a `scan` without a carry.
+
+    Where rows need not see what the rows before them assigned, `graftax.vectorized_map` is faster.
+
+    Args:
+        fn: Takes a row; it may read and write Variables.
+        xs: Any structure of arrays with the same number of rows.
+
+    Shape:
+        ``(rows, ...) -> (rows, ...)``
+
+    Example:
+        >>> import graftax as gx
+        >>> seen = gx.Variable(0, trainable=False)
+        >>> map_fn(lambda x: x * seen.assign_add(1), gx.ops.asarray([5, 5, 5])).tolist(), int(seen)
+        ([5, 10, 15], 3)
+    """
+    return scan(lambda _, x: (None, fn(x)), None, xs)[1]
+
+
+def remat(fn: Callable[..., Any], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[..., Any]:
+    """A function that computes the same, and computes it again for its gradient, to keep less in memory.
+
+    Args:
+        fn: Returns any structure of arrays; it may read and write Variables. Its values are traced.
+        policy: What is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
+            ``"dots_without_batch"`` for those without batch axes (of dense layers, not of attention).
+
+    Raises:
+        ArgumentError: there is no such policy.
+
+    Example:
+        >>> import graftax as gx
+        >>> float(gx.grad(remat(gx.ops.sin))(0.0))
+        1.0
+    """
+    if policy not in (None, "dots", "dots_without_batch"):
+        raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
+
+    @wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        transforms = registry.current().transforms
+        leaves, structure = transforms.flatten((args, kwargs))
+        is_array = registry.current().arrays.is_array
+        around = Around()
+        written: list[Any] = []
+        made: list[Any] = []
+
+        def part(given: list[Any]) -> Any:
+            values = iter(given)
+            filled = [next(values) if is_array(leaf) else leaf for leaf in leaves]
+            call_args, call_kwargs = transforms.unflatten(structure, filled)
+            frame = PartFrame(around)
+            with frames.entered(frame):
+                results, out = arrays_of(fn(*call_args, **call_kwargs))
+            written[:], made[:] = list(frame.written), [out]
+            return results, list(frame.written.values())
+
+        results, after = transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)])
+        for storage, value in zip(written, after, strict=True):
+            storage.write(value)
+        return transforms.unflatten(made[0], results)
+
+    return run
+
+
+def _steps(name: str, rows: Outline, length: int | None) -> int:
+    if length is not None and (type(length) is not int or length < 0):
+        raise ArgumentError(f"{name} got length={length!r}", "it is a number of steps", "length=10")
+    if not rows.leaves:
+        if length is None:
+            raise ArgumentError(
+                f"{name} got neither xs nor length", "how many steps there are is not known", "length=10"
+            )
+        return length
+    found = common_length(name, rows.paths("xs"), rows.leaves)
+    if length is not None and length != found:
+        raise ArgumentError(
+            f"{name} got length={length} and {found} rows", "there is one step for each row", "no length"
+        )
+    return found

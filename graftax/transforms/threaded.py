@@ -1,0 +1,224 @@
+"""State in the parts of a program (branches, bodies of loops): what they write becomes a part of what they hand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from graftax import tree
+from graftax.backend import registry
+from graftax.errors import ArgumentError, DTypeError, ShapeError, StateError
+from graftax.transforms.state import Substitution
+from graftax.typedefs import Array, unwrap
+from graftax.variables.storage import Storage, frames
+
+
+class PartFrame(Substitution):
+    """State inside a part of a program; what it does not have itself is read where the part is called from."""
+
+    def __init__(self, around: Around, given: Iterable[tuple[Storage, Any]] = ()) -> None:
+        super().__init__(around.frame, given, registry.current().transforms.level())
+        self._around = around
+
+    def read(self, storage: Storage) -> Array:
+        """The value given or assigned, else the one outside, which the part then closes over."""
+        if storage not in self._now:
+            self._now[storage] = self._around.read(storage)
+        return self._now[storage]
+
+
+class Around:
+    """Where a part of a program is called from."""
+
+    def __init__(self) -> None:
+        self._frames = frames.items
+        self._level = registry.current().transforms.level()
+        self.frame = frames.top
+
+    def read(self, storage: Storage) -> Array:
+        """The value there."""
+        with registry.current().transforms.at(self._level), frames.replaced(self._frames):
+            return storage.read()
+
+
+class Outline:
+    """Results of a part, abstractly: the structure, and an object with shape and dtype for each leaf."""
+
+    def __init__(self, structure: Any, leaves: list[Any]) -> None:
+        self.structure = structure
+        self.leaves = leaves
+
+    def paths(self, root: str) -> list[str]:
+        """The name of each leaf, for messages."""
+        transforms = registry.current().transforms
+        count = len(self.leaves)
+        found = tree.flatten_with_paths(transforms.unflatten(self.structure, list(range(count))), root)
+        names = {leaf: path for path, leaf in found if isinstance(leaf, int)}
+        return [names.get(i, f"{root}, leaf {i}") for i in range(count)]
+
+
+def arrays_of(value: Any) -> tuple[list[Any], Any]:
+    """The leaves of a structure as arrays, and the structure."""
+    backend = registry.current()
+    leaves, structure = backend.transforms.flatten(value)
+    weakly = backend.arrays.numpy.asarray  # leaves a Python number weak
+    return [
+        weakly(leaf) if type(leaf) in (int, float, complex) else backend.arrays.asarray(unwrap(leaf)) for leaf in leaves
+    ], structure
+
+
+class Threaded:
+    """The parts of one piece of control flow, and the Variables that any of them writes.
+
+    Args:
+        name: What the control flow is called in messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._around = Around()
+        self.written: list[Storage] = []
+
+    def outline(self, function: Callable[..., Any], *args: Any) -> Outline:
+        """Run a part abstractly, for its results and its writes; layers inside are built now."""
+        found: list[Any] = []
+
+        def run() -> list[Any]:
+            frame = PartFrame(self._around)
+            with frames.entered(frame):
+                leaves, structure = arrays_of(function(*args))
+            found.append(structure)
+            self.written += [storage for storage in frame.written if storage not in self.written]
+            return leaves
+
+        leaves = registry.current().transforms.eval_shape(run)
+        return Outline(found[-1], leaves)
+
+    def state(self) -> list[Any]:
+        """The present values of what is written."""
+        return [storage.read() for storage in self.written]
+
+    def run(self, function: Callable[..., Any], state: Sequence[Any], *args: Any) -> tuple[list[Any], list[Any]]:
+        """Run a part within its program: leaves of its results, and the values of what is written."""
+        frame = PartFrame(self._around, zip(self.written, state, strict=True))
+        with frames.entered(frame):
+            leaves, _ = arrays_of(function(*args))
+            after = [storage.read() for storage in self.written]
+        for storage in frame.written:
+            if storage not in self.written:
+                raise StateError(
+                    f"a function given to {self._name} assigned {storage.path!r}, which it did not when it was first "
+                    "looked at",
+                    "it is traced twice: once to find what it assigns, once for the program; both must do the same, "
+                    "so a Variable may not be made anew at each run",
+                    "make the Variable outside and keep it; what lives for one run is an array",
+                )
+        return leaves, after
+
+    def commit(self, state: Sequence[Any]) -> None:
+        """Assign the values after the control flow."""
+        for storage, value in zip(self.written, state, strict=True):
+            storage.write(value)
+
+
+# --- agreement --------------------------------------------------------------------------------------------------------
+
+_KINDS = ("bool", "uint", "int", "float", "bfloat", "complex")
+
+
+def _kind(dtype: Any) -> int:
+    name = str(dtype)
+    return min(3, i) if (i := next(i for i, k in enumerate(_KINDS) if name.startswith(k))) == 4 else i
+
+
+def agreed(name: str, what: Sequence[str], outlines: Sequence[Outline], root: str) -> list[str]:
+    """The dtypes that all of several outlines can have: Python numbers give way, everything else must agree.
+
+    Args:
+        name: What asks, for messages.
+        what: What each outline is that of, for messages.
+        outlines: The outlines.
+        root: What their leaves are called, for messages.
+
+    Raises:
+        ArgumentError: the structures differ.
+        ShapeError: shapes differ.
+        DTypeError: dtypes differ.
+    """
+    first = outlines[0]
+    for label, other in zip(what[1:], outlines[1:], strict=True):
+        if other.structure != first.structure:
+            ours, theirs = first.paths(root), other.paths(root)
+            alone = [path for path in ours if path not in theirs], [path for path in theirs if path not in ours]
+            raise ArgumentError(
+                f"{name}: {what[0]} has the leaves {ours}, {label} has {theirs}",
+                f"the structures must be the same; only the one has {alone[0]}, only the other {alone[1]}"
+                if any(alone)
+                else "the structures must be the same, down to lists, tuples and dicts",
+                "the same nesting, keys and number of leaves",
+            )
+    return [
+        _dtype_of(name, path, what, leaves)
+        for path, *leaves in zip(first.paths(root), *(o.leaves for o in outlines), strict=True)
+    ]
+
+
+def _dtype_of(name: str, path: str, what: Sequence[str], leaves: Sequence[Any]) -> str:
+    is_weak = registry.current().arrays.is_weak
+    strong = [str(leaf.dtype) for leaf in leaves if not is_weak(leaf)] or [
+        str(max(leaves, key=lambda leaf: _kind(leaf.dtype)).dtype)
+    ]
+    for label, leaf in zip(what, leaves, strict=True):
+        if tuple(leaf.shape) != tuple(leaves[0].shape):
+            raise ShapeError(
+                f"{name}: {path!r} has shape {tuple(leaves[0].shape)} in {what[0]}, {tuple(leaf.shape)} in {label}",
+                "a compiled program has one shape for each value",
+                "ops.reshape, ops.broadcast_to, or a start of the shape that comes out",
+            )
+        fits = _kind(leaf.dtype) <= _kind(strong[0]) if is_weak(leaf) else str(leaf.dtype) == strong[0]
+        if not fits:
+            kinds = " and ".join(f"{one.dtype} in {where}" for one, where in zip(leaves, what, strict=True))
+            raise DTypeError(
+                f"{name}: {path!r} is {kinds}",
+                "a compiled program has one dtype for each value, and none is converted silently",
+                f'ops.cast(x, "{strong[0]}")',
+            )
+    return strong[0]
+
+
+def as_dtypes(leaves: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
+    """The arrays in these dtypes, none of them weak."""
+    return [leaf.astype(dtype) for leaf, dtype in zip(leaves, dtypes, strict=True)]
+
+
+def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any], broadcasts: bool = False) -> int:
+    """The size of the first axes of all arrays.
+
+    Args:
+        name: What asks, for messages.
+        paths: What the arrays are called.
+        leaves: The arrays.
+        broadcasts: Whether a size of 1 goes with any other.
+
+    Raises:
+        ShapeError: an array has no axis, or the sizes differ.
+    """
+    known: tuple[str, int] | None = None
+    for path, leaf in zip(paths, leaves, strict=True):
+        if not leaf.shape:
+            raise ShapeError(
+                f"{name}: {path!r} is a scalar",
+                "it runs over the first axis, and a scalar has none",
+                "an array of rows",
+            )
+        size = leaf.shape[0]
+        if known is None or (broadcasts and known[1] == 1):
+            known = path, size
+        elif size != known[1] and not (broadcasts and size == 1):
+            raise ShapeError(
+                f"{name}: {known[0]!r} has {known[1]} rows, {path!r} has {size}",
+                "all run along the same first axis" + (", or have one row" if broadcasts else ""),
+            )
+    if known is None:
+        raise ArgumentError(f"{name} got no array", "there is nothing to run over", "an array of rows")
+    return known[1]
