@@ -16,9 +16,12 @@ from graftax.variables.structure import Print, Same, containers_in, ids_in, kept
 class Entry:
     """One trace, and what has to stay as it was for the trace to be valid."""
 
-    def __init__(self, program: Program, frame: CompileFrame, out_structure: Any, statics: list[Any]) -> None:
+    def __init__(
+        self, program: Program, frame: CompileFrame, out_structure: Any, results: int, statics: list[Any]
+    ) -> None:
         self.program = program
         self.out_structure = out_structure
+        self.results = results  # how many; new values come after them
         self.written = cast("list[Storage]", list(program.written))
         self.donated = cast("list[Storage]", list(program.donated))
         self.kept = cast("list[Storage]", list(program.kept))

@@ -38,11 +38,13 @@ class CompiledFunction(Generic[P, R]):
     Args:
         fn: The function.
         max_retraces: After the first trace, how many more there may be before `RetraceError`; None for any number.
+        allow_callback: Whether `graftax.py_function` may be called inside.
     """
 
-    def __init__(self, fn: Callable[P, R], max_retraces: int | None = None) -> None:
+    def __init__(self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False) -> None:
         self._fn = fn
         self._max_retraces = max_retraces
+        self._allow_callback = allow_callback
         self._entries: dict[Hashable, list[Entry]] = {}  # for each key, the one used last first
         self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
         self.trace_count = 0
@@ -61,7 +63,7 @@ class CompiledFunction(Generic[P, R]):
                 return self._fn(alive(), *args, **kwargs)  # type: ignore[arg-type]
 
             update_wrapper(method, self._fn)
-            bound[key] = alive, CompiledFunction(method, self._max_retraces)
+            bound[key] = alive, CompiledFunction(method, self._max_retraces, self._allow_callback)
         return self._bound[key][1]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -80,7 +82,7 @@ class CompiledFunction(Generic[P, R]):
             results = run_donating(entry, dynamic)
         else:
             results = run_nested(entry, dynamic)
-        return cast(R, transforms.unflatten(entry.out_structure, results[: len(results) - len(entry.written)]))
+        return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
 
     def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any) -> Entry:
         entries = self._entries.get(key, [])
@@ -105,7 +107,7 @@ class CompiledFunction(Generic[P, R]):
         found: dict[str, Any] = {}
 
         def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
-            frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)))
+            frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)), self._allow_callback)
             values = iter(dynamic)
             filled = [leaf if _is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = transforms.unflatten(tree, filled)
@@ -113,14 +115,15 @@ class CompiledFunction(Generic[P, R]):
                 out = self._fn(*args, **kwargs)
                 results, out_structure = transforms.flatten(out)
                 results = [_result(self._fn, r) for r in results]
-            found.update(frame=frame, out=out_structure)
+            found.update(frame=frame, out=out_structure, results=len(results))
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not _is_static(leaf)]
         program = transforms.trace(run, concrete)
         self._check_owned(program)
         self.trace_count += 1
-        return Entry(program, found["frame"], found["out"], [leaf for leaf in leaves if _is_static(leaf)])
+        statics = [leaf for leaf in leaves if _is_static(leaf)]
+        return Entry(program, found["frame"], found["out"], found["results"], statics)
 
     def _check_owned(self, program: Program) -> None:
         for storage in cast("list[Storage]", [*program.kept, *program.written]):
@@ -132,7 +135,8 @@ class CompiledFunction(Generic[P, R]):
                 )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"fn": self._fn, "max_retraces": self._max_retraces}  # a copy traces for itself
+        # a copy traces for itself
+        return {"fn": self._fn, "max_retraces": self._max_retraces, "allow_callback": self._allow_callback}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
@@ -142,10 +146,14 @@ class CompiledFunction(Generic[P, R]):
 
 
 @overload
-def jit(fn: Callable[P, R], *, max_retraces: int | None = None) -> CompiledFunction[P, R]: ...
+def jit(
+    fn: Callable[P, R], *, max_retraces: int | None = None, allow_callback: bool = False
+) -> CompiledFunction[P, R]: ...
 @overload
-def jit(fn: None = None, *, max_retraces: int | None = None) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
-def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None) -> Any:
+def jit(
+    fn: None = None, *, max_retraces: int | None = None, allow_callback: bool = False
+) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None, allow_callback: bool = False) -> Any:
     """Compile a function that may read and write Variables anywhere in its call tree.
 
     Arrays and Python numbers among the arguments are traced (no new trace for a new value); strings, functions,
@@ -156,6 +164,7 @@ def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None
         fn: The function; without it, a decorator is returned.
         max_retraces: How many traces after the first are allowed; None for any number. Each is one line in the log
             ``graftax`` at level INFO.
+        allow_callback: Whether `graftax.py_function` may be called inside, which makes each run wait for Python.
 
     Raises:
         CompileError: at the call: the function needs a traced value, or returns something that is no array.
@@ -174,10 +183,10 @@ def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None
         (2.0, 6.0, 3.0, 1)
     """
     if fn is None:
-        return lambda f: CompiledFunction(f, max_retraces)
+        return lambda f: CompiledFunction(f, max_retraces, allow_callback)
     if not callable(fn):
         raise CompileError(f"jit got {fn!r}", "only functions can be compiled", "@graftax.jit above a function")
-    return CompiledFunction(fn, max_retraces)
+    return CompiledFunction(fn, max_retraces, allow_callback)
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

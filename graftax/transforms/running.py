@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -37,26 +38,33 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     kept = [storage.buffer for storage in entry.kept]
     box: list[list[Any]] = []
     try:
+        # An interrupt comes between two steps of Python, never inside one call of C: from the run to the box is one
+        # such call, from the box to the storages another. Wherever it comes, what is in the box is put in place.
         if entry.fresh:
             with _uninterrupted():
                 box.append(entry.program.run_donating(donated, kept, leaves))
             entry.fresh = False
         else:
-            # one C call from the run to the box: an interrupt cannot come between the two
             box.extend(map(entry.program.run_donating, (donated,), (kept,), (leaves,)))
-    except Exception as error:
-        lost = [s.path for s in entry.donated if not box and getattr(s.buffer, "is_deleted", bool)()]
-        if lost:
+        deque(map(_set_buffer, entry.written, box[0][entry.results :]), 0)
+    except BaseException as error:
+        if box:
+            deque(map(_set_buffer, entry.written, box[0][entry.results :]), 0)
+        elif isinstance(error, Exception) and (lost := [s.path for s in entry.donated if _is_deleted(s.buffer)]):
             raise StateError(
                 f"the device failed during a step, and the Variables {', '.join(lost[:5])} were lost with it: {error}",
                 "their memory had been given to the step",
                 "restore the last checkpoint",
             ) from error
         raise
-    finally:
-        if box:
-            _commit(entry, box[0])
     return box[0]
+
+
+_set_buffer: Callable[[Storage, Any], None] = Storage.__dict__["buffer"].__set__
+
+
+def _is_deleted(buffer: Any) -> bool:
+    return bool(getattr(buffer, "is_deleted", bool)())
 
 
 @contextmanager
@@ -76,22 +84,11 @@ def _uninterrupted() -> Iterator[None]:
             before(*came[0])
 
 
-def _commit(entry: Entry, results: list[Any]) -> None:
-    new = results[len(results) - len(entry.written) :]
-    try:
-        for storage, value in zip(entry.written, new, strict=True):
-            storage.buffer = value
-    except BaseException:  # an interrupt in the middle: finish, then let it through
-        for storage, value in zip(entry.written, new, strict=True):
-            storage.buffer = value
-        raise
-
-
 def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run as a part of a gradient, a functional call or a transformation of plain jax: state through the frames."""
     entry.touch()
     donated = [storage.read() for storage in entry.donated]
     results = entry.program.run(donated, [storage.read() for storage in entry.kept], leaves)
-    for storage, value in zip(entry.written, results[len(results) - len(entry.written) :], strict=True):
+    for storage, value in zip(entry.written, results[entry.results :], strict=True):
         storage.write(value)
     return results

@@ -89,6 +89,16 @@ class Storage:
 
     def write(self, value: Array) -> None:
         """Make that the value."""
+        self.check(value)
+        frame = frames.top
+        if frame is None:
+            self.buffer = value
+        else:
+            frame.memo.clear()
+            frame.write(self, value)
+
+    def check(self, value: Any) -> None:
+        """Raise if the value may not be assigned here: it would outlive its trace, or the line runs at another time."""
         frame = frames.top
         transforms = self.backend.transforms if self.backend.has("transforms") else None
         if frame is None:
@@ -98,17 +108,13 @@ class Storage:
                     "that value exists, and that line runs, only while the function is traced, not when it is called",
                     "graftax.jit, graftax.value_and_grad and graftax.functional_call carry assignments out",
                 )
-            self.buffer = value
-            return
-        if transforms is not None and (transforms.leaks(value, frame.level) or transforms.staged_within(frame.level)):
+        elif transforms is not None and (transforms.leaks(value, frame.level) or transforms.staged_within(frame.level)):
             raise TracerLeakError(
                 f"the variable {self.path!r} was assigned inside a jax transformation that graftax does not see",
                 "the value exists only inside that transformation (scan, vmap, cond, jit, grad of jax), which may run "
                 "it many times or not at all",
                 "return the value from the transformed function and assign it outside, or use graftax's own transforms",
             )
-        frame.memo.clear()
-        frame.write(self, value)
 
     def concrete(self) -> Array:
         """The buffer itself, which must not become a constant of somebody's trace."""

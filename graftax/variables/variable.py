@@ -211,6 +211,8 @@ class Variable(Leaf, Arithmetic):
     def _fit(self, value: Any, verb: str) -> Array:
         storage = self._storage
         arrays = storage.backend.arrays
+        if tracer_of(storage.backend, value):
+            storage.check(value)  # before anything is computed from it
         if arrays.is_array(value) and value.dtype == storage.buffer.dtype and value.shape == self._shape:
             return arrays.asarray(value) if not arrays.is_weak(value) else cast(Array, value.astype(self._dtype))
         return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
