@@ -8,22 +8,19 @@ from typing import Any, TypeAlias
 from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.typedefs import Array
+from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
+from graftax.variables.base_constraint import axes, limit
+from graftax.variables.projections import Box as Box
+from graftax.variables.projections import L1Ball as L1Ball
+from graftax.variables.projections import L2Ball as L2Ball
+from graftax.variables.projections import LinfBall as LinfBall
+from graftax.variables.projections import Radial as Radial
+from graftax.variables.projections import Simplex as Simplex
 from graftax.variables.spec import Constraint
 
 ConstraintLike: TypeAlias = "str | Constraint | None"
 
 _EPSILON = 1e-7  # in place of a division by 0 where a norm is 0
-
-
-class BaseConstraint:
-    """The base: subclasses define ``__call__(value) -> value``; the repr shows their arguments."""
-
-    def __call__(self, value: Array) -> Array:
-        """The projected value."""
-        raise TypeError(f"{type(self).__name__} must define __call__(value)")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
 class MaxNorm(BaseConstraint):
@@ -44,7 +41,7 @@ class MaxNorm(BaseConstraint):
     """
 
     def __init__(self, max_value: float = 2.0, axis: int | Sequence[int] = 0) -> None:
-        self.max_value, self.axis = _limit("max_value", max_value), _axes(axis)
+        self.max_value, self.axis = limit("max_value", max_value), axes(axis)
 
     def __call__(self, value: Array) -> Array:
         norms = ops.norm(value, axis=self.axis, keepdims=True)
@@ -71,14 +68,14 @@ class MinMaxNorm(BaseConstraint):
     def __init__(
         self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0
     ) -> None:
-        self.min_value, self.max_value = _limit("min_value", min_value), _limit("max_value", max_value)
+        self.min_value, self.max_value = limit("min_value", min_value), limit("max_value", max_value)
         if min_value > max_value or not 0 <= rate <= 1:
             raise ArgumentError(
                 f"MinMaxNorm(min_value={min_value!r}, max_value={max_value!r}, rate={rate!r})",
                 "the lower limit is at most the upper one, and the rate is from 0 to 1",
                 "MinMaxNorm(0.5, 2.0, rate=1.0)",
             )
-        self.rate, self.axis = rate, _axes(axis)
+        self.rate, self.axis = rate, axes(axis)
 
     def __call__(self, value: Array) -> Array:
         norms = ops.norm(value, axis=self.axis, keepdims=True)
@@ -110,20 +107,10 @@ class UnitNorm(BaseConstraint):
     """
 
     def __init__(self, axis: int | Sequence[int] = 0) -> None:
-        self.axis = _axes(axis)
+        self.axis = axes(axis)
 
     def __call__(self, value: Array) -> Array:
         return value / (ops.norm(value, axis=self.axis, keepdims=True) + _EPSILON)
-
-
-def _limit(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise ArgumentError(f"{name}={value!r}", "a length is a number from 0 up", f"{name}=2.0")
-    return float(value)
-
-
-def _axes(axis: int | Sequence[int]) -> int | tuple[int, ...]:
-    return axis if isinstance(axis, int) else tuple(axis)
 
 
 _NAMES: dict[str, type[BaseConstraint]] = {
@@ -131,6 +118,12 @@ _NAMES: dict[str, type[BaseConstraint]] = {
     "min_max_norm": MinMaxNorm,
     "non_neg": NonNeg,
     "unit_norm": UnitNorm,
+    "box": Box,
+    "l1_ball": L1Ball,
+    "l2_ball": L2Ball,
+    "linf_ball": LinfBall,
+    "radial": Radial,
+    "simplex": Simplex,
 }
 
 

@@ -1,0 +1,165 @@
+"""Projections onto sets: the nearest point, in Euclidean distance, that is inside. The whole weight is one vector."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graftax import ops
+from graftax.errors import ArgumentError, ShapeError
+from graftax.typedefs import Array
+from graftax.variables.base_constraint import BaseConstraint, limit
+
+
+class Box(BaseConstraint):
+    """Every element lies between two bounds.
+
+    Args:
+        lower: The lower bound.
+        upper: The upper bound.
+
+    Raises:
+        ArgumentError: the lower bound is above the upper one.
+
+    Example:
+        >>> Box(-1.0, 2.0)(np.float32([-3, 0, 3])).tolist()
+        [-1.0, 0.0, 2.0]
+    """
+
+    def __init__(self, lower: float = 0.0, upper: float = 1.0) -> None:
+        if not lower <= upper:
+            raise ArgumentError(f"Box({lower!r}, {upper!r})", "the lower bound comes first", "Box(0.0, 1.0)")
+        self.lower, self.upper = float(lower), float(upper)
+
+    def __call__(self, value: Array) -> Array:
+        return ops.clip(value, self.lower, self.upper)
+
+
+class LinfBall(BaseConstraint):
+    """No element is larger than a radius, in magnitude.
+
+    Args:
+        radius: The radius.
+
+    Raises:
+        ArgumentError: the radius is not a number from 0 up.
+
+    Example:
+        >>> LinfBall(1.0)(np.float32([-3, 0.5])).tolist()
+        [-1.0, 0.5]
+    """
+
+    def __init__(self, radius: float = 1.0) -> None:
+        self.radius = limit("radius", radius)
+
+    def __call__(self, value: Array) -> Array:
+        return ops.clip(value, -self.radius, self.radius)
+
+
+class L2Ball(BaseConstraint):
+    """The Euclidean norm of the weight is at most a radius.
+
+    Args:
+        radius: The radius.
+
+    Raises:
+        ArgumentError: the radius is not a number from 0 up.
+
+    Example:
+        >>> [round(w, 4) for w in L2Ball(1.0)(np.float32([3, 4])).tolist()]
+        [0.6, 0.8]
+    """
+
+    def __init__(self, radius: float = 1.0) -> None:
+        self.radius = limit("radius", radius)
+
+    def __call__(self, value: Array) -> Array:
+        norm = ops.norm(value)
+        return ops.where(norm > self.radius, value * (self.radius / ops.maximum(norm, 1e-30)), value)
+
+
+class Simplex(BaseConstraint):
+    """No element is negative, and all add up to a total.
+
+    Args:
+        total: The sum.
+
+    Raises:
+        ArgumentError: the sum is not a number above 0.
+
+    Example:
+        >>> Simplex()(np.float32([1.0, 0.5, -1.0])).tolist()
+        [0.75, 0.25, 0.0]
+
+    Source: Duchi et al. 2008, Efficient projections onto the l1-ball for learning in high dimensions, ICML.
+    """
+
+    def __init__(self, total: float = 1.0) -> None:
+        if not limit("total", total):
+            raise ArgumentError(f"total={total!r}", "only zeros add up to 0", "Simplex(1.0)")
+        self.total = float(total)
+
+    def __call__(self, value: Array) -> Array:
+        flat = ops.reshape(value, (-1,))
+        falling = ops.flip(ops.sort(flat))
+        excess = ops.cumsum(falling) - self.total
+        counts = ops.cast(ops.arange(1, flat.size + 1), str(flat.dtype))
+        kept = ops.sum(ops.cast(falling * counts > excess, "int32"))  # the k largest elements stay above 0
+        level = ops.take(excess, kept - 1) / ops.cast(kept, str(flat.dtype))
+        return ops.reshape(ops.maximum(flat - level, 0), value.shape)
+
+
+class L1Ball(BaseConstraint):
+    """The sum of magnitudes is at most a radius.
+
+    Args:
+        radius: The radius.
+
+    Raises:
+        ArgumentError: the radius is not a number above 0.
+
+    Example:
+        >>> L1Ball(1.0)(np.float32([1.0, -0.5, 0.1])).tolist()
+        [0.75, -0.25, 0.0]
+
+    Source: Duchi et al. 2008, Efficient projections onto the l1-ball for learning in high dimensions, ICML.
+    """
+
+    def __init__(self, radius: float = 1.0) -> None:
+        self.radius = Simplex(radius).total
+
+    def __call__(self, value: Array) -> Array:
+        size = ops.abs(value)
+        return ops.where(ops.sum(size) > self.radius, ops.sign(value) * Simplex(self.radius)(size), value)
+
+
+class Radial(BaseConstraint):
+    """A square convolution kernel has one value on each square ring around its middle: their mean.
+
+    Shape:
+        ``(n, n, in, out) -> (n, n, in, out)``
+
+    Raises:
+        ShapeError: at the call: the kernel is no square window with two more axes.
+
+    Example:
+        >>> kernel = np.arange(9, dtype="float32").reshape(3, 3, 1, 1)
+        >>> Radial()(kernel)[..., 0, 0].tolist()
+        [[4.0, 4.0, 4.0], [4.0, 4.0, 4.0], [4.0, 4.0, 4.0]]
+    """
+
+    def __call__(self, value: Array) -> Array:
+        if value.ndim != 4 or value.shape[0] != value.shape[1]:
+            raise ShapeError(
+                f"Radial for a weight of shape {tuple(value.shape)}",
+                "rings need a square window: (n, n, in, out)",
+                "another constraint, or the kernel of a Conv2D with a square window",
+            )
+        n = value.shape[0]
+        distance = np.abs(2 * np.arange(n) - (n - 1))
+        ring = np.maximum(distance[:, None], distance[None, :])
+        out = value
+        for size in sorted(set(ring.flat)):
+            inside = ops.asarray((ring == size)[:, :, None, None])
+            mean = ops.sum(ops.where(inside, value, 0), axis=(0, 1), keepdims=True) / float((ring == size).sum())
+            out = ops.where(inside, mean, out)
+        return out
