@@ -35,6 +35,7 @@ _MODULES = {
 """Namespaces of graftax, and where they live."""
 
 _NAMES = {
+    "ArraySpec": "graftax.transforms.callback",
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
     "DTypePolicy": "graftax.layers.policy",
@@ -51,16 +52,19 @@ _NAMES = {
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
     "cond": "graftax.transforms.control_flow",
+    "device": "graftax.transforms.device",
     "functional_call": "graftax.transforms.functional",
     "grad": "graftax.transforms.grad",
     "jit": "graftax.transforms.jit",
     "map_fn": "graftax.transforms.scanning",
+    "py_function": "graftax.transforms.callback",
     "remat": "graftax.transforms.scanning",
     "scan": "graftax.transforms.scanning",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
     "state": "graftax.transforms.functional",
     "switch": "graftax.transforms.control_flow",
+    "template": "graftax.transforms.template",
     "value_and_grad": "graftax.transforms.grad",
     "variable_creator_scope": "graftax.variables.creation",
     "vectorized_map": "graftax.transforms.vectorize",
@@ -91,9 +95,12 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
+    from graftax.transforms.callback import ArraySpec as ArraySpec
+    from graftax.transforms.callback import py_function as py_function
     from graftax.transforms.control_flow import cond as cond
     from graftax.transforms.control_flow import switch as switch
     from graftax.transforms.control_flow import while_loop as while_loop
+    from graftax.transforms.device import device as device
     from graftax.transforms.forward import ForwardAccumulator as ForwardAccumulator
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
@@ -104,6 +111,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.scanning import remat as remat
     from graftax.transforms.scanning import scan as scan
     from graftax.transforms.tape import GradientTape as GradientTape
+    from graftax.transforms.template import template as template
     from graftax.transforms.vectorize import vectorized_map as vectorized_map
     from graftax.variables import constraints as constraints
     from graftax.variables import initializers as initializers

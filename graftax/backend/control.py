@@ -47,13 +47,18 @@ class ControlFlow(Protocol):
     def callback(
         self,
         function: Callable[..., Sequence[Any]],
-        pull: Callable[..., Sequence[Any]],
-        shapes: Sequence[Any],
+        differentiate: Callable[[Callable[..., Sequence[Any]], int], Callable[..., Sequence[Any]]],
+        shapes: Callable[[], Sequence[Any]],
         args: Sequence[Any],
     ) -> list[Any]:
         """``function(*args)`` in Python with concrete arrays, even from inside a program; an exception ends that.
 
-        ``pull(cotangents, *args)`` gives the cotangents of the floating arguments. ``shapes`` are objects with
-        ``shape`` and ``dtype``, one for each result; without any the call is made for its effect.
+        ``differentiate(function, n)`` makes of it the function from ``n`` cotangents of the floating results, and the
+        arguments after these, to cotangents of the floating arguments. ``shapes()`` gives an object with ``shape`` and
+        ``dtype`` for each result; it is asked where a program needs it.
         """
+        ...
+
+    def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
+        """The same for its effect alone, which happens at each run."""
         ...

@@ -333,6 +333,10 @@ class Devices(Protocol):
         """The array on a device; raises ArgumentError listing the devices if there is none of that name."""
         ...
 
+    def scope(self, device: str | None) -> AbstractContextManager[Any]:
+        """Inside, what is computed from arrays that were not put anywhere goes there; None for the default device."""
+        ...
+
     def wait(self, x: Any) -> Any:
         """Block until every array of the structure is computed, and return it."""
         ...

@@ -14,8 +14,9 @@ from graftax.variables.storage import Frame, Storage
 class CompileFrame(Frame):
     """The bottom frame of a function being compiled: first reads become inputs, writes become outputs."""
 
-    def __init__(self, lift: Lift, arguments: Sequence[tuple[Any, Any]] = ()) -> None:
+    def __init__(self, lift: Lift, arguments: Sequence[tuple[Any, Any]] = (), allows_callback: bool = False) -> None:
         super().__init__()
+        self.allows_callback = allows_callback  # whether Python may be called when the program runs
         self.level = lift.level
         self._arguments = arguments  # traced, and as they are at this call
         self._lift = lift

@@ -126,7 +126,8 @@ class Threaded:
 _KINDS = ("bool", "uint", "int", "float", "bfloat", "complex")
 
 
-def _kind(dtype: Any) -> int:
+def kind(dtype: Any) -> int:
+    """The place of a dtype among truth values, integers, real and complex numbers."""
     name = str(dtype)
     return min(3, i) if (i := next(i for i, k in enumerate(_KINDS) if name.startswith(k))) == 4 else i
 
@@ -166,7 +167,7 @@ def agreed(name: str, what: Sequence[str], outlines: Sequence[Outline], root: st
 def _dtype_of(name: str, path: str, what: Sequence[str], leaves: Sequence[Any]) -> str:
     is_weak = registry.current().arrays.is_weak
     strong = [str(leaf.dtype) for leaf in leaves if not is_weak(leaf)] or [
-        str(max(leaves, key=lambda leaf: _kind(leaf.dtype)).dtype)
+        str(max(leaves, key=lambda leaf: kind(leaf.dtype)).dtype)
     ]
     for label, leaf in zip(what, leaves, strict=True):
         if tuple(leaf.shape) != tuple(leaves[0].shape):
@@ -175,7 +176,7 @@ def _dtype_of(name: str, path: str, what: Sequence[str], leaves: Sequence[Any]) 
                 "a compiled program has one shape for each value",
                 "ops.reshape, ops.broadcast_to, or a start of the shape that comes out",
             )
-        fits = _kind(leaf.dtype) <= _kind(strong[0]) if is_weak(leaf) else str(leaf.dtype) == strong[0]
+        fits = kind(leaf.dtype) <= kind(strong[0]) if is_weak(leaf) else str(leaf.dtype) == strong[0]
         if not fits:
             kinds = " and ".join(f"{one.dtype} in {where}" for one, where in zip(leaves, what, strict=True))
             raise DTypeError(

@@ -6,52 +6,75 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
+from graftax.backend.jax import tracing
+
+Function = Callable[..., Sequence[Any]]
+
 
 def call_python(
-    function: Callable[..., Sequence[Any]],
-    pull: Callable[..., Sequence[Any]],
-    shapes: Sequence[Any],
+    function: Function,
+    differentiate: Callable[[Function, int], Function],
+    shapes: Callable[[], Sequence[Any]],
     args: Sequence[Any],
 ) -> list[Any]:
-    """``function(*args)`` with concrete arrays, differentiated by ``pull``."""
-    results = [_abstract(shape) for shape in shapes]
-    floating = [jax.numpy.issubdtype(arg.dtype, jax.numpy.inexact) for arg in args]
-
-    def run(*values: Any) -> list[Any]:
-        return _at_the_host(function, results, values)
+    """``function(*args)`` with concrete arrays; its derivatives, of any order, are such calls, too."""
+    raised: list[BaseException] = []
+    differentiable = jax.custom_vjp(lambda *values: _at_the_host(function, shapes, values, raised))
 
     def forwards(*values: Any) -> tuple[list[Any], Any]:
-        return run(*values), values
+        return differentiable(*values), values  # itself, for a gradient around this one
 
     def backwards(values: Any, cotangents: Any) -> tuple[Any, ...]:
-        wanted = [_abstract(value) for value, ok in zip(values, floating, strict=True) if ok]
-        given = [c if c.dtype != jax.dtypes.float0 else np.zeros(c.shape, "float32") for c in cotangents]
-        pulled = iter(_at_the_host(lambda *a: pull(a[: len(given)], *a[len(given) :]), wanted, [*given, *values]))
+        floats = [i for i, value in enumerate(values) if _is_floating(value)]
+        given = [c for c in cotangents if c.dtype != jax.dtypes.float0]
+
+        pull = differentiate(function, len(given))
+        pulled = iter(call_python(pull, differentiate, lambda: [values[i] for i in floats], [*given, *values]))
         return tuple(
-            next(pulled) if ok else np.zeros(value.shape, jax.dtypes.float0)
-            for value, ok in zip(values, floating, strict=True)
+            next(pulled) if i in floats else np.zeros(value.shape, jax.dtypes.float0) for i, value in enumerate(values)
         )
 
-    if not results:
-        io_callback(lambda *values: tuple(function(*map(jax.numpy.asarray, values))), (), *args)
-        return []
-    differentiable = jax.custom_vjp(run)
     differentiable.defvjp(forwards, backwards)
-    return list(differentiable(*args))
+    try:
+        return list(differentiable(*args))
+    except jax.errors.JaxRuntimeError:
+        if raised:  # what the Python raised, not how the program ended
+            raise raised[-1] from None
+        raise
 
 
-def _at_the_host(function: Callable[..., Sequence[Any]], results: list[Any], values: Sequence[Any]) -> list[Any]:
-    if not any(isinstance(value, jax.core.Tracer) for value in values):
-        return list(function(*values))  # nothing is being traced: an exception stays what it is
+def call_for_effect(function: Function, args: Sequence[Any]) -> None:
+    """``function(*args)`` with concrete arrays, when the program runs."""
+    if _is_staged(args):
+        io_callback(lambda *values: tuple(function(*map(jnp.asarray, values))), (), *args)
+    else:
+        function(*args)
+
+
+def _at_the_host(
+    function: Function, shapes: Callable[[], Sequence[Any]], values: Sequence[Any], raised: list[BaseException]
+) -> list[Any]:
+    if not _is_staged(values):
+        return list(function(*values))  # an exception stays what it is
 
     def called(*given: Any) -> list[np.ndarray[Any, Any]]:
-        return [np.asarray(result) for result in function(*(jax.numpy.asarray(value) for value in given))]
+        try:
+            return [np.asarray(result) for result in function(*map(jnp.asarray, given))]
+        except BaseException as error:
+            raised[:] = [error]
+            raise
 
+    results = [jax.ShapeDtypeStruct(shape.shape, shape.dtype) for shape in shapes()]
     return list(jax.pure_callback(called, results, *values, vmap_method="sequential"))
 
 
-def _abstract(shape: Any) -> Any:
-    return jax.ShapeDtypeStruct(shape.shape, shape.dtype)
+def _is_staged(values: Sequence[Any]) -> bool:
+    return tracing.staged_within(None) or any(isinstance(value, jax.core.Tracer) for value in values)
+
+
+def _is_floating(value: Any) -> bool:
+    return bool(jnp.issubdtype(jnp.result_type(value), jnp.inexact))

@@ -10,7 +10,7 @@ import jax
 from jax import lax
 
 from graftax.backend.jax import tracing
-from graftax.backend.jax.callbacks import call_python
+from graftax.backend.jax.callbacks import call_for_effect, call_python
 
 _POLICIES: dict[str | None, Any] = {
     None: None,
@@ -53,9 +53,13 @@ class JaxControl:
     def callback(
         self,
         function: Callable[..., Sequence[Any]],
-        pull: Callable[..., Sequence[Any]],
-        shapes: Sequence[Any],
+        differentiate: Callable[[Callable[..., Sequence[Any]], int], Callable[..., Sequence[Any]]],
+        shapes: Callable[[], Sequence[Any]],
         args: Sequence[Any],
     ) -> list[Any]:
         """``function(*args)`` in Python with concrete arrays, even from inside a program."""
-        return call_python(function, pull, shapes, args)
+        return call_python(function, differentiate, shapes, args)
+
+    def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
+        """The same for its effect alone."""
+        call_for_effect(function, args)

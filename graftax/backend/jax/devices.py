@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -22,10 +23,18 @@ class JaxDevices:
         Raises:
             ArgumentError: there is no such device.
         """
+        return jax.device_put(jax.numpy.array(x), self._find(device))
+
+    def scope(self, device: str | None) -> AbstractContextManager[Any]:
+        """Inside, what is not placed goes to the device; None for the default one."""
+        manager: AbstractContextManager[Any] = jax.default_device(None if device is None else self._find(device))
+        return manager
+
+    def _find(self, device: str) -> jax.Device:
         wanted = device.lower() if ":" in device else f"{device.lower()}:0"
         for candidate in _all():
             if _name(candidate) == wanted:
-                return jax.device_put(jax.numpy.array(x), candidate)
+                return candidate
         raise ArgumentError(f"device {device!r}", "this process has no such device", f"one of {', '.join(self.list())}")
 
     def wait(self, x: Any) -> Any:

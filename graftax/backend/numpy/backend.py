@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 from graftax.backend.numpy.arrays import NumpyArrays
@@ -27,6 +28,12 @@ class NumpyDevices:
         if device.lower() not in ("cpu", "cpu:0"):
             raise ArgumentError(f"device {device!r}", "the numpy backend computes on the host only", '"cpu:0"')
         return x
+
+    def scope(self, device: str | None) -> AbstractContextManager[None]:
+        """Nothing changes: everything is on the host."""
+        if device is not None:
+            self.put(None, device)
+        return nullcontext()
 
     def wait(self, x: Any) -> Any:
         """Nothing to wait for."""

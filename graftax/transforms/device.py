@@ -1,0 +1,63 @@
+"""device: where Variables are made and operations run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from graftax.backend import registry
+from graftax.errors import CompileError
+from graftax.transforms.state import CompileFrame
+from graftax.typedefs import VariableLike
+from graftax.variables.creation import NextCreator, variable_creator_scope
+from graftax.variables.spec import VariableSpec
+from graftax.variables.storage import frames
+from graftax.variables.variable import Variable
+
+
+@contextmanager
+def device(name: str | None) -> Iterator[None]:
+    """Inside, operations run on a device, and the Variables that are made belong there for good.
+
+    Operations on arrays that were put on a device (such Variables) run where these are. A layer belongs to the device
+    in whose block it was constructed. Compiled functions that are called in the block run there, too.
+
+    Args:
+        name: Such as ``"cpu:0"`` or ``"gpu"`` (its first); case does not matter. None for the default device, in the
+            middle of another block. The innermost block counts.
+
+    Raises:
+        ArgumentError: there is no such device; the message lists those there are.
+        CompileError: while a function is being compiled: a program runs on one device.
+
+    Example:
+        >>> import graftax as gx
+        >>> with device("cpu:0"):
+        ...     v = gx.Variable([1.0, 2.0])
+        >>> [str(d.platform) for d in v.value.devices()]
+        ['cpu']
+    """
+    backend = registry.current()
+    staged = backend.has("transforms") and backend.transforms.staged_within(None)
+    if staged or any(isinstance(frame, CompileFrame) for frame in frames.items):
+        raise CompileError(
+            f"device({name!r}) inside a function that is being compiled",
+            "a compiled program runs on one device, and the block would change nothing",
+            f"with graftax.device({name!r}): around the call of the compiled function",
+        )
+
+    def place(next_creator: NextCreator, spec: VariableSpec) -> VariableLike:
+        made = next_creator(spec)
+        if isinstance(made, Variable):
+            storage = made._storage
+            value = storage.backend.arrays.to_numpy(storage.buffer)
+            with storage.backend.devices.scope(name):
+                storage.buffer = (
+                    storage.backend.arrays.asarray(value, made.dtype)
+                    if name is None
+                    else storage.backend.devices.put(value, name)
+                )
+        return made
+
+    with backend.devices.scope(name), variable_creator_scope(place, roles=None):
+        yield

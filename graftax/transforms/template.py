@@ -1,0 +1,89 @@
+"""template: a function that makes its Variables at the first call and uses the same ones from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graftax.errors import ArgumentError
+from graftax.module import Module
+from graftax.typedefs import VariableLike
+from graftax.variables.creation import NextCreator, variable_creator_scope
+from graftax.variables.spec import VariableSpec
+
+
+class Template(Module):
+    """What `template` returns: call it like the function; a Module that holds what the function makes."""
+
+    def __init__(self, fn: Callable[..., Any], name: str | None = None) -> None:
+        super().__init__(name)
+        self._fn = fn
+        self._made: list[tuple[str | None, tuple[int, ...], str]] = []
+        self.created: list[VariableLike] = []
+        """What the function made, in order."""
+        self._complete = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function with its own Variables."""
+        count = 0
+
+        def creator(next_creator: NextCreator, spec: VariableSpec) -> VariableLike:
+            nonlocal count
+            here, count = count, count + 1
+            what = spec.name, spec.shape, spec.dtype
+            if not self._complete:
+                made = next_creator(spec)
+                self._made.append(what)
+                self.created = [*self.created, made]
+                return made
+            if here >= len(self._made) or self._made[here] != what:
+                raise self._differs(here, what)
+            return self.created[here]
+
+        try:
+            with variable_creator_scope(creator, roles=None):
+                out = self._fn(*args, **kwargs)
+        except BaseException:
+            if not self._complete:  # a first call that failed is none
+                self._made, self.created = [], []
+            raise
+        self._complete = True
+        return out
+
+    def _differs(self, here: int, what: tuple[str | None, tuple[int, ...], str]) -> ArgumentError:
+        def show(one: tuple[str | None, tuple[int, ...], str]) -> str:
+            return f"{one[2]}{list(one[1])}" + (f" named {one[0]!r}" if one[0] else "")
+
+        before = show(self._made[here]) if here < len(self._made) else "nothing"
+        return ArgumentError(
+            f"a call of the template {getattr(self._fn, '__qualname__', self._fn)!r} makes {show(what)} as its "
+            f"Variable {here}, where the first call made {before}",
+            "every call uses the Variables of the first, told by order, name, shape and dtype",
+            "make the same Variables in the same order, or another template",
+        )
+
+
+def template(fn: Callable[..., Any], name: str | None = None) -> Template:
+    """A function whose Variables, however deep inside it they are made, are made once and shared by all its calls.
+
+    Arguments to bind at once go through ``functools.partial``; those of a call win.
+
+    Args:
+        fn: The function; it may make Variables and layers at each call.
+        name: Its name as a Module.
+
+    Returns:
+        A Module; two templates share nothing, whatever their names.
+
+    Raises:
+        ArgumentError: at a later call: it makes other Variables than the first.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> net = template(lambda x: gx.layers.Dense(1, use_bias=False)(x))
+        >>> x = np.ones((1, 2), "float32")
+        >>> first = net(x)
+        >>> net.variables[0].assign([[1.0], [2.0]]).shape, net(x).tolist()
+        ((2, 1), [[3.0]])
+    """
+    return Template(fn, name)
