@@ -87,7 +87,7 @@ def inside(name, w):
 
 
 @pytest.mark.parametrize("name", ["box", "linf_ball", "l2_ball", "l1_ball", "simplex"])
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(values=st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=6), seed=st.integers(0, 9))
 def test_a_projection_is_the_nearest_point_of_its_set(name, values, seed):
     w = np.asarray(values, "float32")
