@@ -38,15 +38,16 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     kept = [storage.buffer for storage in entry.kept]
     box: list[list[Any]] = []
     try:
-        # An interrupt comes between two steps of Python, never inside one call of C: from the run to the box is one
-        # such call, from the box to the storages another. Wherever it comes, what is in the box is put in place.
+        # An interrupt comes between two steps of Python, never inside one call of C, and from the run to the box is one
+        # such call. Wherever it comes, what is in the box is put in place.
         if entry.fresh:
             with _uninterrupted():
                 box.append(entry.program.run_donating(donated, kept, leaves))
             entry.fresh = False
         else:
             box.extend(map(entry.program.run_donating, (donated,), (kept,), (leaves,)))
-        deque(map(_set_buffer, entry.written, box[0][entry.results :]), 0)
+        for storage, value in zip(entry.written, box[0][entry.results :], strict=True):
+            storage.buffer = value
     except BaseException as error:
         if box:
             deque(map(_set_buffer, entry.written, box[0][entry.results :]), 0)
