@@ -51,21 +51,33 @@ _NAMES = {
     "Slot": "graftax.optimizers.slot",
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
+    "batch_jacobian": "graftax.transforms.jacobian",
     "cond": "graftax.transforms.control_flow",
+    "custom_gradient": "graftax.transforms.custom_gradient",
     "device": "graftax.transforms.device",
     "functional_call": "graftax.transforms.functional",
     "grad": "graftax.transforms.grad",
+    "grad_pass_through": "graftax.transforms.custom_gradient",
+    "gradients_function": "graftax.transforms.gradients_function",
+    "hessian": "graftax.transforms.jacobian",
+    "implicit_gradients": "graftax.transforms.gradients_function",
+    "implicit_value_and_gradients": "graftax.transforms.gradients_function",
+    "jacobian": "graftax.transforms.jacobian",
     "jit": "graftax.transforms.jit",
+    "jvp": "graftax.transforms.jacobian",
     "map_fn": "graftax.transforms.scanning",
     "py_function": "graftax.transforms.callback",
+    "recompute_grad": "graftax.transforms.custom_gradient",
     "remat": "graftax.transforms.scanning",
     "scan": "graftax.transforms.scanning",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
     "state": "graftax.transforms.functional",
+    "stop_gradient": "graftax.transforms.custom_gradient",
     "switch": "graftax.transforms.control_flow",
     "template": "graftax.transforms.template",
     "value_and_grad": "graftax.transforms.grad",
+    "value_and_gradients_function": "graftax.transforms.gradients_function",
     "variable_creator_scope": "graftax.variables.creation",
     "vectorized_map": "graftax.transforms.vectorize",
     "while_loop": "graftax.transforms.control_flow",
@@ -100,12 +112,24 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.control_flow import cond as cond
     from graftax.transforms.control_flow import switch as switch
     from graftax.transforms.control_flow import while_loop as while_loop
+    from graftax.transforms.custom_gradient import custom_gradient as custom_gradient
+    from graftax.transforms.custom_gradient import grad_pass_through as grad_pass_through
+    from graftax.transforms.custom_gradient import recompute_grad as recompute_grad
+    from graftax.transforms.custom_gradient import stop_gradient as stop_gradient
     from graftax.transforms.device import device as device
     from graftax.transforms.forward import ForwardAccumulator as ForwardAccumulator
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
     from graftax.transforms.grad import grad as grad
     from graftax.transforms.grad import value_and_grad as value_and_grad
+    from graftax.transforms.gradients_function import gradients_function as gradients_function
+    from graftax.transforms.gradients_function import implicit_gradients as implicit_gradients
+    from graftax.transforms.gradients_function import implicit_value_and_gradients as implicit_value_and_gradients
+    from graftax.transforms.gradients_function import value_and_gradients_function as value_and_gradients_function
+    from graftax.transforms.jacobian import batch_jacobian as batch_jacobian
+    from graftax.transforms.jacobian import hessian as hessian
+    from graftax.transforms.jacobian import jacobian as jacobian
+    from graftax.transforms.jacobian import jvp as jvp
     from graftax.transforms.jit import jit as jit
     from graftax.transforms.scanning import map_fn as map_fn
     from graftax.transforms.scanning import remat as remat

@@ -309,6 +309,34 @@ class Transforms(ControlFlow, Protocol):
         """The results, and the function from their cotangents to those of the arguments."""
         ...
 
+    def vjp_with_aux(
+        self, function: Callable[..., tuple[Any, Any]], *args: Any
+    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:
+        """The same for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
+        ...
+
+    def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: Any) -> Array:
+        """The value at a level; when cotangents go back to ``token``, ``hear`` gets that of the value, if it has one.
+
+        ``token`` is a floating scalar that is differentiated at that level.
+        """
+        ...
+
+    def custom_vjp(
+        self,
+        function: Callable[[list[Any]], list[Any]],
+        forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
+        backward: Callable[[list[Any], Any, list[Any]], list[Any]],
+        inputs: list[Any],
+    ) -> list[Any]:
+        """``function(inputs)``, with a rule for its cotangents.
+
+        ``forward(inputs)`` gives the same results, arrays to keep, and any object to keep. ``backward(arrays, object,
+        cotangents of results)`` gives the cotangents of the inputs, None for zero. All three are pure and may be run
+        later, and at levels inside the present one.
+        """
+        ...
+
     def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The results and their tangents."""
         ...

@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import GradientError
-from graftax.module import Module
+from graftax.transforms.sources import check_sources, expand, first_argument, function_name
 from graftax.transforms.state import Substitution
 from graftax.typedefs import unwrap
 from graftax.variables.storage import frames
-from graftax.variables.variable import Variable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,13 +44,13 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
 
     @wraps(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        structure = _first_argument(fn, args) if wrt is None else _expand(wrt)
+        structure = first_argument(fn, args) if wrt is None else expand(wrt)
         leaves_of_it = tree.flatten(structure)
         sources = leaves_of_it if wrt is None else list(dict.fromkeys(leaves_of_it))  # a Variable twice is still one
         storages = [] if wrt is None else [source._storage for source in sources]
         arrays = registry.current().arrays
         values = [arrays.asarray(unwrap(source)) for source in sources]
-        _check_sources(fn, sources, values)
+        check_sources(fn, sources, values)
         transforms = registry.current().transforms
         parent = frames.top
         written: list[Any] = []
@@ -107,61 +106,17 @@ def _flatten(transforms: Any, aux: Any) -> tuple[list[Any], list[Any]]:
     return leaves, [structure]
 
 
-def _first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    if not args:
-        raise GradientError(
-            f"the gradient of {_name(fn)} was called without an argument and without wrt=",
-            "there is nothing to differentiate with respect to",
-            "graftax.value_and_grad(fn, wrt=model.trainable_variables)()",
-        )
-    return args[0]
-
-
-def _expand(wrt: Any) -> Any:
-    """Modules replaced by dicts of their trainable Variables."""
-    if isinstance(wrt, Variable):
-        return wrt
-    if isinstance(wrt, Module):
-        return {path: v for path, v in wrt.named_variables().items() if v.trainable}
-    if tree.is_leaf(wrt):
-        raise GradientError(
-            f"wrt= holds {wrt!r} of type {type(wrt).__name__}",
-            "a gradient is taken with respect to Variables or Modules, or to the first argument (wrt=None)",
-            "wrt=model.trainable_variables",
-        )
-    return tree.rebuild(wrt, (_expand(leaf) for leaf in tree.flatten(wrt)))
-
-
-def _check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any]) -> None:
-    if not sources:
-        raise GradientError(
-            f"the gradient of {_name(fn)} with respect to nothing: the list of Variables is empty",
-            "an unbuilt model has no Variables yet, and a frozen one no trainable ones",
-            "call the model once on an example before",
-        )
-    for source, value in zip(sources, values, strict=True):
-        if not str(value.dtype).startswith(("float", "bfloat", "complex")):
-            what = f"the variable {source.path!r}" if isinstance(source, Variable) else "an argument"
-            raise GradientError(
-                f"the gradient of {_name(fn)} with respect to {what} of dtype {value.dtype}",
-                "only floating values have gradients",
-                'ops.cast(x, "float32")',
-            )
-
-
 def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any]:
     value, aux = result if has_aux else (result, None)
     if value is None:
-        raise GradientError(f"{_name(fn)} returned None", "there is no value to differentiate", "return the loss")
+        raise GradientError(
+            f"{function_name(fn)} returned None", "there is no value to differentiate", "return the loss"
+        )
     value = registry.current().arrays.asarray(unwrap(value))
     if tuple(value.shape) != ():
         raise GradientError(
-            f"{_name(fn)} returned shape {tuple(value.shape)}",
+            f"{function_name(fn)} returned shape {tuple(value.shape)}",
             "a gradient is that of one number",
             "return ops.mean(...) or ops.sum(...)",
         )
     return value, aux
-
-
-def _name(fn: Callable[..., Any]) -> str:
-    return getattr(fn, "__qualname__", repr(fn))

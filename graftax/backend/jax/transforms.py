@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from graftax.backend.jax import recording, tracing
+from graftax.backend.jax import custom, recording, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.protocol import Recorder
 from graftax.errors import CompileError, TracerLeakError
@@ -131,10 +132,8 @@ class JaxTransforms(JaxControl):
         result: Callable[..., tuple[tuple[Any, Any], Any]] = jax.value_and_grad(function, has_aux=True)
 
         def run(*args: Any) -> tuple[tuple[Any, Any], Any]:
-            try:
+            with _explained():
                 return result(*args)
-            except jax.errors.UnexpectedTracerError as error:
-                raise _leak(error) from error
 
         return run
 
@@ -161,9 +160,36 @@ class JaxTransforms(JaxControl):
         results, pull = jax.vjp(function, *args)
         return results, pull
 
+    def vjp_with_aux(
+        self, function: Callable[..., tuple[Any, Any]], *args: Any
+    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:
+        """The same for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
+        with _explained():
+            results, pull, aux = jax.vjp(function, *args, has_aux=True)
+        return results, pull, aux
+
+    def tapped(self, value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:
+        """The value at a level; ``hear`` gets its cotangent."""
+        return custom.tapped(value, token, hear, level)
+
+    def custom_vjp(
+        self,
+        function: Callable[[list[Any]], list[Any]],
+        forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
+        backward: Callable[[list[Any], Any, list[Any]], list[Any]],
+        inputs: list[Any],
+    ) -> list[Any]:
+        """``function(inputs)``, with a rule for its cotangents."""
+        return custom.call(function, forward, backward, inputs)
+
     def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The results and their tangents."""
-        results, out = jax.jvp(function, args, tangents)
+        try:
+            results, out = jax.jvp(function, args, tangents)
+        except TypeError as error:
+            if "custom_vjp" not in str(error):
+                raise
+            raise custom.only_backwards() from error
         return results, out
 
     def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
@@ -173,6 +199,19 @@ class JaxTransforms(JaxControl):
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function compiled."""
         return jax.jit(function)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Inside, what JAX says of misused derivatives is said in our words."""
+    try:
+        yield
+    except jax.errors.UnexpectedTracerError as error:
+        raise _leak(error) from error
+    except Exception as error:
+        if type(error).__name__ != "CustomVJPException":  # which has no public name
+            raise
+        raise custom.closed_over() from error
 
 
 def _place(error: Exception) -> str:

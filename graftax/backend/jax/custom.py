@@ -1,0 +1,80 @@
+"""Gradients that are told rather than derived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from graftax.backend.jax import tracing
+from graftax.errors import GradientError
+
+
+def tapped(value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:
+    """The value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
+
+    @jax.custom_vjp
+    def same(value: Any, token: Any) -> Any:
+        return value
+
+    def forward(value: Any, token: Any) -> tuple[Any, None]:
+        return value, None
+
+    def backward(_: None, cotangent: Any) -> tuple[None, None]:
+        hear(cotangent)
+        return None, None
+
+    same.defvjp(forward, backward)
+    with tracing.at(level):
+        return same(value, token)
+
+
+def call(
+    function: Callable[[list[Any]], list[Any]],
+    forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
+    backward: Callable[[list[Any], Any, list[Any]], list[Any]],
+    inputs: list[Any],
+) -> list[Any]:
+    """``function(inputs)``, with a rule for its cotangents."""
+
+    def forwards(inputs: list[Any]) -> tuple[list[Any], Any]:
+        results, arrays, kept = forward(inputs)
+        return results, (arrays, _Static(kept))
+
+    def backwards(residual: Any, cotangents: list[Any]) -> tuple[list[Any]]:
+        arrays, kept = residual
+        return (backward(arrays, kept.value, cotangents),)
+
+    differentiable = jax.custom_vjp(function)
+    differentiable.defvjp(forwards, backwards)
+    try:
+        return list(differentiable(inputs))
+    except jax.errors.UnexpectedTracerError as error:
+        raise closed_over() from error
+
+
+@jax.tree_util.register_static
+class _Static:
+    """An object among residuals, told apart by identity."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def only_backwards() -> GradientError:
+    """What a forward derivative of a function with a rule for its gradient means."""
+    return GradientError(
+        "a forward derivative (jvp) of a function that has a gradient of its own",
+        "its rule goes backwards only",
+        "graftax.jacobian, which goes backwards, or the function without custom_gradient",
+    )
+
+
+def closed_over() -> GradientError:
+    """What a value means that a function with a rule for its gradient closes over, and that is differentiated."""
+    return GradientError(
+        "a function with a gradient of its own closes over an array that is differentiated outside",
+        "its rule says nothing about that array",
+        "pass the array as a positional argument, or ops.stop_gradient of it as a keyword argument",
+    )

@@ -1,0 +1,115 @@
+"""Functions that tell their gradients themselves, with Variables inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from graftax import tree
+from graftax.backend import registry
+from graftax.transforms.custom_call import CustomCall
+from graftax.transforms.scanning import remat
+from graftax.typedefs import VariableLike, unwrap
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callable[..., Any]:
+    """Give a function a gradient of its own: it returns its value, and a function from output to input gradients.
+
+    ``grad_fn(dy, ...)`` takes a gradient for each array of the value (zeros for one that does not matter), and returns
+    one for each positional argument, None for zero. If the function reads trainable Variables, which are found by
+    themselves, it is ``grad_fn(dy, ..., variables=None)``, gets a list of these and returns ``(gradients of arguments,
+    [gradients of variables])``. Higher derivatives are those of ``grad_fn``.
+
+    Values with a gradient must come in as positional arguments or as Variables: keyword arguments count as constants,
+    and gradients do not flow to what the function closes over. Its Python may run more than once a call; what it
+    assigns to Variables takes effect once. A Variable as an argument is passed as its value, integers and other objects
+    as they are; those have no gradient, though one (or None) may be returned for an integer. It cannot be
+    differentiated forwards.
+
+    Args:
+        fn: Takes any arguments and structures of these; returns ``(value, grad_fn)``.
+
+    Raises:
+        ArgumentTypeError: no ``grad_fn`` was returned, or it takes no ``variables`` though there are some.
+        GradientError: it returns another number of gradients than there are arguments or Variables.
+        ShapeError: a gradient has another shape than what it is the gradient of.
+
+    Example:
+        >>> import graftax as gx
+        >>> @custom_gradient
+        ... def log1pexp(x):
+        ...     e = gx.ops.exp(x)
+        ...     return gx.ops.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+        >>> float(gx.grad(log1pexp)(100.0))  # what JAX derives is nan
+        1.0
+    """
+
+    @wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return CustomCall(fn, args, kwargs).run()
+
+    return run
+
+
+def recompute_grad(fn: F) -> Callable[..., Any]:
+    """A function that computes the same, and computes it again for its gradient, to keep less in memory.
+
+    `graftax.remat` under the name that TensorFlow has for it.
+
+    Example:
+        >>> import graftax as gx
+        >>> round(float(gx.grad(recompute_grad(gx.ops.sin))(1.0)), 4)
+        0.5403
+    """
+    return remat(fn)
+
+
+def grad_pass_through(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the same value, whose gradient is that of the identity (the straight-through estimator).
+
+    Variables that it reads get no gradient. The value has the shape of the argument; of several arguments, there are as
+    many values.
+
+    Source: Bengio, Léonard, Courville (2013), arXiv 1308.3432.
+
+    Example:
+        >>> import graftax as gx
+        >>> value, gradient = gx.value_and_grad(lambda x: grad_pass_through(gx.ops.round)(1.3 * x))(2.0)
+        >>> float(value), round(float(gradient), 4)
+        (3.0, 1.3)
+    """
+
+    @wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+        def back(*dys: Any, variables: list[Any] | None = None) -> Any:
+            return (list(dys), [None] * len(variables)) if variables else list(dys)
+
+        return fn(*args, **kwargs), back
+
+    return custom_gradient(run)
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same values, constant to differentiation.
+
+    Args:
+        x: An array, a Variable (its value comes back), or any structure of these; anything else in it stays as it is.
+
+    Example:
+        >>> import graftax as gx
+        >>> float(gx.grad(lambda x: x * stop_gradient({"x": x})["x"])(3.0))
+        3.0
+    """
+    arrays = registry.current().arrays
+
+    def stop(leaf: Any) -> Any:
+        if isinstance(leaf, VariableLike | np.ndarray) or arrays.is_array(leaf):
+            return arrays.stop_gradient(arrays.asarray(unwrap(leaf)))
+        return leaf
+
+    return tree.map_structure(stop, x)

@@ -1,0 +1,269 @@
+"""Whole derivatives: Jacobians, Hessians, Jacobians of single examples, and derivatives along a direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax import tree
+from graftax.backend import registry
+from graftax.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError
+from graftax.transforms.derivatives import rows_differ
+from graftax.transforms.pulled import Pulled, floating_results, pulled, substituting
+from graftax.transforms.sources import check_sources, expand, first_argument, function_name
+from graftax.transforms.state import Substitution
+from graftax.typedefs import Shape, unwrap
+from graftax.variables.storage import frames
+from graftax.variables.variable import Variable
+
+
+class _Sources:
+    """What is differentiated with respect to: the first argument, or Variables."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], wrt: Any) -> None:
+        self._fn = fn
+        self._args = args
+        self._first = wrt is None
+        self.structure = first_argument(fn, args) if self._first else expand(wrt)
+        self._leaves = tree.flatten(self.structure)
+        unique = self._leaves if self._first else list(dict.fromkeys(self._leaves))
+        places = {id(source): i for i, source in enumerate(unique)}  # == of Variables compares elements
+        self._place = [i if self._first else places[id(leaf)] for i, leaf in enumerate(self._leaves)]
+        self.values = [registry.current().arrays.asarray(unwrap(source)) for source in unique]
+        check_sources(fn, unique, self.values)
+        self.storages = [] if self._first else [source._storage for source in unique]
+        self.frame = substituting(self.storages)
+
+    def call(self, given: list[Any]) -> Any:
+        """The function at other values of the sources."""
+        if self._first:
+            return self._fn(tree.rebuild(self._args[0], iter(given)), *self._args[1:])
+        return self._fn(*self._args)
+
+    def rebuild(self, found: Sequence[Any]) -> Any:
+        """The structure of the sources, from something for each of them."""
+        return tree.rebuild(self.structure, iter([found[i] for i in self._place]))
+
+
+def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
+    """The derivative of each element of ``fn(*args)``, vectorised.
+
+    Args:
+        fn: Takes and returns structures of floating arrays; what it assigns to Variables takes effect, once.
+        *args: Where to evaluate.
+        wrt: Variables, a Module, or a structure of these; None for the first argument.
+        chunk_size: How many elements of the value at a time; bounds the memory. All, unless told.
+
+    Returns:
+        The structure of the value, with that of the sources in place of each array.
+
+    Shape:
+        ``(*target), (*source) -> (*target, *source)``
+
+    Raises:
+        GradientError: a source or the value is not floating, or there is none.
+        ArgumentError: ``chunk_size`` is no positive integer.
+
+    Example:
+        >>> import graftax as gx
+        >>> jacobian(lambda x: x**2, gx.ops.asarray([1.0, 2.0])).tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+    """
+    _check_chunk("jacobian", chunk_size)
+    sources = _Sources(fn, args, wrt)
+    found = pulled(fn, sources.call, sources.values, sources.frame)
+    blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
+    return registry.current().transforms.unflatten(found.structure, blocks)
+
+
+def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
+    """The second derivatives of ``fn(*args)``, a scalar, vectorised.
+
+    Args:
+        fn: Takes structures of floating arrays; what it assigns to Variables takes effect, once.
+        *args: Where to evaluate.
+        wrt: As for `jacobian`.
+        chunk_size: How many rows at a time; bounds the memory. All, unless told.
+
+    Returns:
+        The structure of the sources, with that of the sources in place of each array.
+
+    Shape:
+        ``(*first), (*second) -> (*first, *second)``
+
+    Raises:
+        GradientError: the value is no floating scalar, or a source is not floating.
+        ArgumentError: ``chunk_size`` is no positive integer.
+
+    Example:
+        >>> import graftax as gx
+        >>> hessian(lambda x: gx.ops.sum(x**3), gx.ops.asarray([1.0, 2.0])).tolist()
+        [[6.0, 0.0], [0.0, 12.0]]
+    """
+    _check_chunk("hessian", chunk_size)
+    sources = _Sources(fn, args, wrt)
+
+    def gradient(given: list[Any]) -> list[Any]:
+        found = pulled(fn, sources.call, given, substituting(sources.storages))
+        if [tuple(leaf.shape) for leaf in found.leaves] != [()]:
+            raise GradientError(
+                f"{found.name} returned {len(found.leaves)} arrays of shapes {[tuple(x.shape) for x in found.leaves]}",
+                "a Hessian is that of one number",
+                "return ops.mean(...) or ops.sum(...)",
+            )
+        return found.pull(found.weights())
+
+    found = pulled(fn, gradient, sources.values, sources.frame)
+    blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
+    return sources.rebuild(blocks)
+
+
+def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = None, check: bool = False) -> Any:
+    """The Jacobian of each example of a batch, where no example of ``fn(x)`` depends on another example of ``x``.
+
+    Args:
+        fn: Takes and returns a floating array whose first axis is the batch.
+        x: Where to evaluate.
+        chunk_size: How many elements of an example of the value at a time; bounds the memory. All, unless told.
+        check: Whether to make sure, for the first and the last example, that they depend on no other; without, the
+            numbers are wrong if they do.
+
+    Shape:
+        ``(batch, *target), (batch, *source) -> (batch, *target, *source)``
+
+    Raises:
+        ShapeError: the first axes differ, or there is none besides.
+        GradientError: ``x`` or the value is not floating; with ``check``: examples depend on each other.
+        ArgumentError: ``chunk_size`` is no positive integer.
+
+    Example:
+        >>> import graftax as gx
+        >>> batch_jacobian(lambda x: x**2, gx.ops.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
+        [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
+    """
+    _check_chunk("batch_jacobian", chunk_size)
+    sources = _Sources(fn, (x,), None)
+    found = pulled(fn, sources.call, sources.values, sources.frame)
+    shapes = [tuple(leaf.shape) for leaf in (*found.leaves, *sources.values)]
+    if len(shapes) != 2 or min(map(len, shapes)) < 2 or shapes[0][0] != shapes[1][0]:
+        raise ShapeError(
+            f"batch_jacobian of {found.name}: a value of shapes {shapes[: len(found.leaves)]}, "
+            f"x of shapes {shapes[len(found.leaves) :]}",
+            "both are one array, with the batch as its first axis and at least one more",
+            "jacobian() of a single example; reshape(x, (batch, 1)) of numbers",
+        )
+    (target, source), numpy = shapes, registry.current().arrays.numpy
+    if check:
+
+        def again(given: Sequence[Any]) -> list[Any]:
+            with frames.entered(sources.frame([])):  # what it assigns has taken effect already
+                return floating_results(fn, sources.call(list(given)))[0]
+
+        differ = rows_differ(again, sources.values, [], target, str(found.leaves[0].dtype))[0]
+        if bool(differ):
+            raise GradientError(
+                f"batch_jacobian(check=True): an example of {found.name} depends on another example of x",
+                "the Jacobians of single examples do not exist then (batch statistics, attention over the batch, ...)",
+                "jacobian(), which gives all of it",
+            )
+    (rows,) = _rows(found, 0, target[1:], chunk_size)
+    return numpy.moveaxis(rows, 0, 1).reshape((*target, *source[1:]))
+
+
+def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """``fn(*primals)``, and how it changes as they move along ``tangents``; forward mode.
+
+    A Variable among the primals is passed to ``fn`` as it is, and moves wherever ``fn`` reads it.
+
+    Args:
+        fn: Returns any structure of floating arrays; what it assigns to Variables takes effect.
+        primals: The arguments: floating arrays, Variables, or structures of these.
+        tangents: The direction: arrays of the same shapes, in the same structure.
+
+    Raises:
+        ArgumentTypeError: the primals are no list or tuple.
+        ArgumentError: the tangents have another structure than the primals.
+        ShapeError: a tangent has another shape than its primal.
+        GradientError: a primal or the value is not floating, or a function inside can only be differentiated backwards.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable(2.0)
+        >>> value, change = jvp(lambda w, x: w * w * x, (w, 3.0), (1.0, 0.0))
+        >>> float(value), float(change)
+        (12.0, 12.0)
+    """
+    if not isinstance(primals, list | tuple):
+        raise ArgumentTypeError(
+            f"jvp of {function_name(fn)} got primals of type {type(primals).__name__}",
+            "they are the arguments of the function",
+            "jvp(fn, (x,), (tangent,))",
+        )
+    arrays, transforms = registry.current().arrays, registry.current().transforms
+    primals, tangents = list(primals), list(tangents)
+    leaves = tree.flatten(primals)
+    values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]
+    check_sources(fn, leaves, values)
+    directions: list[Any] = []
+
+    def direct(leaf: Any, tangent: Any) -> None:
+        value = values[len(directions)]
+        direction = arrays.asarray(unwrap(tangent), str(value.dtype))
+        if tuple(direction.shape) != tuple(value.shape):
+            raise ShapeError(
+                f"jvp of {function_name(fn)} got a tangent of shape {tuple(direction.shape)} for a primal of shape "
+                f"{tuple(value.shape)}",
+                "each primal has one tangent of its shape",
+            )
+        directions.append(direction)
+
+    tree.map_structure(direct, primals, tangents)
+    parent = frames.top
+    structures: list[Any] = []
+    written: list[Any] = []
+
+    def pure(*given: Any) -> tuple[list[Any], list[Any]]:
+        moved = [(leaf._storage, new) for leaf, new in zip(leaves, given, strict=True) if isinstance(leaf, Variable)]
+        filled = [leaf if isinstance(leaf, Variable) else new for leaf, new in zip(leaves, given, strict=True)]
+        frame = Substitution(parent, moved, transforms.level())
+        with frames.entered(frame):
+            results, structure = floating_results(fn, fn(*tree.rebuild(primals, iter(filled))))
+        structures[:], written[:] = [structure], list(frame.written)
+        return results, list(frame.written.values())
+
+    (results, after), (changes, _) = transforms.jvp(pure, values, directions)
+    for storage, value in zip(written, after, strict=True):
+        storage.write(value)
+    return transforms.unflatten(structures[0], results), transforms.unflatten(structures[0], changes)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _block(found: Pulled, which: int, values: list[Any], chunk_size: int | None) -> list[Any]:
+    """The derivatives of one result, with respect to each source."""
+    shape = tuple(found.leaves[which].shape)
+    rows = _rows(found, which, shape, chunk_size)
+    return [row.reshape((*shape, *value.shape)) for row, value in zip(rows, values, strict=True)]
+
+
+def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> list[Any]:
+    """For each element of the last axes of a result, its gradients."""
+    numpy, transforms = registry.current().arrays.numpy, registry.current().transforms
+    count = numpy.arange(math.prod(unit))
+    zeros = [numpy.zeros_like(leaf) for leaf in found.leaves]
+    target = found.leaves[which]
+
+    def row(index: Any) -> list[Any]:
+        one = (count == index).astype(target.dtype).reshape(unit)
+        return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
+
+    return list(transforms.map_rows(row, count, chunk_size))
+
+
+def _check_chunk(name: str, chunk_size: int | None) -> None:
+    if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
+        raise ArgumentError(
+            f"{name} got chunk_size={chunk_size!r}", "it is a positive number of rows, or None", "chunk_size=64"
+        )
