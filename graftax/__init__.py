@@ -64,7 +64,7 @@ _NAMES = {
     "implicit_value_and_gradients": "graftax.transforms.gradients_function",
     "jacobian": "graftax.transforms.jacobian",
     "jit": "graftax.transforms.jit",
-    "jvp": "graftax.transforms.jacobian",
+    "jvp": "graftax.transforms.directional",
     "map_fn": "graftax.transforms.scanning",
     "py_function": "graftax.transforms.callback",
     "recompute_grad": "graftax.transforms.custom_gradient",
@@ -117,6 +117,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.custom_gradient import recompute_grad as recompute_grad
     from graftax.transforms.custom_gradient import stop_gradient as stop_gradient
     from graftax.transforms.device import device as device
+    from graftax.transforms.directional import jvp as jvp
     from graftax.transforms.forward import ForwardAccumulator as ForwardAccumulator
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
@@ -129,7 +130,6 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.jacobian import batch_jacobian as batch_jacobian
     from graftax.transforms.jacobian import hessian as hessian
     from graftax.transforms.jacobian import jacobian as jacobian
-    from graftax.transforms.jacobian import jvp as jvp
     from graftax.transforms.jit import jit as jit
     from graftax.transforms.scanning import map_fn as map_fn
     from graftax.transforms.scanning import remat as remat

@@ -12,9 +12,10 @@ import numpy as np
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, GradientError, ShapeError, StateError
+from graftax.transforms.custom_state import GradientFrame, Reading, constant, is_stream, move_on
 from graftax.transforms.sources import function_name
 from graftax.transforms.state import Substitution
-from graftax.transforms.threaded import Around, PartFrame, arrays_of
+from graftax.transforms.threaded import Around, arrays_of
 from graftax.typedefs import Array, VariableLike, unwrap
 from graftax.variables.storage import Storage, frames
 from graftax.variables.variable import Variable
@@ -22,53 +23,6 @@ from graftax.variables.variable import Variable
 T = TypeVar("T")
 
 _FLOATING = ("float", "bfloat", "complex")
-
-
-class _Reading(PartFrame):
-    """Notes what is read; nothing is differentiated."""
-
-    def __init__(self, around: Around) -> None:
-        super().__init__(around)
-        self.found: dict[Storage, Array] = {}
-
-    def read(self, storage: Storage) -> Array:
-        """The value outside, as a constant, or the one assigned."""
-        if storage not in self._now:
-            self.found[storage] = super().read(storage)
-            self._now[storage] = _constant(self.found[storage])
-        return self._now[storage]
-
-
-class _Back(Substitution):
-    """State as a gradient sees it: as the function left it; random streams branch off."""
-
-    def __init__(self, given: dict[Storage, Array]) -> None:
-        super().__init__(frames.top, given.items(), registry.current().transforms.level())
-        self._branched: set[Storage] = set()
-
-    def read(self, storage: Storage) -> Array:
-        """The value given, or outside; of a random stream a branch of it."""
-        if _is_stream(storage) and storage not in self._branched:
-            random = registry.current().random
-            self._now[storage] = random.fold_in(random.split(super().read(storage), 2)[1], _BRANCH)
-            self._branched.add(storage)
-        return super().read(storage)
-
-
-_BRANCH = 0x67726164
-
-
-def _is_stream(storage: Storage) -> bool:
-    return getattr(storage.user, "role", None) == "seed"
-
-
-def _move_on(storage: Storage) -> None:
-    storage.write(registry.current().random.split(storage.read(), 2)[0])
-
-
-def _constant(value: Any) -> Any:
-    backend = registry.current()
-    return backend.arrays.stop_gradient(value) if backend.transforms.is_tracer(value) else value
 
 
 class CustomCall:
@@ -96,7 +50,7 @@ class CustomCall:
         """The value; what is assigned on the way takes effect."""
         transforms = registry.current().transforms
         around = Around()
-        found: list[_Reading] = []
+        found: list[Reading] = []
         if transforms.staged_within(None):
             transforms.eval_shape(lambda: self._look(around, found, True))
             frame = found[-1]
@@ -114,16 +68,16 @@ class CustomCall:
         for storage, value in zip(self._written, results[count:], strict=True):
             storage.write(value)
         for storage in self._storages:
-            if _is_stream(storage) and storage not in self._written:  # grad_fn draws from it
-                _move_on(storage)
+            if is_stream(storage) and storage not in self._written:  # grad_fn draws from it
+                move_on(storage)
         return transforms.unflatten(self._out, results[:count])
 
-    def _look(self, around: Around, found: list[_Reading], whole: bool) -> list[Any]:
+    def _look(self, around: Around, found: list[Reading], whole: bool) -> list[Any]:
         """Run once, to find what is read; with ``whole``, the gradient as well."""
-        frame = _Reading(around)
+        frame = Reading(around)
         found.append(frame)
         with frames.entered(frame):
-            leaves, grad_fn = self._call([_constant(value) for value in self._values])
+            leaves, grad_fn = self._call([constant(value) for value in self._values])
             read = [storage.user for storage in frame.found]
             self._variables = [
                 user
@@ -149,18 +103,18 @@ class CustomCall:
     def _backward(self, inputs: list[Any], kept: Any, cotangents: list[Any]) -> list[Any]:
         grad_fn, written = kept if kept is not None else self._run(inputs)[1:]
         count = len(self._values)
-        frame = _Back({**dict(zip(self._storages, inputs[count:], strict=True)), **written})
+        frame = GradientFrame({**dict(zip(self._storages, inputs[count:], strict=True)), **written})
         ys = cotangents[: len(cotangents) - len(written)]
         gradients, of_variables = self._within(frame, lambda: self._gradients(grad_fn, ys, inputs[:count]))
         for storage in frame.written:
-            if not _is_stream(storage):
+            if not is_stream(storage):
                 raise StateError(
                     f"the grad_fn of {function_name(self._fn)} assigned {storage.path!r}",
                     "when a gradient is taken, and how often, is not defined",
                     "assign in the function itself",
                 )
             if storage not in self._storages:
-                _move_on(storage)
+                move_on(storage)
         by_storage = {v._storage: g for v, g in zip(self._variables, of_variables, strict=True)}
         return [*gradients, *(by_storage.get(storage) for storage in self._storages)]
 

@@ -1,0 +1,61 @@
+"""State as functions with gradients of their own see it: what is read is found, random streams branch off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.backend import registry
+from graftax.transforms.state import Substitution
+from graftax.transforms.threaded import Around, PartFrame
+from graftax.typedefs import Array
+from graftax.variables.storage import Storage, frames
+
+
+class Reading(PartFrame):
+    """Notes what is read; nothing is differentiated."""
+
+    def __init__(self, around: Around) -> None:
+        super().__init__(around)
+        self.found: dict[Storage, Array] = {}
+
+    def read(self, storage: Storage) -> Array:
+        """The value outside, as a constant, or the one assigned."""
+        if storage not in self._now:
+            self.found[storage] = super().read(storage)
+            self._now[storage] = constant(self.found[storage])
+        return self._now[storage]
+
+
+class GradientFrame(Substitution):
+    """State as a gradient sees it: as the function left it; random streams branch off."""
+
+    def __init__(self, given: dict[Storage, Array]) -> None:
+        super().__init__(frames.top, given.items(), registry.current().transforms.level())
+        self._branched: set[Storage] = set()
+
+    def read(self, storage: Storage) -> Array:
+        """The value given, or outside; of a random stream a branch of it."""
+        if is_stream(storage) and storage not in self._branched:
+            random = registry.current().random
+            self._now[storage] = random.fold_in(random.split(super().read(storage), 2)[1], _BRANCH)
+            self._branched.add(storage)
+        return super().read(storage)
+
+
+_BRANCH = 0x67726164
+
+
+def is_stream(storage: Storage) -> bool:
+    """True for the state of a random stream."""
+    return getattr(storage.user, "role", None) == "seed"
+
+
+def move_on(storage: Storage) -> None:
+    """Let a random stream continue elsewhere than where a gradient branched off."""
+    storage.write(registry.current().random.split(storage.read(), 2)[0])
+
+
+def constant(value: Any) -> Any:
+    """The value, not differentiated."""
+    backend = registry.current()
+    return backend.arrays.stop_gradient(value) if backend.transforms.is_tracer(value) else value
