@@ -44,7 +44,7 @@ class GradientTape(RecordedBlock):
 
     Trainable Variables are watched when they are read. A gradient may be taken inside the block, too, where other tapes
     record it. Under `graftax.jit` a tape costs nothing but time while tracing; in eager code every operation inside
-    costs some 30 to 100 microseconds more, and `graftax.value_and_grad` of a function is the faster way.
+    is slower by some tens of microseconds or more, and `graftax.value_and_grad` of a function is the faster way.
 
     Args:
         persistent: Whether gradients may be taken more than once.
