@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, cast
 
 from graftax.backend.protocol import Program
-from graftax.module import Module, Node, structure
+from graftax.transforms.guard import Guard
 from graftax.transforms.state import CompileFrame
-from graftax.variables.node import holds_node, ignored
-from graftax.variables.storage import Storage, touch
-from graftax.variables.structure import Print, Same, containers_in, ids_in, kept
+from graftax.variables.storage import Storage
 
 
-class Entry:
+class Entry(Guard):
     """One trace, and what has to stay as it was for the trace to be valid."""
 
     def __init__(
@@ -27,87 +24,4 @@ class Entry:
         self.kept = cast("list[Storage]", list(program.kept))
         self.statics = statics  # kept alive, so that their identity stays theirs
         self.fresh = True  # not run yet
-        self._touched = [(weakref.ref(node), node.fingerprint()) for node in frame.touched.values()]
-        self._look()
-
-    def _look(self) -> None:
-        """Note how everything is now, which is as it was at the trace."""
-        alive = weakref.ref(self)
-
-        def gone(_: object) -> None:
-            if (entry := alive()) is not None:
-                entry._version = -1
-
-        self._version = structure.version
-        self._lists: list[tuple[weakref.ref[Module], str]] = []  # attributes that are lists
-        self._others: list[list[Any] | dict[Any, Any]] = []  # other containers
-        self._kept: list[Any] = []
-        for ref, _ in self._touched:
-            node = ref()
-            if isinstance(node, Module):
-                module = weakref.ref(node)
-                skip = ignored(type(node))
-                for name, value in node.__dict__.items():
-                    if name in skip or not isinstance(value, list | tuple | dict):
-                        continue
-                    for container in containers_in(value):
-                        if len(container) > _LONG and not holds_node(container):
-                            continue
-                        self._kept += kept(container, gone)
-                        if container is value and isinstance(value, list):  # found through its module: not kept alive
-                            self._lists.append((module, name))
-                        else:
-                            self._others.append(container)
-        self._ids = self._ids_now()
-
-    def _ids_now(self) -> list[int]:
-        ids: list[int] = []
-        try:
-            for ref, name in self._lists:  # there may be hundreds, at every call
-                ids += map(id, ref().__dict__[name])
-                ids.append(-1)
-        except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
-            return []
-        for container in self._others:
-            ids += ids_in(container)
-            ids.append(-1)
-        return ids
-
-    def touch(self) -> None:
-        """Let the function being compiled around this one depend on the same."""
-        for ref, _ in self._touched:
-            if (node := ref()) is not None:
-                touch(node)
-
-    def difference(self) -> str | None:
-        """What has changed since the trace, in words; None if nothing has."""
-        if self._version == structure.version and self._ids_now() == self._ids:
-            return None
-        for ref, before in self._touched:
-            node = ref()
-            if node is not None and (after := node.fingerprint()) != before:
-                return _describe_difference(node, before, after)
-        self._look()
-        return None
-
-
-_LONG = 1000  # entries beyond which a container of plain values is compared only when something else has changed, too
-
-
-def _where(node: Node) -> str:
-    return node.path or type(node).__name__
-
-
-def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, Print]) -> str:
-    name = next(n for n in {**before, **after} if before.get(n) != after.get(n))
-    old, new = (_show_print(prints.get(name)) for prints in (before, after))
-    return f"{_where(node)}.{name}: {old} -> {new}" if old != new else f"{_where(node)}.{name} changed"
-
-
-def _show_print(one: Print | None) -> str:
-    if one is None:
-        return "absent"
-    return repr(one[1]) if not isinstance(one, Same) and one[0] in _PRINTABLE else "another object"
-
-
-_PRINTABLE = ("bool", "int", "float", "str", "NoneType")
+        super().__init__(frame.touched.values())

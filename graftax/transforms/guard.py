@@ -1,0 +1,106 @@
+"""Guard: what must stay as it was for a trace to be valid, compared at each call, cheaply while nothing changes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+from graftax.module import Module, Node, structure
+from graftax.variables.node import holds_node, ignored
+from graftax.variables.storage import touch
+from graftax.variables.structure import Print, Same, containers_in, ids_in, kept
+
+
+class Guard:
+    """The plain attributes and containers of some Modules and Variables, as they are when it is made.
+
+    Args:
+        nodes: The Modules and Variables that a trace went through.
+    """
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._touched = [(weakref.ref(node), node.fingerprint()) for node in nodes]
+        self._look()
+
+    def _look(self) -> None:
+        """Note how everything is now, which is as it was at the trace."""
+        alive = weakref.ref(self)
+
+        def gone(_: object) -> None:
+            if (guard := alive()) is not None:
+                guard._version = -1
+
+        self._version = structure.version
+        self._lists: list[tuple[weakref.ref[Module], str]] = []  # attributes that are lists
+        self._others: list[list[Any] | dict[Any, Any]] = []  # other containers
+        self._kept: list[Any] = []
+        for ref, _ in self._touched:
+            node = ref()
+            if isinstance(node, Module):
+                module = weakref.ref(node)
+                skip = ignored(type(node))
+                for name, value in node.__dict__.items():
+                    if name in skip or not isinstance(value, list | tuple | dict):
+                        continue
+                    for container in containers_in(value):
+                        if len(container) > _LONG and not holds_node(container):
+                            continue
+                        self._kept += kept(container, gone)
+                        if container is value and isinstance(value, list):  # found through its module: not kept alive
+                            self._lists.append((module, name))
+                        else:
+                            self._others.append(container)
+        self._ids = self._ids_now()
+
+    def _ids_now(self) -> list[int]:
+        ids: list[int] = []
+        try:
+            for ref, name in self._lists:  # there may be hundreds, at every call
+                ids += map(id, ref().__dict__[name])
+                ids.append(-1)
+        except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
+            return []
+        for container in self._others:
+            ids += ids_in(container)
+            ids.append(-1)
+        return ids
+
+    def touch(self) -> None:
+        """Let the function being compiled around this one depend on the same."""
+        for ref, _ in self._touched:
+            if (node := ref()) is not None:
+                touch(node)
+
+    def difference(self) -> str | None:
+        """What has changed since the trace, in words; None if nothing has."""
+        if self._version == structure.version and self._ids_now() == self._ids:
+            return None
+        for ref, before in self._touched:
+            node = ref()
+            if node is not None and (after := node.fingerprint()) != before:
+                return _describe_difference(node, before, after)
+        self._look()
+        return None
+
+
+_LONG = 1000  # entries beyond which a container of plain values is compared only when something else has changed, too
+
+
+def _where(node: Node) -> str:
+    return node.path or type(node).__name__
+
+
+def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, Print]) -> str:
+    name = next(n for n in {**before, **after} if before.get(n) != after.get(n))
+    old, new = (_show_print(prints.get(name)) for prints in (before, after))
+    return f"{_where(node)}.{name}: {old} -> {new}" if old != new else f"{_where(node)}.{name} changed"
+
+
+def _show_print(one: Print | None) -> str:
+    if one is None:
+        return "absent"
+    return repr(one[1]) if not isinstance(one, Same) and one[0] in _PRINTABLE else "another object"
+
+
+_PRINTABLE = ("bool", "int", "float", "str", "NoneType")
