@@ -147,6 +147,16 @@ def test_a_compiled_training_step_is_that_of_plain_jax():
 # --- when it is traced ----------------------------------------------------------------------------------------------
 
 
+def test_fn6_a_setting_of_jax_is_honoured():
+    f = jit(lambda x: jax.lax.dot(x, x))
+    x = np.ones((2, 2), "float32")
+    f(x)
+    with jax.default_matmul_precision("highest"):
+        f(x)
+    f(x)
+    assert f.trace_count == 2
+
+
 def test_fn5_fn6_traces_by_type_shape_and_dtype():
     f = jit(lambda x: x * 2)
     counts = []

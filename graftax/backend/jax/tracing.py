@@ -10,18 +10,21 @@ read happens: inside a gradient, a vmap, the body of a scan. After tracing, thes
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
+from jax._src import config
 from jax._src import core as private
 from jax.extend import core as extend
 
 from graftax.errors import BackendError
+from graftax.scopes import register_ambient
 
 KNOWN = "0.10 to 0.12"
 _NEEDED = (
+    ("jax._src.config", "trace_context"),
     ("jax._src.core", "Trace Ref eval_trace trace_ctx"),
     ("jax._src.core.Trace", "process_primitive process_custom_jvp_call process_custom_vjp_call stage_value"),
     ("jax._src.core.trace_ctx", "trace set_trace"),
@@ -70,6 +73,15 @@ _late_input = extend.Primitive("graftax_late_input")
 @_late_input.def_abstract_eval  # type: ignore[untyped-decorator]
 def _(*, index: int, shape: tuple[int, ...], dtype: Any) -> Any:
     return jax.core.ShapedArray(shape, dtype)
+
+
+def settings() -> Hashable:
+    """The settings of JAX that a trace depends on, such as the precision of matrix products."""
+    now: Hashable = config.trace_context()
+    return now
+
+
+register_ambient(settings)
 
 
 def current_level() -> Any:

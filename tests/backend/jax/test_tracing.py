@@ -19,7 +19,9 @@ def without(*names):
         return SimpleNamespace(**kept)
 
     root = copy(jax, "jax")
-    root._src = SimpleNamespace(core=copy(jax._src.core, "jax._src.core"))
+    root._src = SimpleNamespace(
+        core=copy(jax._src.core, "jax._src.core"), config=copy(jax._src.config, "jax._src.config")
+    )
     root.extend = SimpleNamespace(core=copy(jax.extend.core, "jax.extend.core"))
     root.__version__ = "0.99"
     return root
