@@ -29,6 +29,7 @@ class Activation(Layer):
     """
 
     supports_masking = True
+    compiles_call = True
 
     def __init__(
         self, activation: activations.ActivationLike, name: str | None = None, dtype: str | DTypePolicy | None = None

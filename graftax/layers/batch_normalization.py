@@ -62,6 +62,7 @@ class BatchNormalization(Layer):
     """
 
     supports_masking = True
+    compiles_call = True
     gamma: Variable | None
     beta: Variable | None
 

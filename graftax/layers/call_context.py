@@ -34,6 +34,11 @@ class CallContext:
         # masks by the identity of the array they belong to; the array is kept, so that the identity stays its own
         self._masks: dict[int, tuple[Any, Array]] = outer._masks if outer is not None else {}
 
+    @property
+    def has_masks(self) -> bool:
+        """True if an array has a mask."""
+        return bool(self._masks)
+
     def mask_of(self, value: Any) -> Any:
         """The mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
         if not self._masks:

@@ -20,6 +20,7 @@ from graftax.variables.regularizers import RegularizerLike
 class Conv(KernelLayer):
     """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments."""
 
+    compiles_call = True
     space: ClassVar[int]
     paddings: ClassVar[tuple[str, ...]] = ("valid", "same")
 

@@ -52,6 +52,7 @@ class Dense(KernelLayer):
     """
 
     supports_masking = True
+    compiles_call = True
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class Dropout(Layer):
     """
 
     supports_masking = True
+    compiles_call = True
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from graftax.typedefs import Array, Shape
 class GlobalPooling(Layer):
     """The base of poolings over all of space, which describe the arguments."""
 
+    compiles_call = True
     space: ClassVar[int]
 
     def __init__(self, keepdims: bool = False, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:

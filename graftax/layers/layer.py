@@ -17,6 +17,7 @@ from graftax.layers.call_context import CallContext, contexts
 from graftax.layers.description import all_numbers, describe_call
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.module import Module, walk
+from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
 from graftax.variables import creation, initializers, storage
@@ -66,12 +67,16 @@ class Layer(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"_regularized", "_losses", "_call_number", "_warned", "input_shape"}
+        {"_regularized", "_losses", "_call_number", "_plans", "_warned", "input_shape"}
     )
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged; otherwise it stops here, with a warning."""
     input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
+
+    compiles_call: ClassVar[bool] = False
+    """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
+    is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
 
     built = False
     input_shape: Any = None
@@ -82,6 +87,7 @@ class Layer(Module):
     _losses: tuple[int, list[Array]] = (0, [])
     _regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()
     _warned = False
+    _plans: eager_call.Plans | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)
@@ -206,6 +212,17 @@ class Layer(Module):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Build if need be, then compute."""
+        if self.compiles_call and ((top := contexts.top) is None or not top.has_masks):
+            plans = self._plans
+            if plans is None:
+                plans = eager_call.Plans()
+                object.__setattr__(self, "_plans", plans)
+            out = eager_call.call(plans, self, self._call, args, kwargs)
+            if out is not eager_call.MISSED:
+                return out
+        return self._call(*args, **kwargs)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
         outer = contexts.top
         signature = signature_of(type(self).call)

@@ -55,6 +55,7 @@ class LayerNormalization(Layer):
     """
 
     supports_masking = True
+    compiles_call = True
     gamma: Variable | None
     beta: Variable | None
 

@@ -15,6 +15,7 @@ from graftax.typedefs import Array, Shape
 class Pooling(Layer):
     """The base of poolings over windows, which describe the arguments."""
 
+    compiles_call = True
     space: ClassVar[int]
 
     def __init__(

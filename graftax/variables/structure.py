@@ -52,9 +52,14 @@ _SCALARS = (str, bytes, bool, int, float, complex, type(None))
 _DEEPEST = 32
 
 
+def is_plain(value: Any) -> bool:
+    """True for what is compared by type and value: numbers, strings, None."""
+    return isinstance(value, _SCALARS)
+
+
 def print_of(value: Any, depth: int = 0) -> Print:
     """How a value is now: scalars by type and value, containers by their content, anything else by identity."""
-    if isinstance(value, _SCALARS):
+    if is_plain(value):
         return type(value).__name__, value
     if depth < _DEEPEST:
         if isinstance(value, list | tuple):
