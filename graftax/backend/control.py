@@ -6,13 +6,47 @@ threaded through by whoever calls them (`graftax.transforms.threaded`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 
+class Staged(Protocol):
+    """A function traced once: a program that holds no arrays."""
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """For each result an object with ``shape`` and ``dtype``; ``is_weak`` can be asked of it."""
+        ...
+
+    @property
+    def numbers_gave_way(self) -> bool:
+        """True if a weak array, which a Python number became, took the dtype of another one somewhere inside."""
+        ...
+
+    @property
+    def key(self) -> Hashable | None:
+        """Equal for programs that do the same; None where that is not known."""
+        ...
+
+    def run(self, constants: Sequence[Any], cells: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """The results, for other values of the constants, of the cells that were read, and of the arguments."""
+        ...
+
+
 class ControlFlow(Protocol):
     """Control flow within a program."""
+
+    def stage(self, function: Callable[[Any, list[Any]], list[Any]], leaves: list[Any]) -> tuple[Staged, list[Any]]:
+        """Run ``function(lift, leaves)`` once, abstractly; the program, and the arrays that it closes over.
+
+        ``leaves`` are arrays, or objects with ``shape`` and ``dtype``; ``lift.read(cell, value)`` makes cells inputs.
+        """
+        ...
+
+    def renew(self) -> None:
+        """What is traced now must not be used again: a Variable was read in a function that may be met once more."""
+        ...
 
     def at(self, level: Any) -> AbstractContextManager[Any]:
         """Inside, operations go to that level, which must be the present one or around it."""

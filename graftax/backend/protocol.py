@@ -6,7 +6,7 @@ folder with up to four classes and a line in the registry.
 *arrays* (required)
     ``numpy`` is a namespace with the functions of the NumPy API (jax.numpy, numpy). Results are canonical: never
     64 bits wide unless the backend was told to (JAX: ``jax_enable_x64``), and equal to NumPy's to rounding.
-    The remaining methods are the primitives of neural networks that NumPy lacks. Channels are always last.
+    The primitives of neural networks that NumPy lacks are in `graftax.backend.neural`. Channels are always last.
 *random* (required)
     Stateless and keyed. A key is a uint32 array of shape (2,). The generator is Threefry-2x32 in JAX's partitionable
     form, so that a key gives the same bits on every backend.
@@ -23,16 +23,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graftax.backend.control import ControlFlow
+from graftax.backend.neural import Neural
 from graftax.typedefs import Array, DTypeLike, Shape
 
 if TYPE_CHECKING:
     import numpy as np
 
-Padding = Sequence[tuple[int, int]]
-"""Zeros before and after each spatial axis."""
 
-
-class Arrays(Protocol):
+class Arrays(Neural, Protocol):
     """The array functions."""
 
     numpy: Any
@@ -67,46 +65,6 @@ class Arrays(Protocol):
 
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """The function compiled into one piece where that helps; the named arguments are no arrays, but hashable."""
-        ...
-
-    def conv(
-        self,
-        x: Array,
-        kernel: Array,
-        strides: Shape,
-        padding: Padding,
-        dilation: Shape,
-        groups: int,
-        input_dilation: Shape | None = None,
-    ) -> Array:
-        """Convolution, channels last: ``(batch, *space, in), (*window, in / groups, out) -> (batch, *space', out)``.
-
-        ``input_dilation`` puts so many minus one zeros between the values of ``x``; negative padding crops.
-        """
-        ...
-
-    def max_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Array:
-        """Maximum over windows: ``(batch, *space, c) -> (batch, *space', c)``; padding never wins."""
-        ...
-
-    def sum_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Array:
-        """Sum over windows: ``(batch, *space, c) -> (batch, *space', c)``."""
-        ...
-
-    def erf(self, x: Array) -> Array:
-        """The Gauss error function."""
-        ...
-
-    def sigmoid(self, x: Array) -> Array:
-        """``1 / (1 + exp(-x))`` without overflow."""
-        ...
-
-    def rsqrt(self, x: Array) -> Array:
-        """``1 / sqrt(x)``."""
-        ...
-
-    def top_k(self, x: Array, k: int) -> tuple[Array, Array]:
-        """The largest ``k`` values of the last axis in descending order, and where they are; the first of equals."""
         ...
 
     def stop_gradient(self, x: Array) -> Array:
@@ -221,8 +179,8 @@ class Lift(Protocol):
 
     level: Any
 
-    def read(self, cell: Cell) -> Array:
-        """The value of a cell as an input of the program; ask once for each cell."""
+    def read(self, cell: Cell, like: Any = None) -> Array:
+        """The value of a cell, of the shape of its buffer or that of another value; ask once for each cell."""
         ...
 
 

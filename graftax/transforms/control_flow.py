@@ -7,7 +7,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError, StateError
-from graftax.transforms.threaded import Outline, Threaded, agreed, arrays_of, as_dtypes
+from graftax.transforms.threaded import Outline, Part, Threaded, agreed, arrays_of, as_dtypes
 from graftax.typedefs import ArrayLike, unwrap
 
 Branch = Callable[..., Any]
@@ -93,18 +93,24 @@ def _one_of(
     functions: Sequence[Branch],
     operands: Sequence[Any],
 ) -> Any:
-    threaded = Threaded(name)
-    outlines = [threaded.outline(function, *operands) for function in functions]
-    dtypes = agreed(name, labels, outlines, "result")
+    def whole(function: Branch) -> Callable[[list[Any]], tuple[Any]]:
+        return lambda _: (function(*operands),)
 
-    def part(function: Branch) -> Callable[[Any], Any]:
+    parts = [Part(name, whole(function), ()) for function in functions]
+    outlines = [part.outlines[0] for part in parts]
+    dtypes = agreed(name, labels, outlines, "result")
+    threaded = Threaded(*parts)
+
+    def branch(part: Part) -> Callable[[Any], Any]:
+        bound = threaded.bind(part)
+
         def run(state: Any) -> Any:
-            leaves, after = threaded.run(function, state, *operands)
+            leaves, after = bound.run(bound.closed, state, ())
             return as_dtypes(leaves, dtypes), after
 
         return run
 
-    leaves, after = choose([part(function) for function in functions], threaded.state())
+    leaves, after = choose([branch(part) for part in parts], threaded.state())
     threaded.commit(after)
     return registry.current().transforms.unflatten(outlines[0].structure, leaves)
 
@@ -161,56 +167,59 @@ def _compiled_while(
 ) -> Any:
     transforms = registry.current().transforms
     leaves, structure = arrays_of(init)
-    looking, threaded = Threaded("while_loop"), Threaded("while_loop")
 
-    def condition(leaves: list[Any]) -> Any:
-        return _predicate("while_loop", cond_fn(transforms.unflatten(structure, leaves)))
+    def condition(leaves: list[Any]) -> tuple[Any]:
+        return (_predicate("while_loop", cond_fn(transforms.unflatten(structure, leaves))),)
 
-    def body(leaves: list[Any]) -> Any:
-        return body_fn(transforms.unflatten(structure, leaves))
+    def body(leaves: list[Any]) -> tuple[Any]:
+        return (body_fn(transforms.unflatten(structure, leaves)),)
 
-    looking.outline(condition, leaves)
+    part, leaves = settled("while_loop", body, Outline(structure, leaves))
+    looking = Part("while_loop", condition, leaves)
     if looking.written:
         raise StateError(
             f"the condition of a while_loop assigns {looking.written[0].path!r}",
             "how often a condition is computed is not defined (it may be a random stream that it draws from)",
             "assign and draw in body_fn, and hand the condition what it needs in the carry",
         )
-    leaves = settled("while_loop", threaded, body, Outline(structure, leaves))
+    threaded = Threaded(part)
+    check, step = threaded.bind(looking), threaded.bind(part)
+    dtypes = [str(leaf.dtype) for leaf in leaves]
 
-    def check(carry: Any) -> Any:
-        state, leaves = carry
-        inner = Threaded("while_loop")
-        inner.written = threaded.written
-        return inner.run(condition, state, leaves)[0][0]
+    def holds(carry: Any) -> Any:
+        return check.run(check.closed, *carry)[0][0]
 
-    def step(carry: Any) -> Any:
-        new, after = threaded.run(body, *carry)
-        return after, as_dtypes(new, [str(leaf.dtype) for leaf in leaves])
+    def proceed(carry: Any) -> Any:
+        new, after = step.run(step.closed, *carry)
+        return after, as_dtypes(new, dtypes)
 
     start = threaded.state(), leaves
     if maximum_iterations is None:
-        after, leaves = transforms.while_loop(check, step, start)
+        after, leaves = transforms.while_loop(holds, proceed, start)
     else:
 
         def bounded(carry: Any, _: Any) -> tuple[Any, None]:
-            return transforms.cond(check(carry), step, lambda same: same, carry), None
+            return transforms.cond(holds(carry), proceed, lambda same: same, carry), None
 
         (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)
     threaded.commit(after)
     return transforms.unflatten(structure, leaves)
 
 
-def settled(name: str, threaded: Threaded, body: Callable[[list[Any]], Any], init: Outline) -> list[Any]:
-    """The leaves of the first carry in the dtypes that the body keeps; raises if there are none."""
+def settled(
+    name: str, body: Callable[[list[Any]], tuple[Any, ...]], init: Outline, others: Sequence[Any] = ()
+) -> tuple[Part, list[Any]]:
+    """The body of a loop, and the leaves of its first carry in the dtypes that it keeps; raises if there are none."""
     arrays = registry.current().arrays
     for _ in range(2):  # a Python number as a start gives way to what comes out, which may give way in turn
-        dtypes = agreed(name, ["init", "the result"], [init, threaded.outline(body, init.leaves)], "carry")
-        settle = any(arrays.is_weak(leaf) for leaf in init.leaves)
+        part = Part(name, body, [*init.leaves, *others])
+        dtypes = agreed(name, ["init", "the result"], [init, part.outlines[0]], "carry")
+        weak = any(arrays.is_weak(leaf) for leaf in init.leaves)
+        same = dtypes == [str(leaf.dtype) for leaf in init.leaves] and not part.program.numbers_gave_way
         init = Outline(init.structure, as_dtypes(init.leaves, dtypes))
-        if not settle:
+        if not weak or same:
             break
-    return init.leaves
+    return part, init.leaves
 
 
 _ROWS = "ops.where(condition, a, b) for a choice element by element, vectorized_map for one row by row"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.transforms.control_flow import settled
-from graftax.transforms.threaded import Around, Outline, PartFrame, Threaded, arrays_of, as_dtypes, common_length
+from graftax.transforms.threaded import Around, Bound, Outline, PartFrame, Threaded, arrays_of, as_dtypes, common_length
 from graftax.variables.storage import frames
 
 
@@ -22,8 +24,8 @@ def scan(
 ) -> tuple[Any, Any]:
     """``carry, y = fn(carry, x)`` for each row of ``xs``, from ``init``, in one compiled loop.
 
-    ``fn`` is traced and compiled at each eager call, so that nothing it reads is ever stale; inside `graftax.jit` that
-    is once for all. What it assigns to Variables, one step sees from the step before.
+    ``fn`` is traced at each eager call, so that nothing it reads is ever stale, and compiled where that is new; inside
+    `graftax.jit` both is once for all. What it assigns to Variables, one step sees from the step before.
 
     Args:
         fn: Takes the carry and a row; returns the next carry, of the same structure, shapes and dtypes, and a result.
@@ -50,40 +52,78 @@ def scan(
         >>> float(last), sums.tolist()
         (6.0, [1.0, 3.0, 6.0])
     """
-    numpy, transforms = registry.current().arrays.numpy, registry.current().transforms
+    transforms = registry.current().transforms
     rows, rows_structure = arrays_of(xs)
     steps = _steps("scan", Outline(rows_structure, rows), length)
     leaves, structure = arrays_of(init)
-    threaded = Threaded("scan")
-    found: list[Any] = []
 
-    def step(leaves: list[Any], row: list[Any]) -> Any:
-        made = fn(transforms.unflatten(structure, leaves), transforms.unflatten(rows_structure, row))
+    def step(values: list[Any]) -> tuple[Any, Any]:
+        carry, row = values[: len(leaves)], values[len(leaves) :]
+        made = fn(transforms.unflatten(structure, carry), transforms.unflatten(rows_structure, row))
         if not isinstance(made, tuple) or len(made) != 2:
             raise ArgumentTypeError(
                 f"the function of a scan returned {type(made).__name__}",
                 "it gives back the next carry and the result of the step",
                 "return carry, y (None where there is no result)",
             )
-        found[:] = made
         return made
 
-    def carried(leaves: list[Any]) -> Any:
-        return step(leaves, [numpy.zeros(row.shape[1:], row.dtype) for row in rows])[0]
-
-    leaves = settled("scan", threaded, carried, Outline(structure, leaves))
-    dtypes = [str(leaf.dtype) for leaf in leaves]
-    results: list[Any] = []
-
-    def body(carry: Any, row: Any) -> Any:
-        new, after = threaded.run(step, carry[0], carry[1], row)
-        results[:] = [transforms.flatten(found[1])[1]]
-        found.clear()
-        return (after, as_dtypes(new[: len(dtypes)], dtypes)), new[len(dtypes) :]
-
-    (after, leaves), stacked = transforms.scan(body, (threaded.state(), leaves), rows, steps, reverse)
+    part, start = settled("scan", step, Outline(structure, leaves), [_Row(row.shape[1:], row.dtype) for row in rows])
+    threaded = Threaded(part)
+    after, last, stacked = _run(threaded.bind(part), threaded.state(), start, rows, steps, reverse)
     threaded.commit(after)
-    return transforms.unflatten(structure, leaves), transforms.unflatten(results[0], stacked)
+    return transforms.unflatten(structure, last), transforms.unflatten(part.outlines[1].structure, stacked)
+
+
+class _Row(NamedTuple):
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def _run(
+    step: Bound, state: list[Any], start: list[Any], rows: list[Any], steps: int, reverse: bool
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """The state after, the last carry, the stacked results; compiled once for all scans that do the same."""
+    transforms = registry.current().transforms
+    dtypes = [str(leaf.dtype) for leaf in start]
+    unbound = step._replace(closed=[])  # without arrays, for others to use
+
+    def loop(closed: list[Any], state: list[Any], start: list[Any], rows: list[Any]) -> Any:
+        def body(carry: Any, row: Any) -> Any:
+            new, after = unbound.run(closed, carry[0], [*carry[1], *row])
+            return (after, as_dtypes(new[: len(dtypes)], dtypes)), new[len(dtypes) :]
+
+        (after, last), stacked = transforms.scan(body, (state, start), rows, steps, reverse)
+        return after, last, stacked
+
+    run = loop
+    if not transforms.staged_within(None) and (program := step.program.key) is not None:
+        key = program, step.reads, step.writes, step.constants, tuple(dtypes), steps, reverse
+        run = _loops.find(key, loop)
+    result: tuple[list[Any], list[Any], list[Any]] = run(step.closed, state, start, rows)
+    return result
+
+
+class _Loops:
+    """Compiled loops, those used last."""
+
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self.compiled: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: Hashable, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function compiled, or the one of the same key that was."""
+        with self._lock:
+            if key not in self.compiled:
+                self.compiled[key] = registry.current().transforms.compiled(function)
+                if len(self.compiled) > self._kept:
+                    self.compiled.popitem(last=False)
+            self.compiled.move_to_end(key)
+            return self.compiled[key]
+
+
+_loops = _Loops(kept=128)
 
 
 def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from graftax import tree
 from graftax.backend import registry
+from graftax.backend.control import Staged
+from graftax.backend.protocol import Lift
 from graftax.errors import ArgumentError, DTypeError, ShapeError, StateError
 from graftax.transforms.state import Substitution
 from graftax.typedefs import Array, unwrap
@@ -67,58 +69,120 @@ def arrays_of(value: Any) -> tuple[list[Any], Any]:
     ], structure
 
 
-class Threaded:
-    """The parts of one piece of control flow, and the Variables that any of them writes.
+class _StagedFrame(PartFrame):
+    """State inside a part that is being traced: what it reads outside becomes an input."""
+
+    def __init__(self, around: Around, lift: Lift) -> None:
+        super().__init__(around)
+        self._lift = lift
+        self.found: dict[Storage, Array] = {}
+
+    def read(self, storage: Storage) -> Array:
+        """The value assigned, else an input that stands for the one outside."""
+        if storage not in self._now:
+            self.found[storage] = self._around.read(storage)
+            self._now[storage] = self._lift.read(storage, self.found[storage])
+        return self._now[storage]
+
+
+class Part:
+    """A part of a program, traced once: a function of arrays, of what it closes over, and of the Variables it reads.
 
     Args:
         name: What the control flow is called in messages.
+        function: Returns a structure of arrays for each of its results.
+        leaves: The arguments, or what stands for them.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._around = Around()
-        self.written: list[Storage] = []
+    def __init__(self, name: str, function: Callable[[list[Any]], tuple[Any, ...]], leaves: Sequence[Any]) -> None:
+        around = Around()
+        frame: Any = None
+        structures: list[Any] = []
+        sizes: list[int] = []
 
-    def outline(self, function: Callable[..., Any], *args: Any) -> Outline:
-        """Run a part abstractly, for its results and its writes; layers inside are built now."""
-        found: list[Any] = []
-
-        def run() -> list[Any]:
-            frame = PartFrame(self._around)
+        def run(lift: Lift, leaves: list[Any]) -> list[Any]:
+            nonlocal frame
+            frame = _StagedFrame(around, lift)
+            results: list[Any] = []
             with frames.entered(frame):
-                leaves, structure = arrays_of(function(*args))
-            found.append(structure)
-            self.written += [storage for storage in frame.written if storage not in self.written]
-            return leaves
+                for made in function(leaves):
+                    flat, structure = arrays_of(made)
+                    results += flat
+                    structures.append(structure)
+                    sizes.append(len(flat))
+            return [*results, *frame.written.values()]
 
-        leaves = registry.current().transforms.eval_shape(run)
-        return Outline(found[-1], leaves)
+        self.program, self.constants = registry.current().transforms.stage(run, list(leaves))
+        self.found: dict[Storage, Array] = frame.found
+        self.written = list(frame.written)
+        abstract = iter(self.program.results)
+        self.outlines = [
+            Outline(structure, [next(abstract) for _ in range(size)])
+            for structure, size in zip(structures, sizes, strict=True)
+        ]
+        for storage in self.written:
+            if storage.user is None:
+                raise StateError(
+                    f"a function given to {name} makes a Variable of shape {tuple(storage.buffer.shape)}, assigns it, "
+                    "and does not keep it",
+                    "the function is traced once for all its runs, so that the Variable would be one and the same",
+                    "make the Variable outside and keep it; what lives for one run is an array",
+                )
+
+
+class Threaded:
+    """The parts of one piece of control flow, and the Variables that any of them writes."""
+
+    def __init__(self, *parts: Part) -> None:
+        self.written = list(dict.fromkeys(storage for part in parts for storage in part.written))
+        self._place = {storage: i for i, storage in enumerate(self.written)}
 
     def state(self) -> list[Any]:
         """The present values of what is written."""
         return [storage.read() for storage in self.written]
 
-    def run(self, function: Callable[..., Any], state: Sequence[Any], *args: Any) -> tuple[list[Any], list[Any]]:
-        """Run a part within its program: leaves of its results, and the values of what is written."""
-        frame = PartFrame(self._around, zip(self.written, state, strict=True))
-        with frames.entered(frame):
-            leaves, _ = arrays_of(function(*args))
-            after = [storage.read() for storage in self.written]
-        for storage in frame.written:
-            if storage not in self.written:
-                raise StateError(
-                    f"a function given to {self._name} assigned {storage.path!r}, which it did not when it was first "
-                    "looked at",
-                    "it is traced twice: once to find what it assigns, once for the program; both must do the same, "
-                    "so a Variable may not be made anew at each run",
-                    "make the Variable outside and keep it; what lives for one run is an array",
-                )
-        return leaves, after
-
     def commit(self, state: Sequence[Any]) -> None:
         """Assign the values after the control flow."""
         for storage, value in zip(self.written, state, strict=True):
             storage.write(value)
+
+    def bind(self, part: Part) -> Bound:
+        """A part as a function of the state."""
+        found = [(self._place.get(storage, -1), value) for storage, value in part.found.items()]
+        return Bound(
+            part.program,
+            tuple(place for place, _ in found),
+            tuple(self._place[storage] for storage in part.written),
+            [*part.constants, *(value for place, value in found if place < 0)],
+            len(part.constants),
+        )
+
+
+class Bound(NamedTuple):
+    """A part as a function of state and arguments; all but ``closed`` is known before anything is computed."""
+
+    program: Staged
+    reads: tuple[int, ...]  # for each Variable that is read, its place in the state; -1 if it is not there
+    writes: tuple[int, ...]
+    closed: list[Any]  # constants, then the Variables that are not in the state
+    constants: int
+
+    def run(self, closed: Sequence[Any], state: Sequence[Any], leaves: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The leaves of the results, and the state after."""
+        others = iter(closed[self.constants :])
+        cells = [next(others) if place < 0 else state[place] for place in self.reads]
+        arrays = registry.current().arrays
+        results = [
+            one if arrays.is_array(one) else arrays.asarray(one, str(kind.dtype))  # a number in the program
+            for one, kind in zip(
+                self.program.run(closed[: self.constants], cells, leaves), self.program.results, strict=True
+            )
+        ]
+        count = len(results) - len(self.writes)
+        after = list(state)
+        for place, value in zip(self.writes, results[count:], strict=True):
+            after[place] = value
+        return results[:count], after
 
 
 # --- agreement --------------------------------------------------------------------------------------------------------

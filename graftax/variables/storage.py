@@ -85,7 +85,13 @@ class Storage:
     def read(self) -> Array:
         """The value now."""
         frame = frames.top
-        return self.concrete() if frame is None else frame.read(self)
+        if frame is None:
+            return self.concrete()
+        if frame.level is not None and self.backend.has("transforms"):
+            transforms = self.backend.transforms
+            if transforms.level() is not frame.level and transforms.staged_within(frame.level):
+                transforms.renew()  # a jitted function of plain jax, which would keep this value as its own
+        return frame.read(self)
 
     def write(self, value: Array) -> None:
         """Make that the value."""

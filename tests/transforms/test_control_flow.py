@@ -143,8 +143,26 @@ def test_a_variable_made_anew_in_a_branch_is_refused():
         v = gx.Variable(0.0)
         return v.assign_add(1.0).value
 
-    with pytest.raises(StateError, match="did not when it was first looked at"):
+    with pytest.raises(StateError, match="makes a Variable .* and does not keep it"):
         gx.jit(lambda p: gx.cond(p, branch, lambda: 0.0))(True)
+
+
+@pytest.mark.parametrize("start", [0.0, np.float32(0)], ids=["number", "array"])
+def test_what_is_nested_is_traced_once(start):
+    v, runs = gx.Variable(2.0), []
+
+    def leaf(c, x):
+        runs.append(1)
+        return c + x * v, None
+
+    def row(c, x):
+        return c + gx.scan(leaf, start, x)[0], None
+
+    def again(c):
+        return gx.cond(c < 5, lambda: gx.scan(row, c, np.ones((2, 2), "float32"))[0], lambda: c)
+
+    assert float(gx.jit(lambda c: gx.while_loop(lambda c: c < 5, again, c))(start)) == 8.0
+    assert len(runs) == 1
 
 
 # --- switch -----------------------------------------------------------------------------------------------------------

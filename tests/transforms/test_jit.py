@@ -32,6 +32,7 @@ from graftax.layers.layer import Layer
 from graftax.module import Module
 from graftax.transforms.grad import grad, value_and_grad
 from graftax.transforms.jit import CompiledFunction, jit
+from graftax.transforms.scanning import scan
 from graftax.variables.storage import touch
 from graftax.variables.variable import Variable
 
@@ -582,6 +583,25 @@ def test_plain_jax_inside_reads_variables_and_is_not_shared_between_traces():
     for k in (1.0, 2.0):
         f = jit(lambda x, k=k: jax.grad(remat)(x) * k)
         assert float(f(1.0)) == pytest.approx(3 * np.cos(3) * k)
+
+
+def test_plain_jax_inside_reads_what_was_assigned_between_two_calls():
+    v = Variable(1.0)
+    inner = jax.jit(lambda x: x * v.value)
+
+    @jit
+    def f(x):
+        first = inner(x)
+        v.assign(v * 5)
+        part = scan(lambda c, y: (c + inner(y), None), 0.0, x[None])[0]
+        v.assign(v + 1)
+        return first, part, inner(x)
+
+    assert [float(y) for y in f(np.float32(1))] == [1.0, 5.0, 6.0]
+    assert [float(y) for y in f(np.float32(1))] == [6.0, 30.0, 31.0]
+    assert float(scan(lambda c, y: (c + inner(y), None), 0.0, np.float32([1]))[0]) == 31.0
+    v.assign(2.0)
+    assert float(scan(lambda c, y: (c + inner(y), None), 0.0, np.float32([1]))[0]) == 2.0
 
 
 # --- methods, copies, memory ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.transforms import scanning
 
 ROWS = np.random.default_rng(0).normal(size=(5, 3, 4)).astype("float32")
 
@@ -137,6 +138,58 @@ def test_scan_reads_are_never_stale():
     for value in 1.0, 10.0:
         v.assign(value)
         assert float(gx.scan(step, 0.0, np.float32([1, 2]))[0]) == 3 * value
+
+
+def test_eager_scans_that_do_the_same_are_compiled_once():
+    v, n, rate = gx.Variable(2.0), gx.Variable(0.0, trainable=False), 1.0
+    scale = ops.asarray(1.0)
+
+    def step(c, x):
+        n.assign_add(1.0)
+        return c + rate * scale * v * x, None
+
+    def total():
+        return gx.scan(step, 0.0, np.float32([1, 2]))[0]
+
+    assert float(total()) == 6.0
+    before = len(scanning._loops.compiled)
+    scale = ops.asarray(10.0)  # a constant of the program, not a part of it
+    v.assign(1.0)
+    assert float(total()) == 30.0
+    assert len(scanning._loops.compiled) == before
+    rate = -0.0  # a number in it
+    assert str(float(total())) == "0.0"
+    rate = 2.0
+    assert float(total()) == 60.0
+    assert len(scanning._loops.compiled) == before + 2
+    assert float(gx.grad(total, wrt=v)()) == 60.0
+    with gx.GradientTape() as tape:
+        y = total()
+    assert float(tape.gradient(y, v)) == 60.0
+    assert len(scanning._loops.compiled) == before + 2
+    assert float(n) == 12
+
+
+def test_loops_that_are_remembered_are_few(monkeypatch):
+    monkeypatch.setattr(scanning, "_loops", scanning._Loops(kept=2))
+    for k in range(4):
+        gx.scan(lambda c, x, k=float(k): (c + k * x, None), 0.0, np.float32([1, 2]))
+    assert len(scanning._loops.compiled) == 2
+
+
+def test_a_number_that_gives_way_is_traced_again():
+    jnp = pytest.importorskip("jax.numpy")
+    runs = []
+
+    def step(c, x):
+        runs.append(1)
+        return c * x, None
+
+    half = jnp.asarray([2, 3], "bfloat16")
+    assert gx.scan(step, 1.0, half)[0].dtype == "bfloat16"
+    assert len(runs) == 2
+    assert gx.scan(step, 1.0, np.float32([2, 3]))[0].dtype == "float32"
+    assert len(runs) == 3
 
 
 @modes

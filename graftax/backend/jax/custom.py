@@ -46,6 +46,9 @@ def call(
         arrays, kept = residual
         return (backward(arrays, kept.value, cotangents),)
 
+    # of a gradient that is being compiled, jax would notice nothing here
+    if tracing.staged_within(None) and tracing.closes_over_differentiated(function, inputs):
+        raise closed_over()
     differentiable = jax.custom_vjp(function)
     differentiable.defvjp(forwards, backwards)
     try:

@@ -10,6 +10,7 @@ read happens: inside a gradient, a vmap, the body of a scan. After tracing, thes
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -129,6 +130,17 @@ def staged_within(level: Any) -> bool:
     return False
 
 
+def closes_over_differentiated(function: Callable[[list[Any]], list[Any]], inputs: list[Any]) -> bool:
+    """True if the function uses, besides its inputs, a value that the gradient taken at this level depends on."""
+    level = private.trace_ctx.trace
+    if type(level).__name__ not in ("JVPTrace", "LinearizeTrace"):
+        return False
+    kinds = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=getattr(x, "weak_type", False)) for x in inputs]
+    with _piece_of(next(_numbers)):
+        constants = jax.make_jaxpr(function)(kinds).consts
+    return any(isinstance(one, jax.core.Tracer) and level_of(one) is level for one in constants)
+
+
 def level_of(tracer: Any) -> Any:
     """The level that a traced value belongs to."""
     return tracer._trace
@@ -141,22 +153,40 @@ class Lift:
         self.level = current_level()
         self.cells: list[Any] = []
 
-    def read(self, cell: Any) -> Any:
+    def read(self, cell: Any, like: Any = None) -> Any:
         """The value of a cell as an input of the program; each cell is asked for once."""
         index = len(self.cells)
         self.cells.append(cell)
+        kind = cell.buffer if like is None else like
         with extend.set_current_trace(self.level):
-            return _late_input.bind(index=index, shape=cell.buffer.shape, dtype=cell.buffer.dtype)
+            return _late_input.bind(index=index, shape=kind.shape, dtype=kind.dtype)
 
 
-def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any]) -> tuple[Callable[..., list[Any]], bool]:
-    """Trace ``function`` once; give a function of (late inputs, leaves), and whether it may fail while it runs.
+class _Shared(threading.local):
+    number: int | None = None
 
-    ``function`` makes its `Lift` itself; the late inputs of the result are in the order of its cells.
+
+_shared = _Shared()
+
+
+def renew() -> None:
+    """What jax traces now is of no use to anybody later in this trace, nor to another one."""
+    _shared.number = next(_numbers)
+    if _piece_of.value is not None:
+        _piece_of(_shared.number).__enter__()  # `stage` puts back what was there before it
+
+
+def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared: bool = False) -> tuple[Any, list[Any]]:
+    """Trace ``function`` once: a program of (constants, late inputs, leaves), and the constants.
+
+    ``function`` makes its `Lift` itself; the late inputs of the program are in the order of its cells. With ``shared``,
+    what jax has traced for others is used again.
     """
     # JAX keeps what it traced inside (the body of a scan, a jitted function) for the next time it meets the same Python
     # function. Such a piece may refer to late inputs of this trace, so no other trace must get it.
-    with _piece_of(next(_numbers)):
+    if shared and _shared.number is None:
+        renew()
+    with _piece_of(_shared.number if shared else next(_numbers)):
         closed = jax.make_jaxpr(function)(leaves)
     jaxpr = closed.jaxpr
     here = levels_above(current_level())
@@ -168,22 +198,4 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any]) -> tupl
         eqns=[e for e in jaxpr.eqns if e.primitive is not _late_input],
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
-
-    def run(late_values: list[Any], values: list[Any]) -> list[Any]:
-        results: list[Any] = jax.core.eval_jaxpr(lifted, closed.consts, *late_values, *values)
-        return results
-
-    return run, bool(jaxpr.effects) or _calls_back(jaxpr)
-
-
-def _calls_back(jaxpr: Any) -> bool:
-    """True if Python is called somewhere in the program."""
-    for equation in jaxpr.eqns:
-        if "callback" in equation.primitive.name:
-            return True
-        for parameter in equation.params.values():
-            for inner in parameter if isinstance(parameter, (list, tuple)) else (parameter,):
-                inner = getattr(inner, "jaxpr", inner)
-                if hasattr(inner, "eqns") and _calls_back(inner):
-                    return True
-    return False
+    return lifted, list(closed.consts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 
 from graftax.backend.jax import custom, recording, tracing
 from graftax.backend.jax.control import JaxControl
+from graftax.backend.jax.staged import Staged
 from graftax.backend.protocol import Recorder
 from graftax.errors import CompileError, TracerLeakError
 
@@ -110,12 +112,30 @@ class JaxTransforms(JaxControl):
             return [*results, *(value for _, value in written)]
 
         try:
-            staged, may_fail = tracing.stage(run, leaves)
+            jaxpr, constants = tracing.stage(run, leaves)
         except _CONCRETE_ERRORS as error:
             raise self.compile_error(error) from error
         except jax.errors.UnexpectedTracerError as error:
             raise _leak(error) from error
-        return JaxProgram(staged, found["lift"].cells, found["written"], may_fail)
+        staged = Staged(jaxpr)
+        return JaxProgram(partial(staged.run, constants), found["lift"].cells, found["written"], staged.may_fail)
+
+    def stage(self, function: Callable[[Any, list[Any]], list[Any]], leaves: list[Any]) -> tuple[Staged, list[Any]]:
+        """Run ``function(lift, leaves)`` once, abstractly, and give the program and its constants."""
+        given = [leaf if isinstance(leaf, jax.Array) else _abstract(leaf) for leaf in leaves]
+        try:
+            jaxpr, constants = tracing.stage(
+                lambda values: function(tracing.Lift(), values), given, shared=not self.staged_within(None)
+            )
+        except _CONCRETE_ERRORS as error:
+            raise self.compile_error(error) from error
+        except jax.errors.UnexpectedTracerError as error:
+            raise _leak(error) from error
+        return Staged(jaxpr), constants
+
+    def renew(self) -> None:
+        """Forget what was traced of functions that may be met again."""
+        tracing.renew()
 
     def compile_error(self, error: Exception) -> CompileError:
         """What a decision on a traced value means, with the user's own line."""
@@ -124,7 +144,8 @@ class JaxTransforms(JaxControl):
             "while a function is compiled its arrays have shapes but no values; Python's if, while, int(), float() and "
             "NumPy functions need values",
             "ops.where(condition, a, b) for a choice of values, graftax.cond or graftax.while_loop for control flow, "
-            "ops.* for NumPy functions; or leave this function uncompiled",
+            "ops.* for NumPy functions, ops.where(mask, x, 0) or jnp.unique(x, size=n) where a shape would "
+            "depend on values; or leave this function uncompiled",
         )
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
@@ -201,6 +222,10 @@ class JaxTransforms(JaxControl):
         return jax.jit(function)
 
 
+def _abstract(leaf: Any) -> Any:
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
+
+
 @contextmanager
 def _explained() -> Iterator[None]:
     """Inside, what JAX says of misused derivatives is said in our words."""
@@ -216,7 +241,7 @@ def _explained() -> Iterator[None]:
 
 def _place(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    mine = [f for f in frames if not f.filename.startswith((_HERE, _JAX)) and f.filename != "<frozen runpy>"]
+    mine = [f for f in frames if not f.filename.startswith((_HERE, _JAX, "<graftax.", "<frozen"))]
     return f"{mine[-1].filename}:{mine[-1].lineno}: {mine[-1].line}" if mine else "somewhere in the function"
 
 

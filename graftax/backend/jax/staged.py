@@ -1,0 +1,123 @@
+"""Programs of JAX: run with other constants, compared by what they do, looked through for what they depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from graftax.backend.jax import tracing
+
+
+class Staged:
+    """A function traced once. It holds no arrays: constants and inputs are given when it is run."""
+
+    def __init__(self, jaxpr: Any) -> None:
+        self._jaxpr = jaxpr
+        self.results: Sequence[Any] = jaxpr.outvars and [variable.aval for variable in jaxpr.outvars]
+
+    def run(self, constants: Sequence[Any], late: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """The results."""
+        results: list[Any] = jax.core.eval_jaxpr(self._jaxpr, constants, *late, *values)
+        return results
+
+    @cached_property
+    def may_fail(self) -> bool:
+        """True if it may raise while it runs."""
+        return bool(self._jaxpr.effects) or any("callback" in e.primitive.name for e in _equations(self._jaxpr))
+
+    @cached_property
+    def numbers_gave_way(self) -> bool:
+        """True if what a Python number became took the dtype of another array; as an array of its own it would not."""
+        return any(
+            equation.primitive.name == "convert_element_type"
+            and getattr(equation.invars[0].aval, "weak_type", False)
+            and equation.invars[0].aval.dtype not in (bool, equation.params["new_dtype"])
+            for equation in _equations(self._jaxpr)
+        )
+
+    @cached_property
+    def key(self) -> Hashable | None:
+        """Equal for programs that do the same; None where that is not known."""
+        try:
+            found = _form(self._jaxpr)
+            hash(found)
+        except TypeError:  # a parameter that cannot be hashed
+            return None
+        return found
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    for equation in jaxpr.eqns:
+        yield equation
+        for inner in _programs_in(tuple(equation.params.values())):
+            yield from _equations(getattr(inner, "jaxpr", inner))
+
+
+def _programs_in(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, tracing.PROGRAMS):
+            yield value
+        elif isinstance(value, tuple | list):
+            yield from _programs_in(value)
+
+
+# --- comparison -------------------------------------------------------------------------------------------------------
+
+
+class _Same:
+    """An object told apart by identity, and kept alive, so that its identity stays its own."""
+
+    __slots__ = ("_it",)
+
+    def __init__(self, it: Any) -> None:
+        self._it = it
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._it is other._it
+
+    def __hash__(self) -> int:
+        return id(self._it)
+
+
+def _form(jaxpr: Any) -> Hashable:
+    numbers: dict[Any, int] = {}
+
+    def name(atom: Any) -> Hashable:
+        if isinstance(atom, tracing.Literal):
+            return str(atom.aval), _value(atom.val)
+        return numbers.setdefault(atom, len(numbers))
+
+    given = tuple((name(v), _kind(v.aval)) for v in (*jaxpr.constvars, *jaxpr.invars))
+    steps = tuple(
+        (
+            e.primitive,
+            e.ctx,
+            tuple((key, _value(e.params[key])) for key in sorted(e.params)),
+            tuple(map(name, e.invars)),
+            tuple((name(v), _kind(v.aval)) for v in e.outvars),
+        )
+        for e in jaxpr.eqns
+    )
+    return given, steps, tuple(map(name, jaxpr.outvars))
+
+
+def _kind(aval: Any) -> Hashable:
+    return str(aval), getattr(aval, "weak_type", False)
+
+
+def _value(value: Any) -> Hashable:
+    if isinstance(value, tracing.PROGRAMS):
+        return _form(getattr(value, "jaxpr", value)), tuple(map(_value, getattr(value, "consts", ())))
+    if isinstance(value, tuple | list):
+        return type(value), tuple(map(_value, value))
+    if isinstance(value, np.ndarray | np.generic):
+        return value.shape, str(value.dtype), value.tobytes()
+    if isinstance(value, jax.Array):
+        return _Same(value)
+    if isinstance(value, float | complex):  # 0.0 and -0.0 are equal
+        return type(value), repr(value)
+    return type(value), value  # 1 and True are equal
