@@ -25,16 +25,16 @@ import numpy as np
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError
+from graftax.op_attention import FUNCTIONS
 from graftax.op_checks import CHECKS
-from graftax.op_compositions import FUNCTIONS
 from graftax.op_errors import explain
-from graftax.op_table import ARRAYS, SEQUENCES, Op
+from graftax.op_table import ARRAYS, OPTIONAL, SEQUENCES, Op
 from graftax.typedefs import VariableLike
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
 _SCALARS = (bool, int, float, complex)
-_SHARED = frozenset({"x", "y", "z", "kernel", "updates", "values", "min", "max"})  # must agree in dtype
+_SHARED = frozenset("x y z kernel updates values min max query key value".split())  # must agree in dtype
 _STRUCTURE = frozenset(
     "axis axes shift source destination shape window strides dilation padding pad_width sections reps q".split()
 )
@@ -184,7 +184,7 @@ def _prepare(op: Op, names: tuple[str, ...], values: tuple[Any, ...]) -> list[An
     ready: list[Any] = []
     numbers = 0
     for name, value in zip(names, values, strict=True):
-        if value is None and name in ("min", "max"):
+        if value is None and name in OPTIONAL:
             ready.append(None)
         elif op.weak and name in _SHARED and (number := _as_number(value)) is not None:
             ready.append(number)

@@ -8,6 +8,7 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.errors import ArgumentError, NumericsError, ShapeError
+from graftax.op_checks import axis_in_range
 from graftax.op_structure import FUNCTIONS, row
 
 __all__ = ["FUNCTIONS"]
@@ -116,6 +117,16 @@ def moments(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
     variance = a.numpy.mean(a.numpy.square(a.numpy.abs(x - mean)), axis=axis, keepdims=keepdims)
     mean = mean if keepdims else a.numpy.squeeze(mean, axis)
     return (mean, variance) if wide is dtype else (a.asarray(mean, dtype), a.asarray(variance, dtype))
+
+
+@row
+def standardize(a: Arrays, x: Any, axis: Any, epsilon: float) -> Any:
+    x = _inexact(a, x)
+    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    axes = tuple(axis_in_range("standardize", one, x.ndim) for one in axes)
+    if x.dtype.itemsize < 4:
+        return a.asarray(a.standardize(a.asarray(x, "float32"), axes, epsilon), x.dtype)
+    return a.standardize(x, axes, epsilon)
 
 
 @row

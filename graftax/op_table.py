@@ -10,13 +10,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-ARRAYS = frozenset("x y z condition indices values updates kernel segment_ids min max begin fill_value".split())
+ARRAYS = frozenset(
+    "x y z condition indices values updates kernel segment_ids min max begin fill_value "
+    "query key value mask bias".split()
+)
+OPTIONAL = frozenset({"min", "max", "mask", "bias"})
+"""Arrays that may be None."""
 SEQUENCES = frozenset({"arrays", "operands"})
 
 TYPES = {
     **dict.fromkeys(ARRAYS, "ArrayLike"),
-    "min": "ArrayLike | None",
-    "max": "ArrayLike | None",
+    **dict.fromkeys(OPTIONAL, "ArrayLike | None"),
     "arrays": "Sequence[ArrayLike]",
     "operands": "ArrayLike",
     "object": "ArrayLike | Sequence[ArrayLike]",
@@ -31,6 +35,9 @@ TYPES = {
     "keepdims": "bool",
     "endpoint": "bool",
     "descending": "bool",
+    "is_causal": "bool",
+    "epsilon": "float",
+    "scale": "float | None",
     "full_matrices": "bool",
     "equal_nan": "bool",
     "ddof": "int",
@@ -288,6 +295,7 @@ quantile(x, q, axis=None, keepdims=False): Quantiles over axes, interpolated lin
 conv(x, kernel, strides=1, padding='valid', dilation=1, groups=1): Convolution, channels last.
 conv_transpose(x, kernel, strides=1, padding='valid', dilation=1): The transpose of conv, channels last.
 max_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Maximum over windows.
+dot_product_attention(query, key, value, mask=None, bias=None, scale=None, is_causal=False): Attention over values.
 sum_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Sum over windows.
 """
 
@@ -328,6 +336,7 @@ log_softmax(x, axis=-1): log(softmax(x)) without overflow.
 logsumexp(x, axis=None, keepdims=False): log(sum(exp(x))) without overflow.
 norm(x, ord=2, axis=None, keepdims=False): Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0.
 moments(x, axis=None, keepdims=False) -> tuple[Array, Array]: Mean and variance, half precision taken in float32.
+standardize(x, axis=-1, epsilon=1e-3): (x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least.
 """
 
 

@@ -564,6 +564,9 @@ def norm(x: ArrayLike, ord: float = 2, axis: int | Sequence[int] | None = None, 
 def moments(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> tuple[Array, Array]:
     """Mean and variance, half precision taken in float32."""
 
+def standardize(x: ArrayLike, axis: int | Sequence[int] | None = -1, epsilon: float = 0.001) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least."""
+
 def quantile(
     x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Array:
@@ -595,6 +598,17 @@ def max_pool(
     padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
     """Maximum over windows."""
+
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    scale: float | None = None,
+    is_causal: bool = False,
+) -> Array:
+    """Attention over values."""
 
 def sum_pool(
     x: ArrayLike,

@@ -118,8 +118,7 @@ class LayerNormalization(Layer):
             )
         spread = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))
         x = ops.cast(x, "float32") if str(dtype) in ("float16", "bfloat16") else x
-        mean, variance = ops.moments(x, axis=axes, keepdims=True)
-        out = (x - mean) * ops.rsqrt(variance + self.epsilon)
+        out = ops.standardize(x, axes, self.epsilon)
         if self.gamma is not None:
             out = out * ops.reshape(ops.cast(self.gamma, out.dtype), spread)
         if self.beta is not None:

@@ -23,6 +23,12 @@ SIGNAL = np.sin(np.arange(2 * 7 * 4, dtype="float32")).reshape(2, 7, 4)
 COMPLEX = np.array([1 + 2j, -0.5j, -3.0], "complex64")
 INFINITE = np.array([1.0, np.inf, -np.inf, np.nan], "float32")
 
+QUERY = np.sin(np.arange(2 * 3 * 4 * 5, dtype="float32")).reshape(2, 3, 4, 5)
+KEY = np.cos(np.arange(2 * 6 * 4 * 5, dtype="float32")).reshape(2, 6, 4, 5)
+VALUE = np.sin(np.arange(2 * 6 * 4 * 2, dtype="float32") * 2).reshape(2, 6, 4, 2)
+ALLOWED = np.arange(2 * 3 * 6).reshape(2, 1, 3, 6) % 3 != 1
+ALLOWED[1, 0, 2] = False  # nothing to attend to
+
 Case = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -124,6 +130,13 @@ INPUTS: dict[str, list[Case]] = {
     "logsumexp": [case(X), case(X * 1000, axis=1), case(X, axis=(0, 1), keepdims=True)],
     "norm": [case(X), case(X, 1, axis=1), case(X, math.inf, axis=0), case(X, 3, axis=1, keepdims=True)],
     "moments": [case(X), case(X, axis=0, keepdims=True)],
+    "standardize": [case(X), case(X, axis=(0, 1), epsilon=0.5), case(SQUARE, axis=0)],
+    "dot_product_attention": [
+        case(QUERY, KEY, VALUE),
+        case(QUERY, KEY, VALUE, mask=ALLOWED, bias=KEY[:, :3, :, :1].swapaxes(1, 2), scale=0.3),
+        case(QUERY, KEY, VALUE, is_causal=True),
+        case(QUERY, KEY[:, :, :2], VALUE[:, :, :2], mask=ALLOWED.repeat(4, 1), is_causal=True),
+    ],
     "conv": [
         case(IMAGE, KERNEL),
         case(IMAGE, KERNEL, strides=2, padding="same"),

@@ -128,6 +128,25 @@ def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
     return (raised if max is None else np.minimum(raised, max)).astype(x.dtype)
 
 
+def _attention(
+    q: Any, k: Any, v: Any, mask: Any = None, bias: Any = 0, scale: Any = None, is_causal: Any = False
+) -> Any:
+    """One query of one head after the other."""
+    out = np.zeros((*q.shape[:3], v.shape[3]), q.dtype)
+    shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+    mask, bias = np.broadcast_to(True if mask is None else mask, shape), np.broadcast_to(bias, shape)
+    scale = 1 / math.sqrt(q.shape[3]) if scale is None else scale
+    for b, t, h in np.ndindex(*q.shape[:3]):
+        shared = h * k.shape[2] // q.shape[2]
+        seen = [
+            s for s in range(k.shape[1]) if mask[b, h, t, s] and (not is_causal or k.shape[1] - s >= q.shape[1] - t)
+        ]
+        if seen:
+            scores = np.exp([q[b, t, h] @ k[b, s, shared] * scale + bias[b, h, t, s] for s in seen])
+            out[b, t, h] = sum(w * v[b, s, shared] for w, s in zip(scores / scores.sum(), seen, strict=True))
+    return out
+
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     "one_hot": _one_hot,
     "softmax": _softmax,
@@ -138,6 +157,10 @@ REFERENCES: dict[str, Callable[..., Any]] = {
         np.mean(x, axis=axis, keepdims=keepdims),
         np.var(x, axis=axis, keepdims=keepdims),
     ),
+    "standardize": lambda x, axis=-1, epsilon=1e-3: (
+        (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + epsilon)
+    ),
+    "dot_product_attention": _attention,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "log_sigmoid": lambda x: -np.log1p(np.exp(-x)),
     "softplus": lambda x: np.log1p(np.exp(x)),

@@ -18,7 +18,7 @@ DIFFERENTIABLE = (
     "concatenate stack reshape take take_along_axis gather_nd scatter_add segment_sum slice slice_update split "
     "unstack pad sort top_k matmul dot inner outer kron cross tensordot trace einsum inv det solve cholesky eigh "
     "pinv erf sigmoid rsqrt softplus log_sigmoid divide_no_nan xlogy squared_difference softmax log_softmax "
-    "logsumexp norm moments conv conv_transpose max_pool sum_pool"
+    "logsumexp norm moments standardize dot_product_attention conv conv_transpose max_pool sum_pool"
 ).split()
 NOT_DIFFERENTIABLE = (
     "positive sign floor ceil trunc round isfinite isinf isnan logical_not bitwise_not conj real imag angle "

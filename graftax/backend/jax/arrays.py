@@ -12,8 +12,8 @@ import numpy as np
 from jax import lax
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
-from graftax.backend.jax import tracing, windows
-from graftax.backend.protocol import Padding
+from graftax.backend.jax import neural, tracing, windows
+from graftax.backend.neural import Padding
 from graftax.typedefs import Array, DTypeLike, Shape
 
 _config: Any = jax.config
@@ -119,6 +119,14 @@ class JaxArrays:
         """The largest ``k`` values of the last axis and where they are."""
         values, indices = lax.top_k(x, k)
         return values, indices
+
+    def standardize(self, x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+        """``(x - mean) / sqrt(variance + epsilon)`` over axes."""
+        return neural.standardize(x, axes, epsilon)
+
+    def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
+        """``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
+        return neural.attention(query, key, value, mask, bias)
 
     def stop_gradient(self, x: Any) -> Any:
         """The same values, constant to differentiation."""

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from graftax.backend.protocol import Padding
+from graftax.backend.neural import Padding
 from graftax.typedefs import Shape
 
 _FEW_CHANNELS = 4

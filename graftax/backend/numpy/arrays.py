@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
+from graftax.backend.neural import Padding
 from graftax.backend.numpy import special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet
-from graftax.backend.protocol import Padding
 from graftax.typedefs import DTypeLike, Shape
 
 
@@ -99,6 +99,26 @@ class NumpyArrays:
         backwards = np.argsort(np.flip(x, -1), axis=-1, stable=True)
         indices = (x.shape[-1] - 1 - np.flip(backwards, -1))[..., :k]
         return np.take_along_axis(x, indices, -1), canonical(indices)
+
+    def standardize(self, x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+        """``(x - mean) / sqrt(variance + epsilon)`` over axes."""
+        centred = x - self.numpy.mean(x, axes, keepdims=True)
+        variance = self.numpy.mean(self.numpy.square(centred), axes, keepdims=True)
+        return centred * self.rsqrt(variance + epsilon)
+
+    def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
+        """``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
+        np_, wide = self.numpy, "float32" if value.dtype.itemsize < 4 else value.dtype
+        scores = np_.matmul(self.asarray(query, wide), np_.swapaxes(self.asarray(key, wide), -1, -2))
+        if bias is not None:
+            scores = scores + self.asarray(bias, wide)
+        allowed = True if mask is None else mask
+        lowest = np.finfo(scores.dtype).min
+        scores = np_.where(allowed, scores, lowest)
+        weights = np_.where(allowed, np_.exp(scores - np_.max(scores, axis=-1, keepdims=True)), 0)
+        total = np_.sum(weights, axis=-1, keepdims=True)
+        share = weights / np_.where(total == 0, 1, total)
+        return self.asarray(np_.matmul(share, self.asarray(value, wide)), value.dtype)
 
     def stop_gradient(self, x: Any) -> Any:
         """The array itself: there are no gradients."""

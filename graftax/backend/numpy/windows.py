@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from graftax.backend.protocol import Padding
+from graftax.backend.neural import Padding
 from graftax.typedefs import Shape
 
 
