@@ -104,6 +104,13 @@ class CompiledFunction(Generic[P, R]):
                     "keep shapes and settings the same, or allow more",
                 )
             log.info("graftax.jit: %s traced again (%d): %s", _name(self._fn), self.trace_count + 1, reason)
+            if self.trace_count == _OFTEN:
+                log.warning(
+                    "graftax.jit: %s was traced %d times and goes on: each new shape, dtype or setting compiles anew. "
+                    "Pad arrays to a few sizes (ops.pad, with a mask for what is real), or set max_retraces",
+                    _name(self._fn),
+                    self.trace_count,
+                )
         found: dict[str, Any] = {}
 
         def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
@@ -163,7 +170,7 @@ def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None
     Args:
         fn: The function; without it, a decorator is returned.
         max_retraces: How many traces after the first are allowed; None for any number. Each is one line in the log
-            ``graftax`` at level INFO.
+            ``graftax`` at level INFO, and one at level WARNING tells when there are many.
         allow_callback: Whether `graftax.py_function` may be called inside, which makes each run wait for Python.
 
     Raises:
@@ -193,6 +200,9 @@ def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None
 
 
 _REMEMBERED = 8  # traces for one key: settings that are switched to and fro, such as what is frozen, keep theirs
+
+
+_OFTEN = 5  # traces, at which a line in the log warns
 
 
 def _is_array(leaf: Any) -> bool:

@@ -36,7 +36,7 @@ def test_fg2_params_by_index_or_name(params):
 
 
 def test_fg2_params_that_the_call_does_not_have():
-    with pytest.raises(ArgumentError, match=r"argument 'z'\n.*2 positional"):
+    with pytest.raises(ArgumentError, match=r"(?s)argument 'z'.*2 positional"):
         gx.gradients_function(product, ["z"])(3.0, 2.0)
     with pytest.raises(ArgumentError, match="argument 2"):
         gx.gradients_function(product, [2])(3.0, 2.0)
@@ -53,8 +53,9 @@ def test_fg3_value_and_gradients():
 
 
 def test_fg4_an_integer_has_no_gradient():
-    with pytest.raises(DTypeError, match=r"argument 0 of dtype int32\n  why: only floating"):
+    with pytest.raises(TypeError, match=r"(?s)argument 0 of dtype int32.*only floating") as caught:
         gx.gradients_function(lambda x: x * x)(3)
+    assert isinstance(caught.value, DTypeError)
     close(gx.gradients_function(lambda x, n: x**n, params=[0])(3.0, 2), [6])
     with pytest.raises(ArgumentTypeError, match="argument 1, a str"):
         gx.gradients_function(lambda x, mode: x)(3.0, "fast")
@@ -84,7 +85,7 @@ def test_arguments_may_be_structures_and_variables():
 
 @either
 def test_fg6_variables_in_the_order_of_their_reads(around):
-    w, v = gx.Variable(1.0), gx.Variable(2.0)
+    w, v = gx.Variable(3.0), gx.Variable(2.0)
     seen = []
 
     def run(x):
@@ -92,7 +93,7 @@ def test_fg6_variables_in_the_order_of_their_reads(around):
         seen[:] = [variable for _, variable in pairs]
         return [gradient for gradient, _ in pairs]
 
-    close(around(run)(3.0), [12, 12])
+    close(around(run)(1.0), [12, 4])
     assert seen[0] is v
     assert seen[1] is w
 
@@ -105,7 +106,7 @@ def test_fg7_implicit_value_and_gradients():
 
 
 def test_fg8_no_trainable_variable():
-    with pytest.raises(ValueError, match=r"reads no trainable Variable\n.*\n  instead: graftax.gradients_function"):
+    with pytest.raises(ValueError, match=r"(?s)reads no trainable Variable.*instead: graftax.gradients_function"):
         gx.implicit_gradients(lambda x: x * 2)(1.0)
 
 
@@ -174,7 +175,7 @@ def test_assignments_take_effect_once(around):
     close(n.value, 2)
 
 
-def test_a_variable_that_does_not_matter_has_zeros():
+def test_fg6_a_variable_that_does_not_matter_has_zeros():
     v, w = gx.Variable([1.0, 2.0]), gx.Variable(3.0)
     pairs = gx.implicit_gradients(lambda: (v.value, w * w)[1])()
     close(pairs[0][0], [0, 0])

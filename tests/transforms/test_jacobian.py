@@ -39,6 +39,21 @@ def test_gt25_equals_jax_in_chunks_of_any_size(around, chunk_size):
     close(found, jax.jacrev(lambda x: jnp.exp(x @ x.T))(x))
 
 
+def test_gt25_chunks_bound_the_memory():
+    wide = np.ones((2048, 8), "float32")
+
+    def peak(chunk_size):
+        def run(x):
+            return gx.jacobian(
+                lambda x: ops.matmul(ops.tanh(ops.matmul(wide, x)), wide)[None] * x[:, None], x, chunk_size=chunk_size
+            )
+
+        compiled = jax.jit(run).lower(jax.ShapeDtypeStruct((8,), "float32")).compile()
+        return compiled.memory_analysis().temp_size_in_bytes
+
+    assert peak(1) < peak(None) / 4
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 3))
 def test_equals_a_loop_of_gradients(rows, columns):

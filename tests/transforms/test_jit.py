@@ -30,9 +30,12 @@ from graftax.errors import (
 )
 from graftax.layers.layer import Layer
 from graftax.module import Module
+from graftax.transforms.callback import py_function
+from graftax.transforms.control_flow import switch
 from graftax.transforms.grad import grad, value_and_grad
 from graftax.transforms.jit import CompiledFunction, jit
 from graftax.transforms.scanning import scan
+from graftax.variables.random import normal
 from graftax.variables.storage import touch
 from graftax.variables.variable import Variable
 
@@ -481,8 +484,10 @@ def test_fn9_a_variable_that_nobody_keeps_is_refused():
 def test_fn13_a_leaked_value():
     kept = []
     jit(lambda x: kept.append(x * 2) or x)(1.0)
-    with pytest.raises(TracerLeakError, match="trace that is over"):
+    with pytest.raises(TypeError, match="trace that is over") as caught:
         jit(lambda x: x + kept[0])(1.0)
+    assert isinstance(caught.value, TracerLeakError)
+    assert "test_jit.py:" in str(caught.value)
     with pytest.raises(TracerLeakError, match="traced value"):
         Variable(0.0).assign(kept[0])
     v = Variable(0.0)
@@ -508,9 +513,100 @@ def test_fn17_exceptions_keep_their_type():
     def f(x):
         raise Mine("here")
 
-    with pytest.raises(Mine, match="here"):
+    with pytest.raises(Mine, match="here") as caught:
         f(1.0)
+    assert 'raise Mine("here")' in str(caught.traceback[-1].statement)
     assert f.trace_count == 0
+
+
+def test_fn1_it_compiles_or_raises():
+    v = Variable([1.0])
+
+    def secret(x):
+        return x
+
+    for body, text in (
+        (lambda x: py_function(secret, [x]), "secret"),
+        (lambda x: "text", "'text' of type str"),
+        (lambda x: x + v.numpy(), r"v\.numpy\(\)"),
+        (lambda x: x + np.asarray(x), r"np\.asarray\(x\)"),
+        (lambda x: f"{x:.2f}" and x, r"needs the value|unsupported format"),
+    ):
+        f = jit(body)
+        for _ in range(2):  # not on second thoughts, either
+            with pytest.raises(TypeError, match=text):
+                f(1.0)
+        assert f.trace_count == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [ops.unique, ops.nonzero, lambda x: jnp.unique(x), lambda x: x[x > 1], lambda x: jnp.where(x)[0]],
+    ids=["ops.unique", "ops.nonzero", "jnp.unique", "mask", "where"],
+)
+def test_fn2_shapes_that_depend_on_values(body):
+    with pytest.raises(TypeError, match="size=n|which keeps the shape") as caught:
+        jit(lambda x: body(x))(np.float32([1, 2, 2]))
+    assert "test_jit.py:" in str(caught.value)
+    assert jit(lambda x: jnp.unique(x, size=2))(np.float32([1, 2, 2])).tolist() == [1.0, 2.0]
+
+
+def test_fn4_an_index_out_of_range_raises_eagerly():
+    x = ops.asarray([1.0, 2.0])
+    with pytest.raises(IndexError):
+        ops.take(x, 7)
+    assert np.isnan(jit(lambda i: ops.take(x, i))(7))  # a program cannot raise
+    assert float(jit(lambda i: switch(i, [lambda: 1.0, lambda: 2.0]))(7)) == 2.0
+    with pytest.raises(IndexError):
+        switch(7, [lambda: 1.0, lambda: 2.0])
+
+
+def test_fn7_many_traces_are_warned_of_once(caplog):
+    f = jit(lambda x: x * 2)
+    with caplog.at_level(logging.WARNING, "graftax"):
+        for n in range(1, 9):
+            f(np.ones(n, "float32"))
+            assert len(caplog.messages) == (n >= 6)  # the fifth time that it is traced again
+    assert "ops.pad" in caplog.messages[0]
+
+
+def test_fn8_lists_are_structures_and_arguments_those_of_the_function():
+    f = jit(lambda x, y=1.0: ops.asarray(x[0]) * y)
+    assert (float(f([1.0, 2.0])), float(f([3.0, 4.0])), f.trace_count) == (1.0, 3.0, 1)
+    assert float(f(np.float32([1, 2]), 2.0)) == 2.0
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        f()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        f(1.0, z=2.0)
+
+
+def test_fn10_a_later_trace_may_make_variables_that_are_kept():
+    heads = {}
+
+    @jit
+    def f(x):
+        head = heads.setdefault(x.shape[-1], Linear())
+        return head(x)
+
+    for columns in 3, 2, 3:
+        assert f(np.ones((1, columns), "float32")).tolist() == [[columns, columns]]
+    assert (len(heads), f.trace_count) == (2, 2)
+    heads[2].w.assign(heads[2].w * 5)
+    assert f(np.ones((1, 2), "float32")).tolist() == [[10.0, 10.0]]
+
+
+def test_fn15_random_numbers_of_numpy_are_those_of_the_trace():
+    f = jit(lambda: (np.random.default_rng().normal(), normal(())))
+    (frozen, first), (again, second) = f(), f()
+    assert float(frozen) == float(again)
+    assert float(first) != float(second)
+
+
+def test_fn22_traces_are_counted():
+    f = jit(lambda x: x * 2)
+    for n, expected in (2, 1), (2, 1), (3, 2):
+        f(np.ones(n))
+        assert f.trace_count == expected
 
 
 @pytest.mark.parametrize(

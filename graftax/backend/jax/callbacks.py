@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -22,8 +24,7 @@ def call_python(
     args: Sequence[Any],
 ) -> list[Any]:
     """``function(*args)`` with concrete arrays; its derivatives, of any order, are such calls, too."""
-    raised: list[BaseException] = []
-    differentiable = jax.custom_vjp(lambda *values: _at_the_host(function, shapes, values, raised))
+    differentiable = jax.custom_vjp(lambda *values: _at_the_host(function, shapes, values))
 
     def forwards(*values: Any) -> tuple[list[Any], Any]:
         return differentiable(*values), values  # itself, for a gradient around this one
@@ -39,12 +40,24 @@ def call_python(
         )
 
     differentiable.defvjp(forwards, backwards)
-    try:
+    with original_exceptions():
         return list(differentiable(*args))
-    except jax.errors.JaxRuntimeError:
-        if raised:  # what the Python raised, not how the program ended
-            raise raised[-1] from None
+
+
+@contextmanager
+def original_exceptions() -> Iterator[None]:
+    """Inside, a program that ended because the Python that it called raised, raises the same."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        for raised in reversed([*_raised]):  # those of other threads may be among them
+            if f"{type(raised).__name__}: {raised}" in str(error):
+                _raised.clear()
+                raise raised from None
         raise
+
+
+_raised: deque[BaseException] = deque(maxlen=8)
 
 
 def call_for_effect(function: Function, args: Sequence[Any]) -> None:
@@ -55,9 +68,7 @@ def call_for_effect(function: Function, args: Sequence[Any]) -> None:
         function(*args)
 
 
-def _at_the_host(
-    function: Function, shapes: Callable[[], Sequence[Any]], values: Sequence[Any], raised: list[BaseException]
-) -> list[Any]:
+def _at_the_host(function: Function, shapes: Callable[[], Sequence[Any]], values: Sequence[Any]) -> list[Any]:
     if not _is_staged(values):
         return list(function(*values))  # an exception stays what it is
 
@@ -65,7 +76,7 @@ def _at_the_host(
         try:
             return [np.asarray(result) for result in function(*map(jnp.asarray, given))]
         except BaseException as error:
-            raised[:] = [error]
+            _raised.append(error)
             raise
 
     results = [jax.ShapeDtypeStruct(shape.shape, shape.dtype) for shape in shapes()]
