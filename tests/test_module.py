@@ -112,6 +112,17 @@ def test_mo5_append_is_seen():
     assert paths(box) == ["items/0", "items/1/v"]
 
 
+def test_cl4_cl9_containers_stay_what_they_are():
+    items, table, pair = [var()], {"a": var()}, (var(), var())
+    box = Box(items=items, table=table, pair=pair)
+    assert box.items is items
+    assert box.table is table
+    assert box.pair is pair
+    items.append(var())
+    table["b"] = var()
+    assert paths(box) == ["items/0", "items/1", "table/a", "table/b", "pair/0", "pair/1"]
+
+
 def test_mo6_what_is_not_walked():
     box = Box(s={1, 2}, g=(i for i in ()), f=lambda: var(), o=object())
     assert box.variables == []
