@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import jax
 import numpy as np
+from jax.extend import core as extend
+from jax.extend.core import primitives
 
 from graftax.backend.jax import tracing
 
@@ -24,10 +26,37 @@ class Staged:
         results: list[Any] = jax.core.eval_jaxpr(self._jaxpr, constants, *late, *values)
         return results
 
+    def run_whole(self, constants: Sequence[Any], late: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """The results, by one operation: `run` takes every equation in turn, which shows where that is traced."""
+        if tracing.is_eager(tracing.current_level()):  # jax does not compile now, to find a nan
+            return self.run(constants, late, values)
+        given = [*constants, *late, *values]
+        counts = {"in": len(given), "donated": len(given), "out": len(self.results)}
+        parameters = dict(_parameters_of_jit())
+        for name, value in parameters.items():
+            count = counts.get(name.partition("_")[0])
+            if count is not None and isinstance(value, tuple):  # one entry for each input or output
+                parameters[name] = value * count
+        results: list[Any] = primitives.jit_p.bind(*given, **{**parameters, "jaxpr": self._closed})
+        return results
+
+    @cached_property
+    def _closed(self) -> Any:
+        """The program with its constants as inputs."""
+        jaxpr = self._jaxpr
+        names = jaxpr.debug_info.with_unknown_names()
+        return extend.ClosedJaxpr(
+            jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=names), []
+        )
+
+    @cached_property
+    def _equations(self) -> list[Any]:
+        return list(_equations(self._jaxpr))
+
     @cached_property
     def may_fail(self) -> bool:
         """True if it may raise while it runs."""
-        return bool(self._jaxpr.effects) or any("callback" in e.primitive.name for e in _equations(self._jaxpr))
+        return bool(self._jaxpr.effects) or any("callback" in e.primitive.name for e in self._equations)
 
     @cached_property
     def numbers_gave_way(self) -> bool:
@@ -36,18 +65,27 @@ class Staged:
             equation.primitive.name == "convert_element_type"
             and getattr(equation.invars[0].aval, "weak_type", False)
             and equation.invars[0].aval.dtype not in (bool, equation.params["new_dtype"])
-            for equation in _equations(self._jaxpr)
+            for equation in self._equations
         )
 
     @cached_property
     def key(self) -> Hashable | None:
         """Equal for programs that do the same; None where that is not known."""
+        if any(e.primitive.name.startswith("custom_vjp") or "callback" in e.primitive.name for e in self._equations):
+            return None  # Python of the user, which may be another one the next time
         try:
             found = _form(self._jaxpr)
             hash(found)
         except TypeError:  # a parameter that cannot be hashed
             return None
         return found
+
+
+@cache
+def _parameters_of_jit() -> dict[str, Any]:
+    """The parameters of the operation that is a compiled function of one array with one result."""
+    parameters: dict[str, Any] = jax.make_jaxpr(jax.jit(lambda x: x + 1))(0.0).eqns[0].params
+    return parameters
 
 
 def _equations(jaxpr: Any) -> Iterator[Any]:
