@@ -1,0 +1,83 @@
+"""Programs that are compared by what they do."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from graftax.backend import registry
+from graftax.errors import CompileError
+
+X = np.float32([1, 2])
+
+
+def staged(function, *leaves):
+    return registry.load("jax").transforms.stage(lambda lift, values: [function(*values)], list(leaves or (X,)))
+
+
+def key(function, *leaves):
+    return staged(function, *leaves)[0].key
+
+
+def double(x):
+    return x * 2.0
+
+
+def test_the_same_program_from_other_functions_has_the_same_key():
+    assert key(double) == key(lambda y: y * 2.0)
+    assert key(lambda x: jax.nn.softmax(x)) == key(lambda x: jax.nn.softmax(x))
+    assert key(lambda x: jax.lax.scan(lambda c, y: (c + y, None), 0.0, x)[0]) == key(
+        lambda x: jax.lax.scan(lambda c, y: (c + y, None), 0.0, x)[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x: x * 3.0,
+        lambda x: x * -2.0,
+        lambda x: 2.0 * x,
+        lambda x: x + 2.0,
+        lambda x: (x * 2.0).astype("int32"),
+        lambda x: jnp.where(x > 0, x, x) * 2.0,
+    ],
+)
+def test_another_program_has_another_key(other):
+    assert key(double) != key(other)
+
+
+def test_numbers_in_a_program_are_told_apart_by_their_bits():
+    assert key(lambda x: x * 0.0) != key(lambda x: x * -0.0)
+    assert key(lambda x: jnp.concatenate([x, np.float32([0.0])])) is not None
+    assert key(double, X) != key(double, np.float32([1, 2, 3]))
+    assert key(double, X) != key(double, X.astype("float16"))
+    assert key(double, np.float32(1)) != key(double, 1.0 + jnp.asarray(0.0))  # weak
+
+
+def test_arrays_that_are_closed_over_are_no_part_of_it():
+    a, b = jnp.ones(2), jnp.zeros(2)
+    (one, given), (other, others) = staged(lambda x: x + a), staged(lambda x: x + b)
+    assert one.key == other.key
+    assert one.run(others, [], [X])[0].tolist() == [1.0, 2.0]
+    assert other.run(given, [], [X])[0].tolist() == [2.0, 3.0]
+
+
+def test_rules_and_calls_of_the_user_are_never_the_same():
+    rule = jax.custom_vjp(lambda x: x)
+    rule.defvjp(lambda x: (x, None), lambda _, dy: (dy,))
+    assert key(rule) is None
+    assert key(lambda x: jax.jit(rule)(x)) is None
+    assert key(lambda x: jax.pure_callback(lambda v: v, x, x)) is None
+
+
+def test_whether_a_number_took_another_dtype():
+    number = jnp.asarray(1.0)
+    assert number.weak_type
+    assert not staged(lambda n, x: n * x, number, X)[0].numbers_gave_way
+    assert staged(lambda n, x: n * x, number, X.astype("float16"))[0].numbers_gave_way
+    assert not staged(lambda n, x: jnp.where(n > 0, x, n), number, X)[0].numbers_gave_way
+
+
+def test_decisions_on_values_are_refused():
+    with pytest.raises(CompileError):
+        staged(lambda x: x if x[0] > 0 else -x)
