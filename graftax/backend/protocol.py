@@ -173,6 +173,26 @@ class Program(Protocol):
         """
         ...
 
+    def lower(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> Lowering:
+        """The program for these arguments, to look at."""
+        ...
+
+
+class Lowering(Protocol):
+    """A program on its way to the compiler."""
+
+    def text(self) -> str:
+        """The program in a language that people can read."""
+        ...
+
+    def memory(self) -> tuple[int, int, int, int, int]:
+        """Bytes of arguments, results, results in the place of arguments, what is held in between, the code."""
+        ...
+
+    def cost(self) -> tuple[float, float]:
+        """Floating operations and bytes moved by one run."""
+        ...
+
 
 class Lift(Protocol):
     """What a function that is being traced reads cells through."""
