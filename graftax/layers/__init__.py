@@ -12,8 +12,10 @@ from graftax.layers.global_pooling import GlobalAveragePooling1D as GlobalAverag
 from graftax.layers.global_pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
 from graftax.layers.global_pooling import GlobalMaxPooling1D as GlobalMaxPooling1D
 from graftax.layers.global_pooling import GlobalMaxPooling2D as GlobalMaxPooling2D
+from graftax.layers.gru import GRU as GRU
 from graftax.layers.layer import Layer as Layer
 from graftax.layers.layer_normalization import LayerNormalization as LayerNormalization
+from graftax.layers.lstm import LSTM as LSTM
 from graftax.layers.merge import Add as Add
 from graftax.layers.merge import Average as Average
 from graftax.layers.merge import Concatenate as Concatenate

@@ -57,6 +57,8 @@ ROWS = {
     "layer_normalization": Row(lambda **o: L.LayerNormalization(**o), STEPS, (2, 8, 4)),
     "layer_normalization_axes": Row(lambda **o: L.LayerNormalization((1, 3), **o), IMAGE, (2, 7, 6, 4)),
     "embedding": Row(lambda **o: L.Embedding(9, 4, **o), (2, 6), (2, 6, 4), below=9),
+    "lstm": Row(lambda **o: L.LSTM(3, return_sequences=True, **o), STEPS, (2, 8, 3)),
+    "gru": Row(lambda **o: L.GRU(3, dropout=0.4, **o), STEPS, (2, 3)),
     "add": Row(lambda **o: L.Add(**o), [FLAT, (3, 1), FLAT], (3, 5)),
     "subtract": Row(lambda **o: L.Subtract(**o), [FLAT, FLAT], (3, 5)),
     "multiply": Row(lambda **o: L.Multiply(**o), [FLAT, FLAT], (3, 5)),

@@ -1,0 +1,136 @@
+"""GRU: a state that gates blend with what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graftax import ops
+from graftax.layers.activations import ActivationLike
+from graftax.layers.dense import linear
+from graftax.layers.policy import DTypePolicy
+from graftax.layers.recurrent import Recurrent
+from graftax.typedefs import Array, Shape
+from graftax.variables.constraints import ConstraintLike
+from graftax.variables.initializers import InitializerLike
+from graftax.variables.regularizers import RegularizerLike
+
+
+class GRU(Recurrent):
+    r"""Carries one state over the steps; gates decide how much of it stays and how much of it the new part sees.
+
+    .. math::
+
+        z, r &= \sigma(x_t W_{zr} + h_{t-1} U_{zr} + b_{zr}) \\
+        g &= \tanh(x_t W_g + b_g + r (h_{t-1} U_g + b'_g)) \qquad h_t = z h_{t-1} + (1 - z) g
+
+    Without ``reset_after``, :math:`r` scales the state before the product with :math:`U_g`, and there is one bias.
+
+    Args:
+        units: Size of the output and of the state.
+        activation: The function of the new part.
+        recurrent_activation: The function of the gates.
+        use_bias: Whether there is a bias.
+        kernel_initializer: What ``W``, of shape ``(in, 3 * units)``, starts as.
+        recurrent_initializer: What ``U``, of shape ``(units, 3 * units)``, starts as.
+        bias_initializer: What ``b``, of shape ``(2, 3 * units)`` for input and state or ``(3 * units,)``, starts as.
+        reset_after: Whether ``r`` is applied after the product with ``U``, as in Keras 3 and PyTorch.
+        kernel_regularizer: Penalty on ``W``.
+        recurrent_regularizer: Penalty on ``U``.
+        bias_regularizer: Penalty on ``b``.
+        kernel_constraint: Projection of ``W`` after each update.
+        recurrent_constraint: Projection of ``U`` after each update.
+        bias_constraint: Projection of ``b`` after each update.
+        dropout: The share of inputs dropped in training, the same ones at all steps.
+        recurrent_dropout: The share of outputs dropped on their way to the next step, the same ones at all steps.
+        seed: Fixes the draws of both; the global seed and the layer's path unless told.
+        return_sequences: Whether the output has all steps, or the last one only.
+        return_state: Whether the state after the last step is returned, too: ``out, h``.
+        go_backwards: Whether to go from the last step to the first; outputs come in that order.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`.
+
+    A call takes ``initial_state=``, ``h`` as ``return_state`` gives it, zeros unless told.
+    Where a mask is False, state and output stay as they were.
+
+    Shape:
+        ``(batch, steps, in) -> (batch, units)``, with ``return_sequences`` ``(batch, steps, units)``
+
+    Raises:
+        ArgumentError: ``units`` is not above 0, a rate is not in [0, 1], or a name is unknown.
+        ShapeError: an input without steps or with another last axis than the first one, or a state of another shape.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.ones((2, 5, 3), "float32")
+        >>> GRU(4)(x).shape, GRU(4, return_sequences=True)(x).shape
+        ((2, 4), (2, 5, 4))
+
+    Source: Cho et al., arXiv 1406.1078.
+    """
+
+    gates = 3
+
+    def __init__(
+        self,
+        units: int,
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        reset_after: bool = True,
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        initial = kernel_initializer, recurrent_initializer, bias_initializer
+        penalties = kernel_regularizer, recurrent_regularizer, bias_regularizer
+        projections = kernel_constraint, recurrent_constraint, bias_constraint
+        dropped = dropout, recurrent_dropout, seed
+        returned = return_sequences, return_state, go_backwards
+        gates = activation, recurrent_activation, use_bias
+        common = name, trainable, dtype
+        super().__init__(units, *gates, *initial, *penalties, *projections, *dropped, *returned, *common)
+        self.reset_after = reset_after
+
+    def bias_shape(self) -> Shape:
+        return (2, 3 * self.units) if self.reset_after else (3 * self.units,)
+
+    def driven(self, x: Array) -> Array:
+        out = linear(x, self.kernel)
+        if self.bias is None:
+            return out
+        return ops.add(out, self.bias[0] if self.reset_after else self.bias)
+
+    def inner_bias(self) -> Array | None:
+        return self.bias[1] if self.reset_after and self.bias is not None else None
+
+    def step(
+        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
+    ) -> tuple[Array, ...]:
+        units, gate = self.units, self.recurrent_activation
+        if self.reset_after:
+            inner = ops.matmul(seen, kernel)
+            if bias is not None:
+                inner = inner + bias
+        else:
+            inner = ops.matmul(seen, kernel[:, : 2 * units])
+        gates = gate(drive[:, : 2 * units] + inner[:, : 2 * units])
+        keep, reset = gates[:, :units], gates[:, units:]
+        part = reset * inner[:, 2 * units :] if self.reset_after else ops.matmul(reset * seen, kernel[:, 2 * units :])
+        new = self.activation(drive[:, 2 * units :] + part)
+        return (keep * state[0] + (1 - keep) * new,)

@@ -1,0 +1,127 @@
+"""LSTM: a memory that gates write to, keep and read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graftax import ops
+from graftax.layers.activations import ActivationLike
+from graftax.layers.policy import DTypePolicy
+from graftax.layers.recurrent import Recurrent
+from graftax.typedefs import Array, Shape
+from graftax.variables.constraints import ConstraintLike
+from graftax.variables.initializers import InitializerLike
+from graftax.variables.regularizers import RegularizerLike
+
+
+class LSTM(Recurrent):
+    r"""Carries a cell and an output over the steps; gates decide what is written, kept and given out.
+
+    .. math::
+
+        i, f, g, o &= \mathrm{split}(x_t W + h_{t-1} U + b) \\
+        c_t &= \sigma(f) c_{t-1} + \sigma(i) \tanh(g) \qquad h_t = \sigma(o) \tanh(c_t)
+
+    Args:
+        units: Size of the output and of the state.
+        activation: The function of what is written and of what is given out.
+        recurrent_activation: The function of the gates.
+        use_bias: Whether there is a bias.
+        kernel_initializer: What ``W``, of shape ``(in, 4 * units)``, starts as.
+        recurrent_initializer: What ``U``, of shape ``(units, 4 * units)``, starts as.
+        bias_initializer: What ``b``, of shape ``(4 * units,)``, starts as.
+        unit_forget_bias: Whether the part of ``b`` that is in charge of keeping starts as 1 in any case.
+        kernel_regularizer: Penalty on ``W``.
+        recurrent_regularizer: Penalty on ``U``.
+        bias_regularizer: Penalty on ``b``.
+        kernel_constraint: Projection of ``W`` after each update.
+        recurrent_constraint: Projection of ``U`` after each update.
+        bias_constraint: Projection of ``b`` after each update.
+        dropout: The share of inputs dropped in training, the same ones at all steps.
+        recurrent_dropout: The share of outputs dropped on their way to the next step, the same ones at all steps.
+        seed: Fixes the draws of both; the global seed and the layer's path unless told.
+        return_sequences: Whether the output has all steps, or the last one only.
+        return_state: Whether the state after the last step is returned, too: ``out, h, c``.
+        go_backwards: Whether to go from the last step to the first; outputs come in that order.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`.
+
+    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, zeros unless told.
+    Where a mask is False, state and output stay as they were.
+
+    Shape:
+        ``(batch, steps, in) -> (batch, units)``, with ``return_sequences`` ``(batch, steps, units)``
+
+    Raises:
+        ArgumentError: ``units`` is not above 0, a rate is not in [0, 1], or a name is unknown.
+        ShapeError: an input without steps or with another last axis than the first one, or a state of another shape.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.ones((2, 5, 3), "float32")
+        >>> layer = LSTM(4, return_sequences=True, return_state=True)
+        >>> out, h, c = layer(x)
+        >>> out.shape, c.shape, layer(x, initial_state=[h, c])[0].shape
+        ((2, 5, 4), (2, 4), (2, 5, 4))
+
+    Source: Hochreiter and Schmidhuber 1997, Neural Computation 9; the bias of 1: Jozefowicz et al. 2015, ICML.
+    """
+
+    gates = 4
+    states = 2
+
+    def __init__(
+        self,
+        units: int,
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        unit_forget_bias: bool = True,
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        initial = kernel_initializer, recurrent_initializer, bias_initializer
+        penalties = kernel_regularizer, recurrent_regularizer, bias_regularizer
+        projections = kernel_constraint, recurrent_constraint, bias_constraint
+        dropped = dropout, recurrent_dropout, seed
+        returned = return_sequences, return_state, go_backwards
+        gates = activation, recurrent_activation, use_bias
+        common = name, trainable, dtype
+        super().__init__(units, *gates, *initial, *penalties, *projections, *dropped, *returned, *common)
+        self.unit_forget_bias = unit_forget_bias
+
+    def first_bias(self) -> InitializerLike:
+        if not self.unit_forget_bias:
+            return self.bias_initializer
+        given, units = self.bias_initializer, self.units
+
+        def with_ones(key: Array, shape: Shape, dtype: str) -> Array:
+            start = given(key, shape, dtype)
+            return ops.concatenate([start[:units], ops.ones((units,), dtype), start[2 * units :]])
+
+        return with_ones
+
+    def step(
+        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
+    ) -> tuple[Array, ...]:
+        write, keep, new, give = ops.split(drive + ops.matmul(seen, kernel), 4, axis=-1)
+        gate = self.recurrent_activation
+        cell = gate(keep) * state[1] + gate(write) * self.activation(new)
+        return gate(give) * self.activation(cell), cell

@@ -1,0 +1,213 @@
+"""Recurrent: what layers share that carry a state from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.errors import ArgumentError, ShapeError
+from graftax.layers import activations
+from graftax.layers.activations import ActivationLike
+from graftax.layers.arguments import check_last_axis, positive, single_shape, within
+from graftax.layers.dense import linear
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.transforms.scanning import scan
+from graftax.typedefs import Array, Shape
+from graftax.variables import constraints, initializers, random, regularizers
+from graftax.variables.constraints import ConstraintLike
+from graftax.variables.initializers import InitializerLike
+from graftax.variables.regularizers import RegularizerLike
+from graftax.variables.variable import Variable
+
+
+class Recurrent(Layer):
+    """The base of `LSTM` and `GRU`, which describe the arguments.
+
+    A subclass gives the shape of its bias and one step; what the input adds to all steps is one matrix product.
+    """
+
+    compiles_call = True
+    gates: ClassVar[int]
+    states: ClassVar[int] = 1
+    bias: Variable | None
+
+    def __init__(
+        self,
+        units: int,
+        activation: ActivationLike,
+        recurrent_activation: ActivationLike,
+        use_bias: bool,
+        kernel_initializer: InitializerLike,
+        recurrent_initializer: InitializerLike,
+        bias_initializer: InitializerLike,
+        kernel_regularizer: RegularizerLike,
+        recurrent_regularizer: RegularizerLike,
+        bias_regularizer: RegularizerLike,
+        kernel_constraint: ConstraintLike,
+        recurrent_constraint: ConstraintLike,
+        bias_constraint: ConstraintLike,
+        dropout: float,
+        recurrent_dropout: float,
+        seed: int | None,
+        return_sequences: bool,
+        return_state: bool,
+        go_backwards: bool,
+        name: str | None,
+        trainable: bool,
+        dtype: str | DTypePolicy | None,
+    ) -> None:
+        super().__init__(name, trainable, dtype)
+        self.units = positive("units", units)
+        self.activation = activations.get(activation)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.recurrent_initializer = initializers.get(recurrent_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.recurrent_constraint = constraints.get(recurrent_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.dropout = within("dropout", dropout, 0, 1)
+        self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
+        self.seed = seed
+        self.seed_generator = random.SeedGenerator(seed) if dropout or recurrent_dropout else None
+        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
+
+    # --- for subclasses ---------------------------------------------------------------------------------------------
+
+    def step(
+        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
+    ) -> tuple[Array, ...]:
+        """The next state, its output first; ``drive`` is what the input adds, ``seen`` the output that came before."""
+        raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
+
+    def inner_bias(self) -> Array | None:
+        """What the step adds to what it computes from ``seen``; None for nothing."""
+        return None
+
+    def bias_shape(self) -> Shape:
+        """Shape of the bias."""
+        return (self.gates * self.units,)
+
+    def first_bias(self) -> InitializerLike:
+        """What the bias starts as."""
+        return self.bias_initializer
+
+    def driven(self, x: Array) -> Array:
+        """What the inputs of all steps add: ``(batch, steps, in) -> (batch, steps, gates * units)``."""
+        out = linear(x, self.kernel)
+        return out if self.bias is None else ops.add(out, self.bias)
+
+    # --- shared -----------------------------------------------------------------------------------------------------
+
+    def build(self, input_shape: Shape) -> None:
+        size, width = single_shape(input_shape, 3, 3)[-1], self.gates * self.units
+        self.kernel = self.add_weight(
+            (size, width),
+            self.kernel_initializer,
+            name="kernel",
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.recurrent_kernel = self.add_weight(
+            (self.units, width),
+            self.recurrent_initializer,
+            name="recurrent_kernel",
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                self.bias_shape(),
+                initializers.get(self.first_bias()),
+                name="bias",
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        if self.seed_generator is not None:
+            self.seed_generator.build()
+
+    def call(
+        self,
+        x: Array,
+        initial_state: Array | Sequence[Array] | None = None,
+        training: bool | None = None,
+        mask: Array | None = None,
+    ) -> Any:
+        check_last_axis(x, self.kernel.shape[0])
+        if x.ndim != 3:
+            raise ShapeError(
+                f"an input of shape {tuple(x.shape)}", "it is (batch, steps, size)", "x[:, None] for a single step"
+            )
+        state = self._first_state(initial_state, x)
+        if self.go_backwards:
+            x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)
+        x = self._dropped(x, self.dropout, (x.shape[0], 1, x.shape[2]), training)
+        drive = ops.swapaxes(self.driven(x), 0, 1)
+        kept = self._kept(self.recurrent_dropout, (x.shape[0], self.units), training)
+        kernel, bias = ops.asarray(self.recurrent_kernel), self.inner_bias()  # read once, not at each step
+
+        def step(state: tuple[Array, ...], row: tuple[Array, Array | None]) -> tuple[tuple[Array, ...], Array]:
+            drive, present = row
+            seen = state[0] if kept is None else state[0] * kept
+            new = self.step(drive, state, seen, kernel, bias)
+            if present is not None:
+                new = tuple(ops.where(present, b, a) for a, b in zip(state, new, strict=True))
+            return new, new[0]
+
+        rows = drive, None if mask is None else ops.swapaxes(mask, 0, 1)[..., None]
+        last, outputs = _over_time(step, state, rows)
+        out = ops.swapaxes(outputs, 0, 1) if self.return_sequences else last[0]
+        return (out, *last) if self.return_state else out
+
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+        """That of the input for a sequence, none for a last step."""
+        own = mask if self.return_sequences else None
+        return (own, *[None] * self.states) if self.return_state and own is not None else own
+
+    def _first_state(self, given: Any, x: Array) -> tuple[Array, ...]:
+        shape = (x.shape[0], self.units)
+        if given is None:
+            return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
+        state = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if [tuple(part.shape) for part in state] != [shape] * self.states:
+            raise ShapeError(
+                f"initial_state of shapes {[tuple(part.shape) for part in state]}",
+                f"{type(self).__name__} carries {self.states} of shape {shape}: (batch, units)",
+                "what the same layer gave with return_state=True: out, *state = layer(x)",
+            )
+        return tuple(ops.cast(part, x.dtype) for part in state)
+
+    def _kept(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
+        """Factors that drop with a rate, the same at every step; None for none."""
+        if not training or rate == 0 or self.seed_generator is None:
+            return None
+        if rate == 1:
+            return ops.zeros(shape, self.compute_dtype)
+        keep = random.bernoulli(shape, 1 - rate, seed=self.seed_generator)
+        return ops.cast(keep, self.compute_dtype) / (1 - rate)
+
+    def _dropped(self, x: Array, rate: float, shape: Shape, training: bool | None) -> Array:
+        kept = self._kept(rate, shape, training)
+        return x if kept is None else x * kept
+
+
+def _over_time(step: Callable[[Any, Any], Any], state: tuple[Array, ...], rows: Any) -> tuple[tuple[Array, ...], Array]:
+    if not rows[0].shape[0]:
+        raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
+    if registry.current().has("transforms"):
+        last, outputs = scan(step, state, rows)
+        return last, outputs
+    drive, present = rows
+    listed = []
+    for i in range(drive.shape[0]):
+        state, out = step(state, (drive[i], None if present is None else present[i]))
+        listed.append(out)
+    return state, ops.stack(listed)
