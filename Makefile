@@ -2,7 +2,7 @@
 #   make demo     the main example        make lint     ruff
 #   make test     the quick tests         make types    mypy
 #   make test-all all tests               make format   put the code in shape
-#   make bench    speed beside hand-written JAX, and beside Keras where it is installed
+#   make bench    speed beside hand-written JAX, and beside the peers that are installed
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
@@ -30,7 +30,7 @@ test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m '' $(PYTEST)
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks.training_step
+	$(BIN)/python -m benchmarks
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

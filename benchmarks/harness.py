@@ -3,48 +3,82 @@
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 
-class Row(NamedTuple):
-    """One contestant: its median time and its ratio to the reference, round by round."""
+Run = Callable[[], Any]
 
-    name: str
-    microseconds: float
-    ratio: float
+# The columns of the table after the reference. The peers are measured where they are installed.
+GRAFTAX, JITTED, KERAS, TORCH = "graftax", "jax.jit", "keras", "torch"
+PEERS = (KERAS, TORCH)
 
 
-def measure(
-    contestants: dict[str, Callable[[], Any]], wait: Callable[[Any], Any], calls: int, rounds: int = 11
-) -> list[Row]:
-    """Time each contestant, the first of which is the reference.
+@dataclass(frozen=True)
+class Work:
+    """One row of the table: the same work, done by the reference, by graftax and by others.
 
     Args:
-        contestants: Functions of no arguments; each call is one unit of work.
-        wait: Blocks until a result is computed; called once at the end of a run of calls.
-        calls: Calls in a run.
-        rounds: Runs of each contestant; medians over them are given.
+        name: What is done, and by which part of graftax.
+        reference: What the ratios are relative to.
+        contestants: A column (or "reference") to a function that sets up, for the sizes of the table or tiny ones, and
+            gives what is timed. What the reference, graftax and jax.jit give, call after call, must be equal.
+        first_call: Time the first call after setting up, which traces and compiles, and set up anew in each round.
     """
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for function in contestants.values():
+
+    name: str
+    reference: str
+    contestants: dict[str, Callable[[bool], Run]]
+    first_call: bool = False
+
+
+class Result(NamedTuple):
+    """Median time of the reference, and the ratio of each column to it, the median of the ratios round by round."""
+
+    microseconds: float
+    ratios: dict[str, float]
+
+
+def measure(work: Work, columns: tuple[str, ...], tiny: bool = False, rounds: int = 11) -> Result:
+    """Time the contestants in these columns beside the reference."""
+    setups = {name: setup for name, setup in work.contestants.items() if name == "reference" or name in columns}
+    once = first_calls if work.first_call else repeated_calls
+    times = once(setups, tiny, rounds)
+    reference = times.pop("reference")
+    ratios = {
+        name: statistics.median(a / b for a, b in zip(runs, reference, strict=True)) for name, runs in times.items()
+    }
+    return Result(statistics.median(reference) * 1e6, ratios)
+
+
+def repeated_calls(setups: dict[str, Callable[[bool], Run]], tiny: bool, rounds: int) -> dict[str, list[float]]:
+    """Seconds of a call, for each round: as many calls in a run as the reference does in 10 ms."""
+    runs = {name: setup(tiny) for name, setup in setups.items()}
+    for run in runs.values():
         for _ in range(3):
-            wait(function())
+            jax.block_until_ready(run())
+    calls = max(1, int(0.01 / seconds(runs["reference"], 3)))
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
-        for name, function in contestants.items():
-            start = time.perf_counter()
-            for _ in range(calls):
-                result = function()
-            wait(result)
-            times[name].append((time.perf_counter() - start) / calls * 1e6)
-    reference = next(iter(times.values()))
-    return [
-        Row(name, statistics.median(runs), statistics.median(a / b for a, b in zip(runs, reference, strict=True)))
-        for name, runs in times.items()
-    ]
+        for name, run in runs.items():
+            times[name].append(seconds(run, calls))
+    return times
 
 
-def table(title: str, rows: list[Row]) -> str:
-    """The rows as a Markdown table."""
-    lines = [f"### {title}", "", "| | µs | × hand-written JAX |", "|---|---:|---:|"]
-    lines += [f"| {row.name} | {row.microseconds:,.0f} | {row.ratio:.2f} |" for row in rows]
-    return "\n".join(lines)
+def first_calls(setups: dict[str, Callable[[bool], Run]], tiny: bool, rounds: int) -> dict[str, list[float]]:
+    """Seconds of the first call, for each of a third of the rounds."""
+    times: dict[str, list[float]] = {name: [] for name in setups}
+    for _ in range(max(1, rounds // 3)):
+        for name, setup in setups.items():
+            times[name].append(seconds(setup(tiny), 1))
+    return times
+
+
+def seconds(run: Run, calls: int) -> float:
+    """Seconds of a call, waiting for the result of the last."""
+    start = time.perf_counter()
+    for _ in range(calls):
+        result = run()
+    jax.block_until_ready(result)
+    return (time.perf_counter() - start) / calls

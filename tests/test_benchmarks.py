@@ -1,0 +1,108 @@
+"""The benchmarks run, compare the same maths, and the table in the documentation is the one that they print."""
+
+import numpy as np
+import pytest
+
+from benchmarks import report
+from benchmarks.harness import PEERS, Result, Work, measure
+
+# One of each kind is enough for the quick tests.
+QUICK = (
+    "training step, tiny MLP, 32 × (16, 32, 32, 1): own loop",
+    "call, Dense(64), 32 × 64",
+    "call, Dense(64), 32 × 64, in `gx.jit`",
+    "overhead of a call in `gx.jit` that changes 10 Variables",
+    "Jacobian 30×30 by 30×30: `gx.jacobian`",
+    "silly activation, 256 × 1024, in `gx.jit`",
+    "own optimizer, 50 × (64, 64), in `gx.jit`",
+)
+
+
+def marked(work: Work):
+    return pytest.param(work, id=work.name, marks=() if work.name in QUICK else pytest.mark.slow)
+
+
+def first_results(run, calls=3):
+    """What the first calls give, of which the later ones depend on what the earlier ones changed."""
+    for _ in range(calls):
+        yield np.array(run())
+
+
+@pytest.mark.parametrize("work", [marked(work) for work in report.WORKS])
+def test_contestants_compute_the_same(work):
+    expected, *others = (
+        list(first_results(setup(True)))
+        for name, setup in sorted(work.contestants.items(), key=lambda item: item[0] != "reference")
+        if name not in PEERS
+    )
+    assert others
+    if work.name.endswith("the step of `fit`"):  # which gives the mean loss of the steps so far
+        expected = np.cumsum(expected) / (1 + np.arange(len(expected)))
+    for found in others:
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("peer", PEERS)
+def test_peers_run(peer, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    pytest.importorskip(peer)
+    results = [work.contestants[peer](True)() for work in report.WORKS if peer in work.contestants]
+    assert results
+    for result in results:
+        assert np.all(np.isfinite(np.asarray(result.detach() if peer == "torch" else result)))
+
+
+@pytest.mark.parametrize("first_call", [False, True])
+def test_measure_gives_ratios_to_the_reference(first_call):
+    def sleeper(seconds):
+        from time import sleep
+
+        return lambda tiny: lambda: sleep(seconds)
+
+    work = Work("w", "r", {"reference": sleeper(0.002), "graftax": sleeper(0.006), "keras": sleeper(0.001)}, first_call)
+    result = measure(work, ("graftax",), rounds=3)
+    assert result.microseconds >= 2000
+    assert set(result.ratios) == {"graftax"}
+    assert 1.5 < result.ratios["graftax"] < 6
+
+
+def test_names_are_unique():
+    names = [work.name for work in report.WORKS]
+    assert len(set(names)) == len(names)
+    assert set(QUICK) <= set(names)
+
+
+def table(page):
+    lines = page.partition(report.BEGIN)[2].partition(report.END)[0].splitlines()
+    return [line for line in lines if line.startswith("|")]
+
+
+def test_the_table_of_the_page_is_what_the_script_prints():
+    header, rule, *rows = table(report.PAGE.read_text())
+    assert (header, rule) == (report.HEADER, report.RULE)
+    assert len(rows) == len(report.WORKS), "measure again: python -m benchmarks --write"
+    for work, line in zip(report.WORKS, rows, strict=True):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        ratios = {
+            column: float(cell)
+            for column, cell in zip(report.COLUMNS, cells[3:], strict=True)
+            if cell not in (report.NOT_APPLICABLE, report.NOT_INSTALLED)
+        }
+        assert line == report.row(work, Result(float(cells[2].replace(",", "")), ratios))
+
+
+def test_page_with_replaces_only_what_is_between_the_markers():
+    page = f"a\n{report.BEGIN}\nold\n{report.END}\nb\n"
+    once = report.page_with(["", "new"], page)
+    assert once == f"a\n{report.BEGIN}\n\nnew\n{report.END}\nb\n"
+    assert report.page_with(["", "new"], once) == once
+
+
+def test_the_page_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    assert "keras, torch" in report.missing()
+    assert report.installed() == ("graftax", "jax.jit")
+    work = next(work for work in report.WORKS if "keras" in work.contestants)
+    assert report.NOT_INSTALLED in report.row(work, Result(1.0, {"graftax": 1.0, "jax.jit": 1.0}))
