@@ -1,11 +1,15 @@
 """Every error that graftax raises on purpose, each told in three beats.
 
-A message says what came (names, shapes, layer path), why it cannot be, and the line to write instead.
-Each class is also the builtin exception that a Python programmer would expect, so that
-``except IndexError`` catches an index out of range.
+A message says what came (names, shapes, layer path), why it cannot be, and the line to write instead; and, after what
+came, the user's own line from which it came, however deep in libraries it was noticed. Each class is also the builtin
+exception that a Python programmer would expect, so that ``except IndexError`` catches an index out of range.
+``docs/errors.md`` shows common mistakes with their messages.
 """
 
+import sys
 from typing import Any
+
+from graftax import user_line
 
 
 class GraftaxError(Exception):
@@ -15,6 +19,9 @@ class GraftaxError(Exception):
         received: What came: names, values, shapes, paths.
         reason: Why it cannot be.
         instead: The line to write instead.
+
+    ``place`` is the user's line, as file and number: the innermost one outside of graftax and JAX; None where the user
+    makes the error.
 
     Example:
         >>> print(GraftaxError("got 7", reason="only 0 to 2 exist", instead="write 2"))
@@ -29,6 +36,7 @@ class GraftaxError(Exception):
         self.reason = reason
         self.instead = instead
         self.context: list[str] = []
+        self.place: user_line.Place | None = user_line.of_stack(sys._getframe(1))
 
     def add_context(self, line: str) -> None:
         """Append where it happened, for example the layer path; shown as a line of its own, innermost first."""
@@ -40,6 +48,8 @@ class GraftaxError(Exception):
 
     def __str__(self) -> str:
         lines = [self.received]
+        if self.place is not None:
+            lines.append(f"  at: {user_line.shown(self.place)}")
         lines += [f"  where: {line}" for line in self.context]
         if self.reason:
             lines.append(f"  why: {self.reason}")
@@ -113,6 +123,10 @@ class StateError(GraftaxError, RuntimeError):
     """An object used before, or in another way than, its state allows."""
 
 
+class MissingAttributeError(GraftaxError, AttributeError):
+    """An attribute or a slot that nobody has made."""
+
+
 class NotBuiltError(GraftaxError, ValueError):
     """Weights asked for before the layer was built."""
 
@@ -132,7 +146,7 @@ class StaleReadError(GraftaxError, RuntimeError):
     """A Variable read where its value would be baked in as a constant."""
 
 
-class TracerLeakError(GraftaxError, RuntimeError):
+class TracerLeakError(GraftaxError, TypeError, RuntimeError):
     """A traced value assigned where it would outlive its trace."""
 
 

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, AssignmentError
+from graftax.typedefs import VariableLike
 from graftax.variables import creation, storage
 from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
 from graftax.variables.node import Edge as Edge
@@ -104,6 +105,12 @@ class Module(Node):
 
     def __setattr__(self, name: str, value: Any) -> None:
         before = self.__dict__.get(name, _ABSENT)
+        if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
+            raise AssignmentError(
+                f"{type(self).__name__}.{name} is a Variable, and got an array of shape {getattr(value, 'shape', ())}",
+                "the Variable would be gone, and the array neither trained nor saved",
+                f"self.{name}.assign(value); or del self.{name} first, if that is meant",
+            )
         object.__setattr__(self, name, value)
         if before is not value and name in self.__dict__ and name not in ignored(type(self)):
             _adopt(self, (name,), value)

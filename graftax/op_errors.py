@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from graftax.errors import ArgumentError, ArgumentTypeError, GraftaxError, NumericsError, ShapeError
+from graftax import foreign_errors
+from graftax.errors import ArgumentError, ArgumentTypeError, CompileError, GraftaxError, NumericsError, ShapeError
 from graftax.tree import flatten
 
 _AXIS: type[Exception] = np.exceptions.AxisError
@@ -22,8 +23,10 @@ def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         raise error
     if isinstance(error, np.linalg.LinAlgError):
         raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
-    if type(error) not in _PLAIN and not isinstance(error, _AXIS):
-        error.add_note(f"in ops.{op}({describe(arguments)})")
+    plain = type(error) in _PLAIN or isinstance(error, _AXIS)
+    if not plain or isinstance(foreign_errors.translated(error), CompileError):
+        if (known := foreign_errors.explained(error, f"ops.{op}({describe(arguments)})")) is not None:
+            raise known from error
         raise error
     told: Callable[..., GraftaxError | None] = _EXPLAIN.get(op, _broadcast)
     better = told(op, **arguments) if op in _EXPLAIN or {"x", "y"} <= arguments.keys() else None

@@ -17,6 +17,7 @@ from graftax.backend.registry import use
 from graftax.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CompileError,
 )
 from graftax.op_table import OPS, TYPES
 from graftax.typedefs import VariableLike
@@ -78,9 +79,11 @@ def test_errors_of_a_variable_come_through() -> None:
         ops.exp(Broken())
 
 
-def test_tracing_errors_of_jax_come_through() -> None:
-    with pytest.raises(jax.errors.ConcretizationTypeError):
+def test_tracing_errors_of_jax_are_told_in_our_words() -> None:
+    with pytest.raises(CompileError, match="shape depends on values") as caught:
         jax.jit(ops.unique)(np.array([1, 2]))
+    assert isinstance(caught.value.__cause__, jax.errors.ConcretizationTypeError)
+    assert "ops.unique(x int32[2])" in str(caught.value)
 
 
 @both

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from graftax import ops
-from graftax.errors import ArgumentError
+from graftax.known_names import unknown
 from graftax.typedefs import Array, ArrayLike
 
 Activation: TypeAlias = Callable[[Array], Array]
@@ -264,6 +264,6 @@ def get(activation: ActivationLike) -> Activation:
         return linear
     if callable(activation):
         return activation
-    if activation not in _NAMES:
-        raise ArgumentError(f"activation={activation!r}", "there is none of that name", ", ".join(sorted(_NAMES)))
+    if not isinstance(activation, str) or activation not in _NAMES:
+        raise unknown("activation", activation, sorted(_NAMES))
     return _NAMES[activation]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-from graftax.errors import ArgumentError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.layers import shapes
 from graftax.typedefs import Array, Shape
 
@@ -52,6 +52,8 @@ def within(name: str, value: float, low: float, high: float) -> float:
 
 def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape:
     """The shape of the one input, if it has as many axes as the layer needs."""
+    if input_shape is None:
+        raise _no_array()
     if not shapes.is_shape(input_shape):
         raise ShapeError("several inputs, or none", "this layer takes one array", "layer(x)")
     axes = len(input_shape)
@@ -67,9 +69,19 @@ def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape
 
 def check_last_axis(x: Array, size: int) -> None:
     """Raise if the last axis is not what the weights were made for."""
+    if not hasattr(x, "ndim"):
+        raise _no_array()
     if not x.ndim or x.shape[-1] != size:
         raise ShapeError(
             f"an input of shape {tuple(x.shape)}, whose last axis is {x.shape[-1] if x.ndim else 'missing'}",
             f"the weights were made for {size}, at the first call",
             f"an input of shape {(*x.shape[:-1], size)}, or a new layer for the other size",
         )
+
+
+def _no_array() -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "something else in place of an array",
+        "this layer takes one array of numbers",
+        "layer(x); what gives None is often a function or a call without a return",
+    )

@@ -9,19 +9,20 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, cast
 
-from graftax import tree
+from graftax import tree, user_line
 from graftax.backend import registry
-from graftax.errors import GraftaxError, NotBuiltError, StateError
+from graftax.errors import NotBuiltError, StateError
 from graftax.layers import shapes
 from graftax.layers.call_context import CallContext, contexts
-from graftax.layers.description import all_numbers, describe_call
+from graftax.layers.call_errors import explained_call
+from graftax.layers.description import all_numbers
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.module import Module, walk
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
 from graftax.variables import creation, initializers, storage
-from graftax.variables.spec import Constraint, Regularizer, VariableSpec
+from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.variable import Variable, make
 
 
@@ -159,7 +160,7 @@ class Layer(Module):
             label = name
         prefix = self.path
         spec = VariableSpec(
-            shape=tuple(shape),
+            shape=sizes(shape),
             dtype=dtype or self.policy.variable_dtype,
             initializer=initializers.get(initializer),
             trainable=trainable,
@@ -318,8 +319,16 @@ class Layer(Module):
         if self.owner is None and context.root is not None and context.root is not self:
             for _ in walk(context.root):  # adopts what was appended to lists since
                 pass
+            if self.owner is None:
+                root = context.root
+                user_line.warn(
+                    f"{self._title()} is built in a call of {root.path or root.name!r} ({type(root).__name__}), which "
+                    "does not hold it: its weights are neither trained nor saved with it, and new ones are made if it "
+                    "is made again. "
+                    f"Hold it: self.{self.name} = {type(self).__name__}(...) in __init__.",
+                )
         first = args[0] if args else next(iter(kwargs.values()), None)
-        shape = tree.map_structure(lambda leaf: tuple(getattr(leaf, "shape", ())), first)
+        shape = tree.map_structure(_shape_of, first)
         with creation.remembered(self._captured), storage.concretely(), contexts.replaced(()):
             self.build(shape)
         self.input_shape = shape
@@ -351,15 +360,19 @@ class Layer(Module):
     def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
         try:
             yield
-        except GraftaxError as error:
-            error.add_context(f"{self._title()} called with {describe_call(args, kwargs)}")
-            raise
         except Exception as error:
-            error.add_note(f"in {self._title()} called with {describe_call(args, kwargs)}")
+            if (better := explained_call(self, self._title(), error, args, kwargs)) is not None:
+                raise better from error
             raise
 
     def _title(self) -> str:
         return f"layer {self.path or self.name!r} ({type(self).__name__})"
+
+
+def _shape_of(leaf: Any) -> Shape | None:
+    if hasattr(leaf, "shape"):
+        return tuple(leaf.shape)
+    return () if isinstance(leaf, int | float) else None
 
 
 def _is_trainable(weight: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -135,6 +136,7 @@ class FunctionLoss(Loss):
             raise ArgumentTypeError(
                 f"FunctionLoss got {fn!r}", "a function of (y_true, y_pred) is needed", "an instance, not the class"
             )
+        _takes_two(fn)
         given = getattr(fn, "__name__", "")
         super().__init__(reduction=reduction, name=name or (given if given.isidentifier() else None))
         self.fn = fn
@@ -142,6 +144,21 @@ class FunctionLoss(Loss):
     def call(self, y_true: Any, y_pred: Any) -> Array:
         """What the function returns."""
         return self.fn(y_true, y_pred)  # type: ignore[no-any-return]
+
+
+def _takes_two(fn: Callable[..., Any]) -> None:
+    try:
+        parameters = inspect.signature(fn)
+    except (TypeError, ValueError):  # one without a signature
+        return
+    try:
+        parameters.bind(None, None)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"a loss of the function {getattr(fn, '__name__', fn)}{parameters}",
+            f"it is called with (y_true, y_pred): {error}",
+            "lambda y_true, y_pred: ..., and constants in a closure",
+        ) from None
 
 
 _NON_EMPTY = "leave out empty batches"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.errors import ArgumentTypeError
+from graftax.known_names import unknown
 from graftax.losses import classification, regression
 from graftax.losses.loss import FunctionLoss, Loss
 from graftax.module import snake_case
@@ -53,7 +54,7 @@ def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
         return loss
     if isinstance(loss, str):
         if loss not in _NAMES:
-            raise ArgumentError(f"loss={loss!r}", "there is none of that name", ", ".join(_NAMES))
+            raise unknown("loss", loss, _NAMES)
         return _NAMES[loss]()
     if isinstance(loss, type) or not callable(loss):
         shown = f"{loss.__name__}()" if isinstance(loss, type) else '"mse"'

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.known_names import unknown
 from graftax.metrics import accuracy, classification, reduction, regression
 from graftax.metrics.metric import Metric
 from graftax.module import Module, snake_case
@@ -80,7 +81,7 @@ def get(
                 )
             return _by_shape(metric, tuple(y_true_shape), tuple(y_pred_shape), loss)
         if metric not in _NAMES:
-            raise ArgumentError(f"metric={metric!r}", "there is none of that name", ", ".join([*_NAMES, *_BY_SHAPE]))
+            raise unknown("metric", metric, [*_NAMES, *_BY_SHAPE])
         return _NAMES[metric](name=metric)
     if isinstance(metric, type | Module) or not callable(metric):
         shown = f"{metric.__name__}()" if isinstance(metric, type) else '"mae"'

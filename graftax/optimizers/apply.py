@@ -93,8 +93,12 @@ def _update(optimizer: Optimizer, variable: Variable, gradient: Array, row: Row,
 def _checked(optimizer: Optimizer, result: Any) -> tuple[Array, Mapping[str, Array]]:
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
         raise ArgumentError(
-            f"{type(optimizer).__name__}.update returned {type(result).__name__}",
+            f"{type(optimizer).__name__}.update returned {_described(result)}",
             "an update returns the new value and a dict of the new slots",
             'return value - step.learning_rate * gradient, {"momentum": momentum}',
         )
     return result
+
+
+def _described(result: Any) -> str:
+    return f"one array of shape {tuple(result.shape)}" if hasattr(result, "shape") else f"{result!r:.60}"

@@ -30,7 +30,7 @@ def flat_variables(variables: Any) -> list[Variable]:
         raise ArgumentError(
             "an optimizer got no variables",
             "an unbuilt model has none yet, and a frozen one no trainable ones",
-            "call the model once on an example before",
+            "model(x[:1]) once before, to build it; model.trainable = True to unfreeze it",
         )
     seen: set[int] = set()
     for place, variable in found:
@@ -38,7 +38,7 @@ def flat_variables(variables: Any) -> list[Variable]:
             raise ArgumentTypeError(
                 f"an optimizer got {type(variable).__name__} as variable {place}",
                 "it moves Variables; an expression moves through its parts",
-                "model.trainable_variables",
+                "optimizer.apply(gradients, model.trainable_variables), in this order",
             )
         if id(variable) in seen:
             raise ArgumentError(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
 from graftax.optimizers import gradients as grads
 from graftax.optimizers import rate
@@ -162,10 +162,22 @@ class Optimizer(SlotKeeper):
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
         """`apply` for pairs of a gradient and its variable."""
         found = list(pairs)
+        if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in found):
+            raise ArgumentTypeError(
+                f"apply_gradients got {', '.join(type(pair).__name__ for pair in found):.100}",
+                "it takes pairs of a gradient and its variable",
+                "optimizer.apply_gradients(zip(gradients, variables)), or optimizer.apply(gradients, variables)",
+            )
         self.apply([gradient for gradient, _ in found], [variable for _, variable in found])
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
         """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; gives the loss."""
+        if not callable(loss_fn):
+            raise ArgumentTypeError(
+                f"minimize got {type(loss_fn).__name__} as its loss",
+                "the loss must be computed inside, for a gradient to be there",
+                "optimizer.minimize(lambda: compute_loss(...), variables)",
+            )
         moving = [variable for variable in grads.flat_variables(variables) if variable.trainable]
         loss, gradients = value_and_grad(loss_fn, wrt=moving)()
         self.apply(gradients, moving)

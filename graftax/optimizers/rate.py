@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from graftax.backend import registry
-from graftax.errors import ArgumentTypeError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.module import Module
 from graftax.optimizers.gradients import cast_to
 from graftax.typedefs import Array, VariableLike, unwrap
@@ -21,10 +21,23 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
     """What an optimizer keeps of a rate that it is given: a number goes into the Variable that is there, or a new one.
 
     Raises:
-        ArgumentTypeError: a number is given while a schedule is in place.
+        ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
+        ArgumentError: the number is negative or nan.
     """
+    if isinstance(given, type) or not (isinstance(given, int | float) or callable(given) or hasattr(given, "shape")):
+        raise ArgumentTypeError(
+            f"learning_rate={given!r}",
+            "it is a number, a schedule, another function of the step, or a Variable",
+            "learning_rate=1e-3",
+        )
     if isinstance(given, VariableLike) or (callable(given) and not hasattr(given, "shape")):
         return given
+    if isinstance(given, int | float) and not given >= 0:
+        raise ArgumentError(
+            f"learning_rate={given!r}",
+            "a step goes down the gradient, and a negative rate would go up",
+            f"learning_rate={abs(given)!r}, and minus the loss to climb",
+        )
     if isinstance(before, Variable):
         return before.assign(cast_to(registry.current().arrays.asarray(given), before.dtype))
     if before is not None:

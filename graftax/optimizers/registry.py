@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftax.errors import ArgumentError
+from graftax.known_names import unknown
 from graftax.optimizers.adam import Adam
 from graftax.optimizers.adamw import AdamW
 from graftax.optimizers.optimizer import Optimizer
@@ -25,9 +25,5 @@ def get(optimizer: str | Optimizer) -> Optimizer:
         return optimizer
     names = {kind.__name__.lower(): kind for kind in _CLASSES}
     if not isinstance(optimizer, str) or optimizer.lower() not in names:
-        raise ArgumentError(
-            f"optimizer={optimizer!r}",
-            f"by name there are {', '.join(names)}",
-            "one of these, or an optimizer: graftax.optimizers.Adam(1e-3)",
-        )
+        raise unknown("optimizer", optimizer, names, "or an optimizer: graftax.optimizers.Adam(1e-3)")
     return names[optimizer.lower()]()

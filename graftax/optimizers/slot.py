@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from graftax.errors import MissingAttributeError
 from graftax.module import Module
 from graftax.optimizers.rules import DEFAULT, Settings
 from graftax.typedefs import Array, Initializer, Shape
@@ -44,7 +45,11 @@ class SlotValues:
 
     def __getattr__(self, name: str) -> Array:
         declared = ", ".join(self.__dict__) or "none"
-        raise AttributeError(f"there is no slot {name!r}; create_slots declares {declared}", name=name, obj=self)
+        raise MissingAttributeError(
+            f"there is no slot {name!r}",
+            f"create_slots declares {declared}",
+            f'def create_slots(self, variable): return {{"{name}": graftax.Slot()}}',
+        )
 
 
 class Row:

@@ -141,7 +141,7 @@ def make_source(x: Any, y: Any, sample_weight: Any, batch_size: int | None, shuf
     if x is None:
         raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")
     if is_arrays(x) and not (y is None and _is_batches(x)):
-        return ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps)
+        return ArraySource(x, y, sample_weight, 32 if batch_size is None else batch_size, shuffle, steps)
     if isinstance(x, Iterable):
         if y is not None or sample_weight is not None:
             raise DataError(

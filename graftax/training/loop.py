@@ -13,7 +13,7 @@ from graftax.backend import registry
 from graftax.errors import DataError
 from graftax.layers.layer import Layer
 from graftax.training import data
-from graftax.training.callbacks.callback import Callback, CallbackList, Logs
+from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
 from graftax.training.callbacks.history import History
 from graftax.training.callbacks.progress import Progress
 
@@ -47,7 +47,7 @@ def fit(
     """Run `train_step` over the batches of some epochs."""
     history, progress = History(), Progress(verbose)
     params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
-    hooks = CallbackList([*callbacks, history, progress], model, params)
+    hooks = CallbackList([*listed(callbacks), history, progress], model, params)
     model.history, model.stop_training = history, False
     logs: Mapping[str, Any] = {}
     try:
@@ -131,7 +131,7 @@ def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: S
     """Run `test_step` over all batches."""
     progress = Progress(verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = CallbackList([*callbacks, progress], model, params)
+    hooks = CallbackList([*listed(callbacks), progress], model, params)
     try:
         return _test(model, source, hooks)
     finally:
@@ -160,7 +160,7 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     """Run `predict_step` over all batches and put the rows together again."""
     progress = Progress(0 if verbose == 2 else verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = CallbackList([*callbacks, progress], model, params)
+    hooks = CallbackList([*listed(callbacks), progress], model, params)
     step = model.compiled("predict_step")
     parts = []
     try:

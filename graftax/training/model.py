@@ -9,7 +9,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import NotBuiltError, StateError
+from graftax.errors import ArgumentTypeError, NotBuiltError, StateError
 from graftax.layers.call_context import call_context, contexts
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
@@ -264,6 +264,9 @@ class Model(Layer):
             StateError: not compiled, or without an optimizer or a loss.
             DataError: the data do not fit together.
         """
+        for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
+            if not isinstance(number, int):
+                raise ArgumentTypeError(f"{name}={number!r}", "epochs are counted in integers", f"{name}=10")
         validation = validation_data
         if validation_split:
             (x, y, sample_weight), validation = data.split_validation(x, y, sample_weight, validation_split)

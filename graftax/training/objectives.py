@@ -24,6 +24,8 @@ def outputs_of(value: Any, what: str) -> dict[str, Any]:
         return value
     if isinstance(value, list | tuple):
         return {f"output_{i}": part for i, part in enumerate(value)}
+    if value is None and what == "y_pred":
+        raise DataError("the model returned None", "the loss needs predictions", "return the output at the end of call")
     if value is None:
         raise DataError(f"{what} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
     return {_ONLY: value}

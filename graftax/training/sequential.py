@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from graftax.errors import ArgumentTypeError
+from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.training.model import Model
 
@@ -44,6 +45,12 @@ class Sequential(Model):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         self.layers: list[Callable[[Any], Any]] = []
+        if not isinstance(layers, Iterable) or isinstance(name, Layer):
+            raise ArgumentTypeError(
+                f"Sequential got {layers!r} as layers",
+                "it takes one list of layers",
+                "gx.Sequential([gx.layers.Dense(10), ...])",
+            )
         for layer in layers:
             self.add(layer)
         super().__init__(name, trainable, dtype)
@@ -60,8 +67,14 @@ class Sequential(Model):
 
     def call(self, x: Any) -> Any:
         """Pass ``x`` through all layers."""
-        for layer in self.layers:
+        for i, layer in enumerate(self.layers):
             x = layer(x)
+            if x is None:
+                raise ArgumentTypeError(
+                    f"layers/{i} ({getattr(type(layer), '__name__', layer)}) returned None",
+                    "its output is what the next layer, or the loss, computes with",
+                    "return the output at the end of its call",
+                )
         return x
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:

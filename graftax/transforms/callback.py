@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError, CompileError, DTypeError, GradientError, ShapeError, StateError
+from graftax.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CompileError,
+    DTypeError,
+    GradientError,
+    ShapeError,
+    StateError,
+)
 from graftax.transforms.record import differentiable
 from graftax.transforms.state import CompileFrame
 from graftax.transforms.tape import GradientTape
@@ -66,6 +74,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
 
     Raises:
         CompileError: inside `graftax.jit` without ``allow_callback=True``; or ``fn`` needs values to find its output.
+        ArgumentTypeError: ``args`` is no list.
         ArgumentError: the results have another structure than ``output``.
         ShapeError: a shape differs from ``output``.
         DTypeError: a dtype differs from ``output`` and cannot be converted without loss.
@@ -81,6 +90,10 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
     """
     _check_allowed(fn)
     backend = registry.current()
+    if not isinstance(args, list | tuple):
+        raise ArgumentTypeError(
+            f"py_function got {type(args).__name__} as args", "it takes a list of arguments", "py_function(fn, [x])"
+        )
     values = [backend.arrays.asarray(unwrap(arg)) for arg in args]
     if not backend.has("transforms"):
         return _conform(fn, fn(*values), output)[0]

@@ -233,4 +233,4 @@ def _is_number(leaf: Any) -> bool:
 def _kind(made: Any) -> str:
     if isinstance(made, tuple | list):
         return f"a {type(made).__name__} of {len(made)}"
-    return f"one {type(made).__name__}"
+    return "one array" if hasattr(made, "shape") else f"one {type(made).__name__}"

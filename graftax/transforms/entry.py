@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from graftax.backend.protocol import Program
+from graftax import user_line
+from graftax.backend.protocol import Program, Transforms
 from graftax.transforms.guard import Guard
 from graftax.transforms.state import CompileFrame
+from graftax.tree import flatten
 from graftax.variables.storage import Storage
 
 
@@ -25,3 +27,14 @@ class Entry(Guard):
         self.statics = statics  # kept alive, so that their identity stays theirs
         self.fresh = True  # not run yet
         super().__init__(frame.touched.values())
+
+    def warn_of_leaks(self, transforms: Transforms, function: str) -> None:
+        """Warn of attributes that hold values of the trace, which are of no use after it."""
+        level = transforms.level()
+        for node, name, value in self.attributes():
+            if any(transforms.leaks(leaf, level) for leaf in flatten(value)):
+                user_line.warn(
+                    f"{node.path or type(node).__name__}.{name} keeps a traced value of {function}: it has no numbers, "
+                    "and using it after the call fails. Return it from the function, or keep it in a Variable: "
+                    f"self.{name}.assign(...).",
+                )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from graftax import tree
 from graftax.backend import registry
-from graftax.errors import GradientError
+from graftax.errors import ArgumentTypeError, GradientError
 from graftax.transforms.sources import check_sources, expand, first_argument, function_name
 from graftax.transforms.state import Substitution
 from graftax.typedefs import unwrap
@@ -30,6 +30,7 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
         has_aux: Whether ``fn`` returns something besides; the value is then the pair.
 
     Raises:
+        ArgumentTypeError: ``fn`` is no function.
         GradientError: there is nothing to differentiate with respect to, it is not floating, or the value is no scalar.
 
     Example:
@@ -41,6 +42,13 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
         >>> float(value_and_grad(lambda x: x * x)(3.0)[1])
         6.0
     """
+
+    if not callable(fn):
+        raise ArgumentTypeError(
+            f"value_and_grad got {type(fn).__name__}",
+            "it differentiates a function, which computes the loss when it is called",
+            "graftax.value_and_grad(lambda: compute_loss(...), wrt=variables)()",
+        )
 
     @wraps(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -118,5 +126,12 @@ def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any
             f"{function_name(fn)} returned shape {tuple(value.shape)}",
             "a gradient is that of one number",
             "return ops.mean(...) or ops.sum(...)",
+        )
+    kind = str(value.dtype)
+    if "float" not in kind and "complex" not in kind:
+        raise GradientError(
+            f"{function_name(fn)} returned dtype {kind}",
+            "only floating values have gradients; what is counted or compared has none",
+            "a loss that changes smoothly, such as ops.mean(ops.square(error)), in place of an accuracy",
         )
     return value, aux

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graftax.module import Module, Node, structure
@@ -65,6 +65,14 @@ class Guard:
             ids += ids_in(container)
             ids.append(-1)
         return ids
+
+    def attributes(self) -> Iterator[tuple[Module, str, Any]]:
+        """The attributes of the Modules, as they are now."""
+        for ref, _ in self._touched:
+            node = ref()
+            if isinstance(node, Module):
+                for name in node.__dict__.keys() - ignored(type(node)):
+                    yield node, name, node.__dict__[name]
 
     def touch(self) -> None:
         """Let the function being compiled around this one depend on the same."""

@@ -8,6 +8,7 @@ attributes of the modules that the trace went through. A difference traces anew 
 
 from __future__ import annotations
 
+import inspect
 import logging
 import weakref
 from collections.abc import Callable, Hashable
@@ -19,8 +20,10 @@ from graftax.backend import registry
 from graftax.backend.protocol import Program, Transforms
 from graftax.errors import CompileError, RetraceError, StateError
 from graftax.transforms.entry import Entry
+from graftax.transforms.lowered import Lowered
 from graftax.transforms.running import run_donating, run_nested
 from graftax.transforms.state import CompileFrame
+from graftax.tree import flatten_with_paths
 from graftax.typedefs import VariableLike, unwrap
 from graftax.variables.storage import Storage, frames
 
@@ -84,6 +87,31 @@ class CompiledFunction(Generic[P, R]):
             results = run_nested(entry, dynamic)
         return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
 
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
+        """Trace for these arguments, unless that has been done, and give the program to look at; nothing is run.
+
+        Raises:
+            StateError: a function that is being compiled asks for it.
+
+        Example:
+            >>> import graftax as gx
+            >>> w = gx.Variable([1.0, 2.0])
+            >>> lowered = jit(lambda x: w.assign_add(x)).lower([3.0, 4.0])
+            >>> len(lowered.read), len(lowered.written), lowered.memory.donated, w.numpy().tolist()
+            (1, 1, 8, [1.0, 2.0])
+        """
+        if frames.top is not None:
+            raise StateError(
+                f"{_name(self._fn)}.lower() inside of another function that is compiled or differentiated",
+                "there the values of arguments and Variables are not at hand",
+                "call lower() outside",
+            )
+        transforms = registry.current().transforms
+        leaves, tree = transforms.flatten((args, kwargs))
+        key, dynamic = _key(leaves, tree)
+        entry = self._find_or_trace(transforms, key, leaves, tree)
+        return Lowered(_name(self._fn), self.trace_count, entry, dynamic)
+
     def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any) -> Entry:
         entries = self._entries.get(key, [])
         found = next((entry for entry in entries if entry.difference() is None), None)
@@ -96,12 +124,12 @@ class CompiledFunction(Generic[P, R]):
 
     def _trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
         if self.trace_count:
-            reason = reason or _describe_key(next(reversed(self._entries)), key)
+            reason = reason or _describe_key(self._fn, transforms, next(reversed(self._entries)), key)
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
-                    f"{_name(self._fn)} would be traced for the {self.trace_count + 1}th time: {reason}",
-                    f"max_retraces={self._max_retraces}",
-                    "keep shapes and settings the same, or allow more",
+                    f"{_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
+                    f"max_retraces={self._max_retraces} allows no more: each new shape, dtype or setting compiles anew",
+                    "keep shapes and settings the same (ops.pad, with a mask for what is real), or allow more",
                 )
             log.info("graftax.jit: %s traced again (%d): %s", _name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
@@ -127,10 +155,13 @@ class CompiledFunction(Generic[P, R]):
 
         concrete = [leaf for leaf in leaves if not _is_static(leaf)]
         program = transforms.trace(run, concrete)
+        statics = [leaf for leaf in leaves if _is_static(leaf)]
+        entry = Entry(program, found["frame"], found["out"], found["results"], statics)
+        entry.warn_of_leaks(transforms, _name(self._fn))
+        found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)
         self.trace_count += 1
-        statics = [leaf for leaf in leaves if _is_static(leaf)]
-        return Entry(program, found["frame"], found["out"], found["results"], statics)
+        return entry
 
     def _check_owned(self, program: Program) -> None:
         for storage in cast("list[Storage]", [*program.kept, *program.written]):
@@ -138,7 +169,8 @@ class CompiledFunction(Generic[P, R]):
                 raise StateError(
                     f"{_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
                     "called plainly it would be new at every call; compiled, one would be made now and keep its value",
-                    "make it outside and keep it, in an attribute for example; what lives for one call is an array",
+                    "make it, or the layer that has it, outside and keep it, in an attribute for example: "
+                    "self.dense = Dense(4) in __init__; what lives for one call is an array",
                 )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -238,16 +270,32 @@ def _key(leaves: list[Any], tree: Any) -> tuple[Hashable, list[Any]]:
     return tuple(parts), dynamic
 
 
-def _describe_key(before: Hashable, after: Hashable) -> str:
+def _describe_key(fn: Callable[..., Any], transforms: Transforms, before: Hashable, after: Hashable) -> str:
     old, new = cast("tuple[Any, ...]", before), cast("tuple[Any, ...]", after)
     if old[0] != new[0]:
-        return "the arguments have another structure"
+        return "the arguments have another structure: there is one more or less, or a list, tuple or dict changed"
     if old[1] != new[1]:
         return "a global setting changed"
     for i, (a, b) in enumerate(zip(old[2:], new[2:], strict=True)):
         if a != b:
-            return f"argument leaf {i}: {_show(a)} -> {_show(b)}"
+            return f"argument {_argument_names(fn, transforms, new[0], len(new) - 2)[i]}: {_show(a)} -> {_show(b)}"
     return "the same arguments as before"
+
+
+def _argument_names(fn: Callable[..., Any], transforms: Transforms, tree: Any, count: int) -> list[str]:
+    """What the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
+    args, kwargs = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
+    try:
+        given: Any = inspect.signature(fn).bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # a function without a signature
+        given = {**{str(i): one for i, one in enumerate(args)}, **kwargs}
+    names = {leaf.index: path for path, leaf in flatten_with_paths(dict(given)) if isinstance(leaf, _Leaf)}
+    return [names.get(i, f"leaf {i}") for i in range(count)]
+
+
+class _Leaf:
+    def __init__(self, index: int) -> None:
+        self.index = index
 
 
 def _show(part: Any) -> str:
@@ -269,6 +317,10 @@ def _result(fn: Callable[..., Any], value: Any) -> Any:
             "return only those",
         )
     return value
+
+
+def _times(count: int) -> str:
+    return "1 trace" if count == 1 else f"{count} traces"
 
 
 def _name(fn: Callable[..., Any]) -> str:

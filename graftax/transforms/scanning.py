@@ -62,7 +62,7 @@ def scan(
         made = fn(transforms.unflatten(structure, carry), transforms.unflatten(rows_structure, row))
         if not isinstance(made, tuple) or len(made) != 2:
             raise ArgumentTypeError(
-                f"the function of a scan returned {type(made).__name__}",
+                f"the function of a scan returned {'one array' if hasattr(made, 'shape') else repr(made)}",
                 "it gives back the next carry and the result of the step",
                 "return carry, y (None where there is no result)",
             )

@@ -283,6 +283,7 @@ def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any], broadc
             raise ShapeError(
                 f"{name}: {known[0]!r} has {known[1]} rows, {path!r} has {size}",
                 "all run along the same first axis" + (", or have one row" if broadcasts else ""),
+                "arrays with as many rows as each other; a constant in a closure",
             )
     if known is None:
         raise ArgumentError(f"{name} got no array", "there is nothing to run over", "an array of rows")

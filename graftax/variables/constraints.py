@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError
+from graftax.known_names import unknown
 from graftax.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
 from graftax.variables.base_constraint import axes, limit
@@ -140,7 +141,5 @@ def get(constraint: Any) -> Constraint | None:
     if constraint is None or callable(constraint):
         return constraint  # type: ignore[no-any-return]
     if constraint not in _NAMES:
-        raise ArgumentError(
-            f"constraint={constraint!r}", "there is none of that name", f"a function, or {', '.join(_NAMES)}"
-        )
+        raise unknown("constraint", constraint, _NAMES, "or a function")
     return _NAMES[constraint]()

@@ -6,6 +6,7 @@ one's ``next_creator`` makes the plain Variable. (Haiku runs them in the opposit
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,7 +57,7 @@ class CreatorScope:
     def check(self) -> None:
         """Raise if the scope is over, everything made under it is built, and its selector never matched."""
         if self.closed and not self.waiting and self.where is not None and not self.hits:
-            raise nothing_matched(self.where, self.seen, f"variable_creator_scope({self.name}): where=")
+            raise nothing_matched(self.where, self.seen, f"variable_creator_scope({self.name}): where")
 
 
 scopes: ScopeStack[CreatorScope] = ScopeStack("variable_creator_scope")
@@ -95,6 +96,7 @@ def variable_creator_scope(
     unknown = [role for role in roles or () if role not in ROLES]
     if unknown:
         raise SelectorError(f"roles={roles!r}", f"there is no role {unknown[0]!r}", f"some of {', '.join(ROLES)}")
+    _check_signature(creator)
     scope = CreatorScope(creator, None if where is None else compile_selector(where), roles)
     try:
         with scopes.entered(scope):
@@ -102,6 +104,21 @@ def variable_creator_scope(
     finally:
         scope.closed = True
     scope.check()
+
+
+def _check_signature(creator: Creator) -> None:
+    try:
+        parameters = inspect.signature(creator)
+    except (TypeError, ValueError):  # one without a signature
+        return
+    try:
+        parameters.bind(None, None)
+    except TypeError as error:
+        raise CreatorError(
+            f"creator {getattr(creator, '__name__', creator)}{parameters}",
+            f"a creator is called with (next_creator, spec): {error}",
+            "def creator(next_creator, spec): return next_creator(spec.replace(...))",
+        ) from None
 
 
 @contextmanager

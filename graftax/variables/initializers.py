@@ -14,6 +14,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError
+from graftax.known_names import unknown
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal
@@ -248,6 +249,6 @@ def get(initializer: Any) -> Initializer:
     """
     if isinstance(initializer, str):
         if initializer not in _NAMES:
-            raise ArgumentError(f"initializer={initializer!r}", "there is none of that name", ", ".join(_NAMES))
+            raise unknown("initializer", initializer, _NAMES)
         return _NAMES[initializer]()
     return initializer if callable(initializer) else Constant(initializer)

@@ -11,7 +11,7 @@ from graftax.module import Module
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import keys
 from graftax.variables.keys import get_random_seed as get_random_seed
-from graftax.variables.spec import VariableSpec
+from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.variable import Variable, make
 
 
@@ -129,7 +129,7 @@ def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "f
         >>> normal((2, 3), seed=0).shape
         (2, 3)
     """
-    return registry.current().random.normal(_key(seed), tuple(shape), dtype) * stddev + mean
+    return registry.current().random.normal(_key(seed), sizes(shape), dtype) * stddev + mean
 
 
 def uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
@@ -139,7 +139,7 @@ def uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: str =
         >>> bool((uniform((4,), seed=0) < 1).all())
         True
     """
-    return registry.current().random.uniform(_key(seed), tuple(shape), dtype, minval, maxval)
+    return registry.current().random.uniform(_key(seed), sizes(shape), dtype, minval, maxval)
 
 
 def truncated_normal(
@@ -151,7 +151,7 @@ def truncated_normal(
         >>> bool((abs(truncated_normal((100,), seed=0)) <= 2).all())
         True
     """
-    draws = registry.current().random.truncated_normal(_key(seed), -2.0, 2.0, tuple(shape), dtype)
+    draws = registry.current().random.truncated_normal(_key(seed), -2.0, 2.0, sizes(shape), dtype)
     return draws * stddev + mean
 
 
@@ -162,7 +162,7 @@ def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: 
         >>> bool((randint((5,), 0, 3, seed=0) < 3).all())
         True
     """
-    return registry.current().random.randint(_key(seed), tuple(shape), minval, maxval, dtype)
+    return registry.current().random.randint(_key(seed), sizes(shape), minval, maxval, dtype)
 
 
 def bernoulli(shape: Shape, p: float = 0.5, seed: Seed = None) -> Array:
@@ -172,7 +172,7 @@ def bernoulli(shape: Shape, p: float = 0.5, seed: Seed = None) -> Array:
         >>> str(bernoulli((5,), seed=0).dtype)
         'bool'
     """
-    return registry.current().random.bernoulli(_key(seed), p, tuple(shape))
+    return registry.current().random.bernoulli(_key(seed), p, sizes(shape))
 
 
 def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, seed: Seed = None) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
+from graftax.known_names import unknown
 from graftax.typedefs import Array
 from graftax.variables.spec import Regularizer
 
@@ -156,7 +157,5 @@ def get(regularizer: Any) -> Regularizer | None:
     if regularizer is None or callable(regularizer):
         return regularizer  # type: ignore[no-any-return]
     if regularizer not in _NAMES:
-        raise ArgumentError(
-            f"regularizer={regularizer!r}", "there is none of that name", f"a function, or {', '.join(_NAMES)}"
-        )
+        raise unknown("regularizer", regularizer, _NAMES, "or a function")
     return _NAMES[regularizer]()

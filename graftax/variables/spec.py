@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from graftax.errors import CreatorError
+from graftax.errors import ArgumentTypeError, CreatorError
 from graftax.typedefs import Array, Initializer, Shape
 
 if TYPE_CHECKING:
@@ -76,3 +77,19 @@ class VariableSpec:
                 **changes,
             }
         return replace(self, **changes)
+
+
+def sizes(shape: Any) -> Shape:
+    """The shape as a tuple of integers.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    try:
+        return tuple(index(size) for size in shape)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"shape={shape!r}",
+            "a shape is a tuple of integers",
+            f"shape=({shape},)" if isinstance(shape, int) else "shape=(2, 3)",
+        ) from None

@@ -21,7 +21,7 @@ from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.fitting import fit
 from graftax.variables.keys import variable_key
 from graftax.variables.node import BOOKKEEPING
-from graftax.variables.spec import Constraint, Regularizer, VariableSpec
+from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.storage import Storage, autocast, concretely, first_value, touch, tracer_of
 
 
@@ -274,7 +274,7 @@ def _describe(
                 'Variable([1.0, 2.0]), or Variable(shape=(3, 4), initializer="glorot_uniform")',
             )
         kind = arrays.canonical_dtype(dtype or "float32")
-        return tuple(shape), kind, "glorot_uniform" if initializer is None else initializer
+        return sizes(shape), kind, "glorot_uniform" if initializer is None else initializer
     if initializer is not None:
         raise ArgumentError(
             "Variable() got both a value and an initializer", "one of them would be ignored", "leave one out"

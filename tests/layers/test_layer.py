@@ -1,5 +1,6 @@
 """What every layer does, whatever it computes: section 18 of the semantics."""
 
+import re
 import threading
 
 import numpy as np
@@ -85,9 +86,11 @@ def test_kl2_errors_of_a_custom_layer_name_it():
 
     with pytest.raises(KeyError) as caught:
         Around(Broken())(X)
-    assert caught.value.__notes__ == [
-        "in layer 'inner' (Broken) called with float32[3, 4]",
-        "in layer 'around' (Around) called with float32[3, 4]",
+    place, *notes = caught.value.__notes__
+    assert re.fullmatch(r"  at: \S*test_layer\.py:\d+: raise KeyError\(\"lost\"\)", place)
+    assert notes == [
+        "  where: layer 'inner' (Broken) called with float32[3, 4]",
+        "  where: layer 'around' (Around) called with float32[3, 4]",
     ]
 
 
@@ -202,7 +205,9 @@ def test_kl10_a_mask_passes_through_dense():
             return noting(dropout(dense(embedding(x))))
 
     for training in (False, True):
-        Model()(np.array([[1, 2, 0, 0]]), training=training)
+        model = Model()
+        model.parts = [embedding, dense, dropout, noting]
+        model(np.array([[1, 2, 0, 0]]), training=training)
         assert noting.mask.tolist() == [[True, True, False, False]]
 
 
@@ -215,7 +220,8 @@ def test_kl10_a_dropped_mask_is_told_once():
             return noting(unaware(embedding(x)))
 
     model = Model()
-    with pytest.warns(UserWarning, match=r"'unaware' \(Scale\) is dropped.*\n?.*supports_masking"):
+    model.parts = [embedding, unaware, noting]
+    with pytest.warns(UserWarning, match=r"'parts/1' \(Scale\) is dropped.*\n?.*supports_masking"):
         model(np.array([[1, 0]]))
     model(np.array([[1, 0]]))  # a second warning would be an error here
     assert noting.mask is None
@@ -229,9 +235,25 @@ def test_kl10_a_mask_passes_inside_a_compiled_function():
             out = noting(embedding(x))
             return out * ops.cast(ops.expand_dims(noting.mask, -1), "float32")
 
-    out = np.asarray(gx.jit(Model())(np.array([[1, 0]])))
+    model = Model()
+    model.parts = [embedding, noting]
+    with pytest.warns(UserWarning, match=r"parts/1.mask keeps a traced value"):
+        out = np.asarray(gx.jit(model)(np.array([[1, 0]])))
     assert out[0, 0].any()
     assert not out[0, 1].any()
+
+
+def test_a_layer_that_nobody_holds_is_told_of():
+    dense = layers.Dense(3)
+
+    class Model(gx.Layer):
+        def call(self, x):
+            return dense(x)
+
+    with pytest.warns(UserWarning, match=r"'dense' \(Dense\) is built in a call of 'model' \(Model\), which") as caught:
+        Model()(X)
+    assert caught[0].filename == __file__
+    Model()(X)  # built by somebody else, such as a frozen network, it is nobody's mistake
 
 
 # --- dtypes ---------------------------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ class Broken(gx.Optimizer):
         (
             lambda value, slots: (slots.velocity, {}),
             AttributeError,
-            "no slot 'velocity'; create_slots declares momentum",
+            r"no slot 'velocity'(.|\n)*create_slots declares momentum",
         ),
     ],
 )
@@ -146,8 +146,7 @@ def test_a_rule_that_returns_nonsense_is_told(result, error, message):
     w = gx.Variable([1.0, 2.0], name="w")
     with pytest.raises(error, match=message) as caught:
         optimizer.apply([[1.0, 1.0]], [w])
-    if error is not AttributeError:
-        assert "the update of 'w' by Broken" in str(caught.value)
+    assert "the update of 'w' by Broken" in str(caught.value)
     assert w.numpy().tolist() == [1.0, 2.0]
 
 

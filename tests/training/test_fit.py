@@ -366,8 +366,8 @@ def test_ft30_shuffle_follows_the_seed_and_the_epoch():
             def call(self, x):
                 return layers_one(x)
 
-        layers_one = layers.Dense(1)
         model = Watch()
+        model.dense = layers_one = layers.Dense(1)
         model.compile("sgd", "mse", run_eagerly=True)
         model.fit(X, Y, batch_size=2, initial_epoch=epoch, epochs=epoch + 1, verbose=0)
         return [row for batch in seen for row in batch]

@@ -115,7 +115,7 @@ def test_hessian_of_variables():
 
 
 def test_hessian_of_no_number():
-    with pytest.raises(GradientError, match=r"shapes \[\(2,\)\]\n  why: a Hessian is that of one number"):
+    with pytest.raises(GradientError, match=r"shapes \[\(2,\)\]\n(.|\n)*why: a Hessian is that of one number"):
         gx.hessian(lambda x: x, ops.ones(2))
 
 

@@ -412,8 +412,8 @@ def test_arguments(caplog):
         f(np.ones(3, "float32"))
         f(np.ones(3, "int32"))
         f(1.0)
-    assert "argument leaf 0: float32[2] -> float32[3]" in caplog.messages[0]
-    assert "argument leaf 0: float32[3] -> int32[3]" in caplog.messages[1]
+    assert "argument x: float32[2] -> float32[3]" in caplog.messages[0]
+    assert "argument x: float32[3] -> int32[3]" in caplog.messages[1]
     assert "-> a Python float" in caplog.messages[2]
     assert "lambda" in caplog.messages[0]
     assert "traced again (2)" in caplog.messages[0]
@@ -423,7 +423,7 @@ def test_max_retraces():
     f = jit(lambda x: x * 2, max_retraces=1)
     f(np.ones(1))
     f(np.ones(2))
-    with pytest.raises(RetraceError, match=r"3th time: argument leaf 0: .*\[2\] -> .*\[3\]"):
+    with pytest.raises(RetraceError, match=r"once more after 2 traces: argument x: .*\[2\] -> .*\[3\]"):
         f(np.ones(3))
     assert f(np.ones(2)).tolist() == [2.0, 2.0]
 
@@ -607,6 +607,9 @@ def test_fn22_traces_are_counted():
     for n, expected in (2, 1), (2, 1), (3, 2):
         f(np.ones(n))
         assert f.trace_count == expected
+    f.lower(np.ones(4))  # a trace without a run
+    f(np.ones(4))
+    assert f.trace_count == 3
 
 
 @pytest.mark.parametrize(

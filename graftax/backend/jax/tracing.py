@@ -20,13 +20,14 @@ from jax._src import config
 from jax._src import core as private
 from jax.extend import core as extend
 
-from graftax.errors import BackendError
+from graftax.errors import BackendError, StaleReadError
 from graftax.scopes import register_ambient
+from graftax.typedefs import VariableLike
 
 KNOWN = "0.10 to 0.12"
 _NEEDED = (
     ("jax._src.config", "trace_context"),
-    ("jax._src.core", "Trace Ref eval_trace trace_ctx"),
+    ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx"),
     ("jax._src.core.Trace", "process_primitive process_custom_jvp_call process_custom_vjp_call stage_value"),
     ("jax._src.core.trace_ctx", "trace set_trace"),
     ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
@@ -74,6 +75,18 @@ _late_input = extend.Primitive("graftax_late_input")
 @_late_input.def_abstract_eval  # type: ignore[untyped-decorator]
 def _(*, index: int, shape: tuple[int, ...], dtype: Any) -> Any:
     return jax.core.ShapedArray(shape, dtype)
+
+
+def _no_array(variable: Any) -> Any:
+    """What functions of JAX meet that are given a Variable: they would take it for an array of another library."""
+    raise StaleReadError(  # no TypeError: of these, JAX makes its own
+        f"a function of JAX got the {type(variable).__name__} {getattr(variable, 'path', '')!r}",
+        "JAX takes arrays only, and what it compiles would not see that the value changes",
+        "the function of graftax.ops in place of that of jax.numpy; or pass variable.value",
+    )
+
+
+private.pytype_aval_mappings[VariableLike] = _no_array
 
 
 def settings() -> Hashable:

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from graftax import foreign_errors
 from graftax.backend.jax import custom, recording, tracing
+from graftax.backend.jax.callbacks import original_exceptions
 from graftax.backend.jax.control import JaxControl
+from graftax.backend.jax.lowering import JaxLowering
 from graftax.backend.jax.staged import Staged
 from graftax.backend.protocol import Recorder
-from graftax.errors import CompileError, TracerLeakError
-
-_HERE = str(Path(__file__).parents[2])
-_JAX = str(Path(jax.__file__).parent)
-
-_CONCRETE_ERRORS = (
-    jax.errors.ConcretizationTypeError,
-    jax.errors.TracerArrayConversionError,
-    jax.errors.TracerIntegerConversionError,
-    jax.errors.NonConcreteBooleanIndexError,
-)
-
 
 _config: Any = jax.config
 
@@ -55,13 +44,19 @@ class JaxProgram:
         self.run = jax.jit(call)
         self._donating = self._careful if may_fail else jax.jit(call, donate_argnums=0)
 
+    def lower(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> JaxLowering:
+        """The program for these arguments, to look at."""
+        jitted: Any = self.run if self._donating == self._careful else self._donating
+        return JaxLowering(jitted.lower(donated, kept, leaves))
+
     @property
     def run_donating(self) -> Callable[..., list[Any]]:
         """The same with the buffers of ``donated`` reused, unless it may fail while it runs."""
         return self._careful if _config.jax_debug_nans or _config.jax_debug_infs else self._donating
 
     def _careful(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-        results: list[Any] = jax.block_until_ready(self.run(donated, kept, leaves))
+        with original_exceptions():
+            results: list[Any] = jax.block_until_ready(self.run(donated, kept, leaves))
         return results
 
 
@@ -111,42 +106,23 @@ class JaxTransforms(JaxControl):
             found.update(lift=lift, written=[cell for cell, _ in written])
             return [*results, *(value for _, value in written)]
 
-        try:
+        with _explained():
             jaxpr, constants = tracing.stage(run, leaves)
-        except _CONCRETE_ERRORS as error:
-            raise self.compile_error(error) from error
-        except jax.errors.UnexpectedTracerError as error:
-            raise _leak(error) from error
         staged = Staged(jaxpr)
-        return JaxProgram(partial(staged.run, constants), found["lift"].cells, found["written"], staged.may_fail)
+        return JaxProgram(partial(staged.run_whole, constants), found["lift"].cells, found["written"], staged.may_fail)
 
     def stage(self, function: Callable[[Any, list[Any]], list[Any]], leaves: list[Any]) -> tuple[Staged, list[Any]]:
         """Run ``function(lift, leaves)`` once, abstractly, and give the program and its constants."""
         given = [leaf if isinstance(leaf, jax.Array) else _abstract(leaf) for leaf in leaves]
-        try:
+        with _explained():
             jaxpr, constants = tracing.stage(
                 lambda values: function(tracing.Lift(), values), given, shared=not self.staged_within(None)
             )
-        except _CONCRETE_ERRORS as error:
-            raise self.compile_error(error) from error
-        except jax.errors.UnexpectedTracerError as error:
-            raise _leak(error) from error
         return Staged(jaxpr), constants
 
     def renew(self) -> None:
         """Forget what was traced of functions that may be met again."""
         tracing.renew()
-
-    def compile_error(self, error: Exception) -> CompileError:
-        """What a decision on a traced value means, with the user's own line."""
-        return CompileError(
-            f"{_place(error)}\n  needs the value of a traced array",
-            "while a function is compiled its arrays have shapes but no values; Python's if, while, int(), float() and "
-            "NumPy functions need values",
-            "ops.where(condition, a, b) for a choice of values, graftax.cond or graftax.while_loop for control flow, "
-            "ops.* for NumPy functions, ops.where(mask, x, 0) or jnp.unique(x, size=n) where a shape would "
-            "depend on values; or leave this function uncompiled",
-        )
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
         """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
@@ -215,7 +191,10 @@ class JaxTransforms(JaxControl):
 
     def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
         """The function of each row, computed together, or ``chunk_size`` rows at a time."""
-        return jax.vmap(function)(rows) if chunk_size is None else jax.lax.map(function, rows, batch_size=chunk_size)
+        with _explained():
+            return (
+                jax.vmap(function)(rows) if chunk_size is None else jax.lax.map(function, rows, batch_size=chunk_size)
+            )
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function compiled."""
@@ -228,28 +207,12 @@ def _abstract(leaf: Any) -> Any:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Inside, what JAX says of misused derivatives is said in our words."""
+    """Inside, what JAX says of mistakes is said in our words, with the user's own line."""
     try:
         yield
-    except jax.errors.UnexpectedTracerError as error:
-        raise _leak(error) from error
     except Exception as error:
-        if type(error).__name__ != "CustomVJPException":  # which has no public name
-            raise
-        raise custom.closed_over() from error
-
-
-def _place(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    mine = [f for f in frames if not f.filename.startswith((_HERE, _JAX, "<graftax.", "<frozen"))]
-    return f"{mine[-1].filename}:{mine[-1].lineno}: {mine[-1].line}" if mine else "somewhere in the function"
-
-
-def _leak(error: Exception) -> TracerLeakError:
-    """What a traced value that outlived its trace means, with the user's own line."""
-    return TracerLeakError(
-        f"{_place(error)}\n  uses a traced value of a trace that is over",
-        "it was kept outside of the function that was traced (in a list, an attribute, a global), or by a function of "
-        "plain jax.jit that reads Variables",
-        "return it from the function, or keep it in a Variable; in place of jax.jit, graftax.jit",
-    )
+        if type(error).__name__ == "CustomVJPException":  # which has no public name
+            raise custom.closed_over() from error
+        if (told := foreign_errors.explained(error)) is not None:
+            raise told from error
+        raise

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from graftax.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -113,6 +116,24 @@ class Callback:
         """After a batch of a prediction."""
 
 
+def listed(callbacks: Sequence[Callback]) -> list[Callback]:
+    """The callbacks as a list.
+
+    Raises:
+        ArgumentTypeError: it is no list, or something in it is no callback.
+    """
+    if not isinstance(callbacks, Iterable):
+        raise ArgumentTypeError(f"callbacks={callbacks!r}", "several may be given, in a list", "callbacks=[callback]")
+    found = list(callbacks)
+    for callback in found:
+        if isinstance(callback, type) or not hasattr(callback, "set_model"):
+            name = callback.__name__ if isinstance(callback, type) else "Callback"
+            raise ArgumentTypeError(
+                f"callbacks= holds {callback!r}", "each is an object of a subclass of Callback", f"callbacks=[{name}()]"
+            )
+    return found
+
+
 class CallbackList:
     """Runs callbacks in order; hooks that none of them defines cost nothing.
 
@@ -134,8 +155,23 @@ class CallbackList:
         if hook not in self._hooks:
             default = getattr(Callback, hook)
             defined = [c for c in self.callbacks if getattr(type(c), hook, default) is not default]
-            self._hooks[hook] = [getattr(callback, hook) for callback in defined]
+            self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
         if self._hooks[hook]:
             shown = Logs(logs or {})
             for function in self._hooks[hook]:
                 function(*args, logs=shown)
+
+
+def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
+    """The hook, if it can be called as it will be."""
+    wanted = list(inspect.signature(default).parameters)[1:]
+    try:
+        inspect.signature(hook).bind(*wanted[:-1], logs=None)
+    except TypeError:
+        name = f"{getattr(hook, '__qualname__', hook)}"
+        raise ArgumentTypeError(
+            f"the hook {name}{inspect.signature(hook)}",
+            f"it is called with {', '.join(wanted)}",
+            f"def {default.__name__}(self, {', '.join([*wanted[:-1], 'logs=None'])})",
+        ) from None
+    return hook

@@ -1,0 +1,63 @@
+"""What went wrong in the call of a layer, told with the layer's path and what it was called with."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import TracebackType
+from typing import Any
+
+from graftax import foreign_errors, user_line
+from graftax.errors import ArgumentTypeError, GraftaxError, MissingAttributeError
+from graftax.layers.description import describe_call
+from graftax.module import Module
+
+_BINDING = re.compile(r"call\(\) (missing|takes|got)")
+
+
+def explained_call(
+    layer: Any, title: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> GraftaxError | None:
+    """The error to raise in place of one from the call of a layer; None if it says enough, with where it was."""
+    where = f"{title} called with {describe_call(args, kwargs)}"
+    better: GraftaxError | None = None
+    if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
+        better = _missing(error.obj, error.name)
+    elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _raised_by(error.__traceback__, "_call"):
+        parameters = ", ".join(
+            str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
+        )
+        better = ArgumentTypeError(
+            f"{error}", f"the call of this layer takes ({parameters})", "layer(...) with what its call takes"
+        )
+    if better is None:
+        return foreign_errors.explained(error, where)
+    better.place = user_line.of_traceback(error.__traceback__) or better.place
+    better.add_context(where)
+    return better
+
+
+def _missing(module: Module, name: str) -> MissingAttributeError:
+    kind = type(module)
+    build = getattr(kind, "build", None)
+    if build is None or not hasattr(module, "add_weight"):
+        return MissingAttributeError(
+            f"{kind.__name__} has no attribute {name!r}",
+            "nothing has assigned it yet",
+            f"self.{name} = ... in __init__",
+        )
+    has_build = build.__module__ != "graftax.layers.layer"
+    return MissingAttributeError(
+        f"{kind.__name__} has no attribute {name!r}",
+        "neither __init__ nor build has assigned it"
+        if has_build
+        else "nothing has assigned it, and the class has no build(self, input_shape), where weights are made",
+        f"self.{name} = self.add_weight(...) in build, self.{name} = ... in __init__ for what is no weight",
+    )
+
+
+def _raised_by(traceback: TracebackType | None, name: str) -> bool:
+    """True if the exception comes from that very function, not from what it called."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and traceback.tb_frame.f_code.co_name == name

@@ -1,0 +1,80 @@
+"""The user's own line that an error comes from: the innermost one that is neither of graftax nor of what lies below it.
+
+Under a compiled function, a gradient or `fit`, Python's traceback is long and ends in library code; the line to mend is
+somewhere in its middle. Looking for it costs nothing until an error is made.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import warnings
+from types import FrameType, TracebackType
+from typing import Any, TypeAlias
+
+Place: TypeAlias = tuple[str, int]
+"""A file, and a line of it counted from 1."""
+
+_LIBRARIES = frozenset({"graftax", "jax", "jaxlib", "numpy"})
+_STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen")
+_WIDTH = 120
+
+
+def of_stack(frame: FrameType | None) -> Place | None:
+    """The innermost line of the user from this frame outwards; None if the frame itself is the user's, or none is.
+
+    What runs under the command line of graftax has no line of a user around it.
+    """
+    found = _of_user(frame)
+    return (found.f_code.co_filename, found.f_lineno) if found is not None and found is not frame else None
+
+
+def _of_user(frame: FrameType | None) -> FrameType | None:
+    while frame is not None:
+        if not _is_library(frame.f_globals, frame.f_code.co_filename):
+            return frame
+        if frame.f_globals.get("__name__", "").startswith("graftax.cli."):
+            return None
+        frame = frame.f_back
+    return None
+
+
+def of_traceback(traceback: TracebackType | None) -> Place | None:
+    """The innermost line of the user that an exception came through; None if there is none."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not _is_library(traceback.tb_frame.f_globals, code.co_filename):
+            found = code.co_filename, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return found
+
+
+def warn(text: str) -> None:
+    """A warning at the user's line."""
+    frame = _of_user(sys._getframe(1)) or sys._getframe(1)
+    told = frame.f_globals.setdefault("__warningregistry__", {})  # where Python notes that a line has warned already
+    warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno, registry=told)
+
+
+def shown(place: Place) -> str:
+    """``train.py:12: h = h @ w``; files below the working directory are named from there."""
+    filename, number = place
+    here = os.path.join(_working_directory(), "")
+    text = " ".join(linecache.getline(filename, number).split())
+    if len(text) > _WIDTH:
+        text = text[: _WIDTH - 4] + " ..."
+    return f"{filename.removeprefix(here)}:{number}" + (f": {text}" if text else "")
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it is gone
+        return ""
+
+
+def _is_library(space: dict[str, Any], filename: str) -> bool:
+    root = str(space.get("__name__", "")).partition(".")[0]
+    return root in _LIBRARIES or (root in sys.stdlib_module_names and filename.startswith(_STANDARD))
