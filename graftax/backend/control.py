@@ -44,8 +44,11 @@ class ControlFlow(Protocol):
         """
         ...
 
-    def renew(self) -> None:
-        """What is traced now must not be used again: a Variable was read in a function that may be met once more."""
+    def read_within(self, level: Any) -> bool:
+        """A Variable is read in a function that is traced inside ``level``: see to it that this is not kept for later.
+
+        False if that cannot be: a jitted function, which will be met again, in a program that is not `stage`'s.
+        """
         ...
 
     def at(self, level: Any) -> AbstractContextManager[Any]:

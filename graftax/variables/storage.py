@@ -89,8 +89,9 @@ class Storage:
             return self.concrete()
         if frame.level is not None and self.backend.has("transforms"):
             transforms = self.backend.transforms
-            if transforms.level() is not frame.level and transforms.staged_within(frame.level):
-                transforms.renew()  # a jitted function of plain jax, which would keep this value as its own
+            deeper = transforms.level() is not frame.level and transforms.staged_within(frame.level)
+            if deeper and not transforms.read_within(frame.level):
+                raise self._stale()
         return frame.read(self)
 
     def write(self, value: Array) -> None:
@@ -125,13 +126,16 @@ class Storage:
     def concrete(self) -> Array:
         """The buffer itself, which must not become a constant of somebody's trace."""
         if self.backend.has("transforms") and self.backend.transforms.staged_within(None):
-            raise StaleReadError(
-                f"the variable {self.path!r} was read while a function of plain jax is traced",
-                "its present value would become a constant there, and later assignments would be ignored",
-                "use graftax.jit in place of jax.jit, or pass the state: "
-                "graftax.functional_call(module, graftax.state(module), ...)",
-            )
+            raise self._stale()
         return self.buffer
+
+    def _stale(self) -> StaleReadError:
+        return StaleReadError(
+            f"the variable {self.path!r} was read while a function of plain jax is traced",
+            "its present value would become a constant there, and later assignments would be ignored",
+            "use graftax.jit in place of jax.jit, or pass the state: "
+            "graftax.functional_call(module, graftax.state(module), ...)",
+        )
 
 
 def tracer_of(backend: Backend, value: Any) -> bool:

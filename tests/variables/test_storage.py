@@ -6,8 +6,10 @@ import pytest
 
 from graftax.backend import registry
 from graftax.errors import StaleReadError, TracerLeakError
+from graftax.module import Module
 from graftax.scopes import ambient
 from graftax.transforms.functional import functional_call, state
+from graftax.transforms.grad import grad
 from graftax.transforms.jit import jit
 from graftax.variables import storage
 from graftax.variables.variable import Variable
@@ -30,6 +32,30 @@ def test_a_read_in_a_foreign_trace_is_refused(v):
             transform(lambda x: x * v.value)(1.0)
         assert "graftax.jit" in caught.value.instead
         assert "functional_call" in caught.value.instead
+
+
+def test_a_jitted_function_of_plain_jax_would_keep_what_it_was_given_the_first_time(v):
+    inner = jax.jit(lambda x: x * v.value)
+
+    class Call(Module):
+        def __init__(self):
+            self.v = v
+
+        def __call__(self, x):
+            return inner(x)
+
+    call = Call()
+    for run in (
+        lambda: functional_call(call, state(call), 1.0),
+        lambda: jax.jit(lambda s: functional_call(call, s, 1.0)[0])(state(call)),
+        grad(lambda: inner(1.0).sum(), wrt=v),
+    ):
+        with pytest.raises(StaleReadError, match="'v' was read while a function of plain jax is traced"):
+            run()
+    compiled = jit(grad(lambda: inner(1.0).sum() * v.value.sum(), wrt=v))
+    for factor in 1, 2:
+        v.assign(v * factor)
+        assert compiled().tolist() == [6.0 * factor] * 2
 
 
 def test_a_read_under_foreign_grad_or_vmap_is_fine(v):

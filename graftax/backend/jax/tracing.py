@@ -31,6 +31,7 @@ _NEEDED = (
     ("jax._src.core.Trace", "process_primitive process_custom_jvp_call process_custom_vjp_call stage_value"),
     ("jax._src.core.trace_ctx", "trace set_trace"),
     ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
+    ("jax.extend.core.primitives", "jit_p"),
     ("jax.core", "ShapedArray Tracer eval_jaxpr"),
 )
 
@@ -182,11 +183,23 @@ class _Shared(threading.local):
 _shared = _Shared()
 
 
-def renew() -> None:
-    """What jax traces now is of no use to anybody later in this trace, nor to another one."""
+def renew() -> bool:
+    """What jax traces now is of no use to anybody later in this trace, nor to another one; False outside of `stage`."""
     _shared.number = next(_numbers)
-    if _piece_of.value is not None:
-        _piece_of(_shared.number).__enter__()  # `stage` puts back what was there before it
+    if _piece_of.value is None:
+        return False
+    _piece_of(_shared.number).__enter__()  # `stage` puts back what was there before it
+    return True
+
+
+def jitted_within(level: Any) -> bool:
+    """True if the level now, or one between it and ``level``, is that of a jitted function."""
+    trace = current_level()
+    while trace is not level and trace is not None:
+        if getattr(getattr(getattr(trace, "frame", None), "debug_info", None), "traced_for", "") in ("jit", "pjit"):
+            return True
+        trace = getattr(trace, "parent_trace", None)
+    return False
 
 
 def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared: bool = False) -> tuple[Any, list[Any]]:

@@ -120,9 +120,9 @@ class JaxTransforms(JaxControl):
             )
         return Staged(jaxpr), constants
 
-    def renew(self) -> None:
-        """Forget what was traced of functions that may be met again."""
-        tracing.renew()
+    def read_within(self, level: Any) -> bool:
+        """What is traced inside ``level`` is not traced once for all; False if a jitted function is."""
+        return tracing.renew() or not tracing.jitted_within(level)
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
         """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
