@@ -8,8 +8,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core as extend
-from jax.extend.core import primitives
 
 from graftax.backend.jax import tracing
 
@@ -37,7 +35,7 @@ class Staged:
             count = counts.get(name.partition("_")[0])
             if count is not None and isinstance(value, tuple):  # one entry for each input or output
                 parameters[name] = value * count
-        results: list[Any] = primitives.jit_p.bind(*given, **{**parameters, "jaxpr": self._closed})
+        results: list[Any] = tracing.jit_p.bind(*given, **{**parameters, "jaxpr": self._closed})
         return results
 
     @cached_property
@@ -45,7 +43,7 @@ class Staged:
         """The program with its constants as inputs."""
         jaxpr = self._jaxpr
         names = jaxpr.debug_info.with_unknown_names()
-        return extend.ClosedJaxpr(
+        return tracing.ClosedJaxpr(
             jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=names), []
         )
 

@@ -19,6 +19,7 @@ import jax
 from jax._src import config
 from jax._src import core as private
 from jax.extend import core as extend
+from jax.extend.core import primitives
 
 from graftax.errors import BackendError, StaleReadError
 from graftax.scopes import register_ambient
@@ -65,6 +66,10 @@ Ref: Any = private.Ref
 """Mutable arrays of jax."""
 Literal: Any = extend.Literal
 """A constant among the operands of an equation."""
+ClosedJaxpr: Any = extend.ClosedJaxpr
+"""A program with its constants."""
+jit_p: Any = primitives.jit_p
+"""The operation that is a compiled function."""
 PROGRAMS: Any = (extend.ClosedJaxpr, extend.Jaxpr)
 """Programs among the parameters of an equation."""
 
