@@ -265,7 +265,7 @@ class Model(Layer):
             DataError: the data do not fit together.
         """
         for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
-            if not isinstance(number, int):
+            if not hasattr(number, "__index__"):
                 raise ArgumentTypeError(f"{name}={number!r}", "epochs are counted in integers", f"{name}=10")
         validation = validation_data
         if validation_split:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, cast
 
 from graftax import user_line
 from graftax.backend.protocol import Program, Transforms
 from graftax.transforms.guard import Guard
 from graftax.transforms.state import CompileFrame
-from graftax.tree import flatten
 from graftax.variables.storage import Storage
 
 
@@ -32,9 +32,13 @@ class Entry(Guard):
         """Warn of attributes that hold values of the trace, which are of no use after it."""
         level = transforms.level()
         for node, name, value in self.attributes():
-            if any(transforms.leaks(leaf, level) for leaf in flatten(value)):
+            held = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
+            if any(transforms.leaks(one, level) for one in islice(held, _LOOKED_AT)):
                 user_line.warn(
                     f"{node.path or type(node).__name__}.{name} keeps a traced value of {function}: it has no numbers, "
                     "and using it after the call fails. Return it from the function, or keep it in a Variable: "
                     f"self.{name}.assign(...).",
                 )
+
+
+_LOOKED_AT = 1000  # elements of a container, at each trace

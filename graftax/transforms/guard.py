@@ -71,8 +71,10 @@ class Guard:
         for ref, _ in self._touched:
             node = ref()
             if isinstance(node, Module):
-                for name in node.__dict__.keys() - ignored(type(node)):
-                    yield node, name, node.__dict__[name]
+                skip = ignored(type(node))
+                for name, value in list(node.__dict__.items()):
+                    if name not in skip:
+                        yield node, name, value
 
     def touch(self) -> None:
         """Let the function being compiled around this one depend on the same."""
