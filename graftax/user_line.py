@@ -77,4 +77,6 @@ def _working_directory() -> str:
 
 def _is_library(space: dict[str, Any], filename: str) -> bool:
     root = str(space.get("__name__", "")).partition(".")[0]
-    return root in _LIBRARIES or (root in sys.stdlib_module_names and filename.startswith(_STANDARD))
+    if root in _LIBRARIES:
+        return not filename.startswith("<doctest")  # an example in a docstring is a program of somebody
+    return root in sys.stdlib_module_names and filename.startswith(_STANDARD)
