@@ -23,6 +23,7 @@ from graftax.layers.merge import Maximum as Maximum
 from graftax.layers.merge import Minimum as Minimum
 from graftax.layers.merge import Multiply as Multiply
 from graftax.layers.merge import Subtract as Subtract
+from graftax.layers.multi_head_attention import MultiHeadAttention as MultiHeadAttention
 from graftax.layers.policy import DTypePolicy as DTypePolicy
 from graftax.layers.pooling import AveragePooling1D as AveragePooling1D
 from graftax.layers.pooling import AveragePooling2D as AveragePooling2D
@@ -32,3 +33,4 @@ from graftax.layers.pooling import MaxPooling2D as MaxPooling2D
 from graftax.layers.pooling import MaxPooling3D as MaxPooling3D
 from graftax.layers.reshape import Flatten as Flatten
 from graftax.layers.reshape import Reshape as Reshape
+from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding

@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +60,8 @@ ROWS = {
     "embedding": Row(lambda **o: L.Embedding(9, 4, **o), (2, 6), (2, 6, 4), below=9),
     "lstm": Row(lambda **o: L.LSTM(3, return_sequences=True, **o), STEPS, (2, 8, 3)),
     "gru": Row(lambda **o: L.GRU(3, dropout=0.4, **o), STEPS, (2, 3)),
+    "multi_head_attention": Row(lambda **o: L.MultiHeadAttention(2, 4, rotary_base=10.0, **o), STEPS, (2, 8, 4)),
+    "rotary_embedding": Row(lambda **o: L.RotaryEmbedding(**o), IMAGE, (2, 7, 6, 4)),
     "add": Row(lambda **o: L.Add(**o), [FLAT, (3, 1), FLAT], (3, 5)),
     "subtract": Row(lambda **o: L.Subtract(**o), [FLAT, FLAT], (3, 5)),
     "multiply": Row(lambda **o: L.Multiply(**o), [FLAT, FLAT], (3, 5)),
@@ -328,10 +331,10 @@ def test_grafted_matrices_compute_the_same(row):
         grafted = row.make()
         grafted.build_for(x)
     matrices = 0
-    for name, weight in vars(plain).items():
-        if isinstance(weight, gx.Variable):
-            vars(grafted)[name].assign(weight.value)
-            matrices += weight.ndim == 2 and weight.role == "weight"
+    for path, weight in plain.named_variables().items():
+        *owners, name = path.split("/")
+        vars(reduce(getattr, owners, grafted))[name].assign(weight.value)
+        matrices += weight.ndim == 2 and weight.role == "weight"
     assert len(grafted.variables) == len(plain.variables) + matrices
     close(grafted(x), plain(x), 1e-4)
     close(gx.jit(lambda x: grafted(x))(x), plain(x), 1e-4)

@@ -1,0 +1,69 @@
+"""RotaryEmbedding: positions as rotations, so that products depend on distances."""
+
+from __future__ import annotations
+
+from graftax import ops
+from graftax.errors import ArgumentError, ShapeError
+from graftax.layers.arguments import single_shape
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.typedefs import Array, ArrayLike, Shape
+
+
+class RotaryEmbedding(Layer):
+    r"""Turns pairs of features by angles that grow with the position; for queries and keys of attention.
+
+    Feature :math:`i` of the first half and feature :math:`i` of the second are turned, at position :math:`p`, by
+
+    .. math:: p \cdot \text{base}^{-2 i / \text{size}}
+
+    Args:
+        base: How slow the slowest pair turns.
+        name: As for `Layer`.
+        dtype: As for `Layer`; angles are in float32 at least.
+
+    A call takes ``start=``, the position of the first row, 0 unless told; it may be traced.
+
+    Shape:
+        ``(batch, length, heads, size) -> (batch, length, heads, size)``
+
+    Raises:
+        ArgumentError: ``base`` is not above 1.
+        ShapeError: the size is odd, or the input has other than 4 axes.
+
+    Example:
+        >>> import numpy as np
+        >>> out = RotaryEmbedding()(np.ones((1, 2, 1, 2), "float32"))
+        >>> [[round(v, 2) for v in row] for row in out[0, :, 0].tolist()]
+        [[1.0, 1.0], [-0.3, 1.38]]
+
+    Source: Su et al., arXiv 2104.09864.
+    """
+
+    compiles_call = True
+
+    def __init__(self, base: float = 10000.0, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
+        super().__init__(name, dtype=dtype)
+        if not base > 1:
+            raise ArgumentError(f"base={base!r}", "the slowest pair turns base times slower than the first", "base=1e4")
+        self.base = float(base)
+
+    def build(self, input_shape: Shape) -> None:
+        size = single_shape(input_shape, 4, 4)[-1]
+        if size % 2:
+            raise ShapeError(
+                f"an input of shape {tuple(input_shape)}",
+                f"features are turned in pairs, and {size} is odd",
+                "an even size of heads",
+            )
+
+    def call(self, x: Array, start: ArrayLike = 0) -> Array:
+        length, half = x.shape[1], x.shape[3] // 2
+        wide = "float32" if str(x.dtype) in ("float16", "bfloat16") else x.dtype
+        speeds = ops.power(self.base, -ops.arange(half, dtype=wide) / half)
+        positions = ops.cast(ops.asarray(start), wide) + ops.arange(length, dtype=wide)
+        angles = (positions[:, None] * speeds)[:, None, :]
+        cos, sin = ops.cos(angles), ops.sin(angles)
+        left, right = ops.cast(x[..., :half], wide), ops.cast(x[..., half:], wide)
+        turned = ops.concatenate([left * cos - right * sin, left * sin + right * cos], axis=-1)
+        return ops.cast(turned, x.dtype)
