@@ -187,6 +187,32 @@ class Module(Node):
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 
+    def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
+        """Put another Module or Variable in the place of one that this Module holds itself.
+
+        Args:
+            edges: From this Module to the place: an attribute, then keys and indices of containers.
+            old: What is there.
+            new: What is to be there.
+
+        Raises:
+            ArgumentError: a tuple holds it.
+        """
+        if len(edges) == 1:
+            setattr(self, str(edges[0]), new)
+            return
+        container: Any = self.__dict__[str(edges[0])]
+        for edge in edges[1:-1]:
+            container = container[edge]
+        if isinstance(container, tuple):
+            raise ArgumentError(
+                f"{type(self).__name__}.{edges[0]} holds {getattr(old, 'path', old)!r} in a tuple",
+                "tuples cannot be changed",
+                "keep it in a list or a dict",
+            )
+        container[edges[-1]] = new
+        _adopt(self, edges, new)
+
     def slots(self) -> Iterable[SlotRecord]:
         """Variables kept for other Variables; optimizers have some."""
         return ()

@@ -44,9 +44,27 @@ class Selector:
         """True if the variable (or spec) is selected."""
         return self._test(item.path, item.role, item)
 
+    def matches_at(self, path: str, item: Selectable) -> bool:
+        """True if the variable is selected, going by another path than its own, such as that from a part of a model."""
+        return self._test(path, item.role, item)
+
     def matches_path(self, path: str) -> bool:
         """True if the path alone is selected; roles and predicates never match a bare path."""
         return self._test(path, None, None)
+
+    def __or__(self, other: "SelectorLike") -> "Selector":
+        """What one of both selects."""
+        right = compile_selector(other)
+        return Selector(f"({self.text} | {right.text})", lambda *at: self._test(*at) or right._test(*at))
+
+    def __and__(self, other: "SelectorLike") -> "Selector":
+        """What both select."""
+        right = compile_selector(other)
+        return Selector(f"({self.text} & {right.text})", lambda *at: self._test(*at) and right._test(*at))
+
+    def __invert__(self) -> "Selector":
+        """What this does not select."""
+        return Selector(f"~{self.text}", lambda *at: not self._test(*at))
 
     def __repr__(self) -> str:
         return f"Selector({self.text})"
@@ -63,6 +81,8 @@ def compile_selector(selector: SelectorLike) -> Selector:
         SelectorError: it is none of these, or empty.
 
     Example:
+        >>> (compile_selector("**/kernel") & ~compile_selector("layers/0/**")).matches_path("layers/1/kernel")
+        True
         >>> kernels = compile_selector("**/kernel")
         >>> (
         ...     kernels.matches_path("layers/0/kernel"),

@@ -291,8 +291,8 @@ def test_stop_gradient_of_any_structure():
     assert gx.stop_gradient({"n": 1, "s": "name"}) == {"n": 1, "s": "name"}
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.floats(-3, 3, width=32), min_size=1, max_size=4))
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.floats(-3, 3, width=32), min_size=3, max_size=3))  # each length compiles anew
 def test_a_true_rule_gives_the_numbers_of_jax(values):
     @gx.custom_gradient
     def softplus(x):
