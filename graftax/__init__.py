@@ -38,6 +38,7 @@ _NAMES = {
     "ArraySpec": "graftax.transforms.callback",
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
+    "Culprit": "graftax.culprit",
     "DTypePolicy": "graftax.layers.policy",
     "ForwardAccumulator": "graftax.transforms.forward",
     "GradientTape": "graftax.transforms.tape",
@@ -52,12 +53,16 @@ _NAMES = {
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
     "batch_jacobian": "graftax.transforms.jacobian",
+    "check": "graftax.transforms.numerics",
+    "check_numerics": "graftax.transforms.numerics",
     "cond": "graftax.transforms.control_flow",
     "custom_gradient": "graftax.transforms.custom_gradient",
     "device": "graftax.transforms.device",
+    "find_nan": "graftax.transforms.numerics",
     "functional_call": "graftax.transforms.functional",
     "grad": "graftax.transforms.grad",
     "grad_pass_through": "graftax.transforms.custom_gradient",
+    "gradcheck": "graftax.transforms.gradcheck",
     "gradients_function": "graftax.transforms.gradients_function",
     "hessian": "graftax.transforms.jacobian",
     "implicit_gradients": "graftax.transforms.gradients_function",
@@ -69,6 +74,7 @@ _NAMES = {
     "py_function": "graftax.transforms.callback",
     "recompute_grad": "graftax.transforms.custom_gradient",
     "remat": "graftax.transforms.scanning",
+    "run_eagerly": "graftax.transforms.eagerly",
     "scan": "graftax.transforms.scanning",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
@@ -95,6 +101,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import optimizers as optimizers
     from graftax import reparam as reparam
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.culprit import Culprit as Culprit
     from graftax.layers import activations as activations
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
@@ -118,11 +125,13 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.custom_gradient import stop_gradient as stop_gradient
     from graftax.transforms.device import device as device
     from graftax.transforms.directional import jvp as jvp
+    from graftax.transforms.eagerly import run_eagerly as run_eagerly
     from graftax.transforms.forward import ForwardAccumulator as ForwardAccumulator
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
     from graftax.transforms.grad import grad as grad
     from graftax.transforms.grad import value_and_grad as value_and_grad
+    from graftax.transforms.gradcheck import gradcheck as gradcheck
     from graftax.transforms.gradients_function import gradients_function as gradients_function
     from graftax.transforms.gradients_function import implicit_gradients as implicit_gradients
     from graftax.transforms.gradients_function import implicit_value_and_gradients as implicit_value_and_gradients
@@ -131,6 +140,9 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.jacobian import hessian as hessian
     from graftax.transforms.jacobian import jacobian as jacobian
     from graftax.transforms.jit import jit as jit
+    from graftax.transforms.numerics import check as check
+    from graftax.transforms.numerics import check_numerics as check_numerics
+    from graftax.transforms.numerics import find_nan as find_nan
     from graftax.transforms.scanning import map_fn as map_fn
     from graftax.transforms.scanning import remat as remat
     from graftax.transforms.scanning import scan as scan

@@ -77,6 +77,10 @@ class NumericsError(GraftaxError, ArithmeticError, ValueError):
     """A result that is not a number, or a division by zero of integers."""
 
 
+class CheckError(GraftaxError, AssertionError, ValueError):
+    """A `graftax.check` that failed."""
+
+
 class ArgumentError(GraftaxError, ValueError):
     """An argument whose value cannot be used."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from graftax import traced_checks
 from graftax.backend.protocol import Arrays
-from graftax.errors import ArgumentError, DTypeError, IndexRangeError, NumericsError, ShapeError
+from graftax.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
 
 CHECKS: dict[str, Callable[..., None]] = {}
 """By op: ``check(arrays, *arguments)``, which raises or does nothing."""
@@ -23,7 +25,7 @@ def _checks(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> None:
-    """Every index must lie in ``[0, size)``; costs one look at the host, and nothing while tracing.
+    """Every index must lie in ``[0, size)``; costs one look at the host, and while tracing nothing unless checked.
 
     Args:
         arrays: The arrays of the backend in charge.
@@ -40,16 +42,34 @@ def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> 
         raise DTypeError(
             f"{op}: {name} of dtype {indices.dtype.name}", "indices are integers", f'ops.cast({name}, "int32")'
         )
-    if not arrays.is_concrete(indices):
-        return
-    host = arrays.to_numpy(indices)
-    if host.size and (host.min() < 0 or host.max() >= size):
-        place = tuple(np.argwhere((host < 0) | (host >= size))[0])
-        raise IndexRangeError(
-            f"{op}: {subscript(name, place)} = {host[place]} is not in [0, {size})",
-            "indices count from 0, and negative ones do not wrap around",
-            f"ops.clip({name}, 0, {size - 1}), or mend the data that they come from",
-        )
+    if _known(arrays, partial(_out_of_range, op, name, size), partial(outside, size), indices):
+        host = arrays.to_numpy(indices)
+        if host.size and (host.min() < 0 or host.max() >= size):
+            raise _out_of_range(op, name, size, host)
+
+
+def outside(size: Any, indices: Any) -> Any:
+    """Which indices are not in ``[0, size)``."""
+    return (indices < 0) | (indices >= size)
+
+
+def _out_of_range(op: str, name: str, size: int, host: Any) -> GraftaxError:
+    place = tuple(np.argwhere(outside(size, host))[0])
+    return IndexRangeError(
+        f"{op}: {subscript(name, place)} = {host[place]} is not in [0, {size})",
+        "indices count from 0, and negative ones do not wrap around",
+        f"ops.clip({name}, 0, {size - 1}), or mend the data that they come from",
+    )
+
+
+def _known(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: Any) -> bool:
+    """True if the value can be looked at; one that is traced is looked at after the run, where that is wanted."""
+    if arrays.is_concrete(value):
+        return True
+    if value.size and traced_checks.wanted():
+        wide = value if value.dtype.kind == "b" or value.dtype.name in ("int32", "int64") else value.astype("int32")
+        traced_checks.emit(explain, arrays.numpy.any(wrong(wide)), value)
+    return False
 
 
 def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> None:
@@ -71,17 +91,26 @@ def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> None:
             axis += len(shape) - taken
             continue
         known = not arrays.is_array(part) or arrays.is_concrete(part)
+        if axis < len(shape) and not known and part.dtype.kind in "iu":
+            explain = partial(_not_on_axis, axis, shape[axis])
+            _known(arrays, explain, partial(_misses, shape[axis]), part)
         if axis < len(shape) and known and not isinstance(part, (slice, bool)) and part is not None:
             values = np.asarray(part)
-            if values.dtype.kind in "iu" and values.size:
-                for value in (values.min(), values.max()):
-                    if not -shape[axis] <= value < shape[axis]:
-                        raise IndexRangeError(
-                            f"index {value} of axis {axis}, which has {shape[axis]}",
-                            f"the indices of that axis are in [{-shape[axis]}, {shape[axis]})",
-                            "mind that indices count from 0",
-                        )
+            if values.dtype.kind in "iu" and values.size and _misses(shape[axis], values).any():
+                raise _not_on_axis(axis, shape[axis], values)
         axis += _axes_taken(part)
+
+
+def _misses(size: int, indices: Any) -> Any:
+    return (indices < -size) | (indices >= size)
+
+
+def _not_on_axis(axis: int, size: int, values: Any) -> GraftaxError:
+    return IndexRangeError(
+        f"index {values[_misses(size, values)][0]} of axis {axis}, which has {size}",
+        f"the indices of that axis are in [{-size}, {size})",
+        "mind that indices count from 0",
+    )
 
 
 def _axes_taken(part: Any) -> int:
@@ -134,19 +163,22 @@ def _gather_nd(arrays: Arrays, x: Any, indices: Any) -> None:
             f"give indices a last axis of at most {x.ndim}",
         )
     sizes = np.array(x.shape[:depth])
-    if indices.dtype.kind not in "iu" or not arrays.is_concrete(indices):
+    if indices.dtype.kind not in "iu":
         check_range(arrays, "gather_nd", "indices", indices, 0)
-        return
-    host = arrays.to_numpy(indices)
-    outside = ((host < 0) | (host >= sizes)).any(axis=-1)
-    if outside.any():
-        place = tuple(np.argwhere(outside)[0])
-        raise IndexRangeError(
-            f"gather_nd: {subscript('indices', place)} = {tuple(host[place].tolist())} "
-            f"is not in the shape {tuple(x.shape)}",
-            "every index must be in [0, size) of its axis, and negative ones do not wrap around",
-            "mend the data that the indices come from",
-        )
+    shape = tuple(x.shape)
+    if _known(arrays, partial(_no_such_element, shape), partial(outside, sizes.astype("int32")), indices):
+        host = arrays.to_numpy(indices)
+        if outside(sizes, host).any():
+            raise _no_such_element(shape, host)
+
+
+def _no_such_element(shape: tuple[int, ...], host: Any) -> GraftaxError:
+    place = tuple(np.argwhere(outside(np.array(shape[: host.shape[-1]]), host).any(axis=-1))[0])
+    return IndexRangeError(
+        f"gather_nd: {subscript('indices', place)} = {tuple(host[place].tolist())} is not in the shape {shape}",
+        "every index must be in [0, size) of its axis, and negative ones do not wrap around",
+        "mend the data that the indices come from",
+    )
 
 
 @_checks("one_hot")
@@ -199,16 +231,21 @@ def _block(arrays: Arrays, op: str, x: Any, begin: Any, sizes: tuple[int, ...]) 
             "begin and block need one number for each axis of x, and the block must fit in x",
             f"begin of shape [{len(have)}], a block of at most {list(have)}",
         )
-    if not arrays.is_concrete(begin):
-        return
-    host = arrays.to_numpy(begin)
+    explain = partial(_leaves, op, have, sizes)
+    room = np.array(have, "int32") - np.array(sizes, "int32") + 1
+    if _known(arrays, explain, partial(outside, room), begin) and (error := explain(arrays.to_numpy(begin))):
+        raise error
+
+
+def _leaves(op: str, have: tuple[int, ...], sizes: tuple[int, ...], host: Any) -> GraftaxError | None:
     for axis, (first, size, limit) in enumerate(zip(host.tolist(), sizes, have, strict=True)):
         if not 0 <= first <= limit - size:
-            raise IndexRangeError(
+            return IndexRangeError(
                 f"{op}: begin[{axis}] = {first} is not in [0, {limit - size + 1})",
                 f"a block of {size} would leave axis {axis}, which has {limit}",
                 "ops.clip(begin, 0, ...) if the nearest block will do",
             )
+    return None
 
 
 @_checks("floor_divide", "remainder")
@@ -218,13 +255,17 @@ def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
     elif isinstance(y, (float, complex)) or y.dtype.kind not in "iub" or isinstance(x, (float, complex)):
         return
     else:
-        zero = arrays.is_concrete(y) and not arrays.to_numpy(y).all()
+        zero = _known(arrays, _divides_by_zero, lambda divisors: divisors == 0, y) and not arrays.to_numpy(y).all()
     if zero:
-        raise NumericsError(
-            f"integer division by zero: y = {_shown(arrays, y)}",
-            "integers have no infinity",
-            "cast to float32 first, which gives inf, or ops.where(y == 0, 1, y)",
-        )
+        raise _divides_by_zero(arrays.to_numpy(y) if hasattr(y, "shape") else y)
+
+
+def _divides_by_zero(y: Any) -> GraftaxError:
+    return NumericsError(
+        f"integer division by zero: y = {_shown(y)}",
+        "integers have no infinity",
+        "cast to float32 first, which gives inf, or ops.where(y == 0, 1, y)",
+    )
 
 
 @_checks("power")
@@ -233,25 +274,30 @@ def _power(arrays: Arrays, x: Any, y: Any) -> None:
         return
     if isinstance(y, (float, complex)) or (not isinstance(y, int) and y.dtype.kind != "i"):
         return
-    if y < 0 if isinstance(y, int) else arrays.is_concrete(y) and (arrays.to_numpy(y) < 0).any():
-        raise NumericsError(
-            f"power: an integer to the power of {_shown(arrays, y)}",
-            "integers have no fractions",
-            'ops.power(ops.cast(x, "float32"), ...)',
-        )
+    if isinstance(y, int):
+        if y < 0:
+            raise _fraction(y)
+    elif _known(arrays, _fraction, lambda exponents: exponents < 0, y) and (arrays.to_numpy(y) < 0).any():
+        raise _fraction(arrays.to_numpy(y))
 
 
-def _shown(arrays: Arrays, value: Any) -> str:
-    if isinstance(value, (int, float)):
-        return str(value)
-    return np.array2string(arrays.to_numpy(value), threshold=8, separator=", ")
+def _fraction(y: Any) -> GraftaxError:
+    return NumericsError(
+        f"power: an integer to the power of {_shown(y)}",
+        "integers have no fractions",
+        'ops.power(ops.cast(x, "float32"), ...)',
+    )
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, (int, float)) else np.array2string(value, threshold=8, separator=", ")
 
 
 @_checks("bincount")
 def _bincount(arrays: Arrays, x: Any, length: int | None) -> None:
     if length is not None:
         check_range(arrays, "bincount", "x", x, length)
-    elif x.dtype.kind not in "iu" or (arrays.is_concrete(x) and x.size and arrays.to_numpy(x).min() < 0):
+    else:
         check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
 
 

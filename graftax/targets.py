@@ -1,15 +1,16 @@
 """Targets and predictions made ready for each other, for losses and metrics alike: dtypes, shapes, labels, weights.
 
-Nothing is broadcast silently, and values are looked at where they are at hand: in eager code, not while compiling.
-"""
+Nothing is broadcast silently, and values are looked at where they are at hand: in eager code, and after the run in
+functions compiled with ``checked=True``.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from graftax import ops
+from graftax import ops, traced_checks
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
 from graftax.op_checks import axis_in_range, subscript
@@ -107,6 +108,9 @@ def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_
         )
     if registry.current().arrays.is_concrete(labels):
         check_labels(ops.to_numpy(labels), classes, ignore_class)
+    elif traced_checks.wanted():
+        bad = ops.any(_not_a_class(labels, classes, ignore_class))
+        traced_checks.emit(partial(_label_error, classes, ignore_class), bad, labels)
     if labels.dtype.itemsize < 4:  # classes may outnumber what the dtype holds
         labels = ops.cast(labels, "int32")
     return labels if labels.shape == wanted else ops.squeeze(labels, -1)
@@ -140,18 +144,24 @@ def check_labels(labels: np.ndarray[Any, Any], classes: int, ignore_class: int |
     Raises:
         IndexRangeError: names the label and the range.
     """
+    if _not_a_class(labels, classes, ignore_class).any():
+        raise _label_error(classes, ignore_class, labels)
+
+
+def _not_a_class(labels: Any, classes: int, ignore_class: int | None) -> Any:
     outside = (labels < 0) | (labels >= classes)
-    if ignore_class is not None:
-        outside &= labels != ignore_class
-    if outside.any():
-        place = tuple(np.argwhere(outside)[0])
-        raise IndexRangeError(
-            f"{subscript('labels', place)} = {labels[place]} is not in [0, {classes})",
-            f"the predictions are for {classes} classes, counted from 0",
-            f"a model with at least {int(labels.max()) + 1} outputs"
-            if labels[place] >= classes
-            else f"ignore_class={labels[place]}, if these are to be left out",
-        )
+    return outside if ignore_class is None else outside & (labels != ignore_class)
+
+
+def _label_error(classes: int, ignore_class: int | None, labels: np.ndarray[Any, Any]) -> IndexRangeError:
+    place = tuple(np.argwhere(_not_a_class(labels, classes, ignore_class))[0])
+    return IndexRangeError(
+        f"{subscript('labels', place)} = {labels[place]} is not in [0, {classes})",
+        f"the predictions are for {classes} classes, counted from 0",
+        f"a model with at least {int(labels.max()) + 1} outputs"
+        if labels[place] >= classes
+        else f"ignore_class={labels[place]}, if these are to be left out",
+    )
 
 
 def check_range(values: Any, low: float, high: float, name: str, reason: str, instead: str) -> None:
@@ -163,14 +173,23 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
     arrays = registry.current().arrays
     if arrays.is_array(values):
         if not arrays.is_concrete(values):
+            if traced_checks.wanted():
+                bad = ops.any((values < low - _TOLERANCE) | (values > high + _TOLERANCE))
+                traced_checks.emit(partial(_range_error, low, high, name, reason, instead), bad, values)
             return
         values = arrays.to_numpy(values)
     if not values.size or (values.min() >= low - _TOLERANCE and values.max() <= high + _TOLERANCE):
         return
+    if (error := _range_error(low, high, name, reason, instead, values)) is not None:  # else there was a nan
+        raise error
+
+
+def _range_error(low: float, high: float, name: str, reason: str, instead: str, values: Any) -> ArgumentError | None:
     outside = (values < low - _TOLERANCE) | (values > high + _TOLERANCE)
-    if outside.any():  # else there was a nan
-        place = tuple(np.argwhere(outside)[0])
-        raise ArgumentError(f"{subscript(name, place)} = {values[place]:.6g}", reason, instead)
+    if not outside.any():
+        return None
+    place = tuple(np.argwhere(outside)[0])
+    return ArgumentError(f"{subscript(name, place)} = {values[place]:.6g}", reason, instead)
 
 
 def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:

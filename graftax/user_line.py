@@ -10,6 +10,8 @@ import linecache
 import os
 import sys
 import warnings
+from collections.abc import Iterable
+from functools import cache
 from types import FrameType, TracebackType
 from typing import Any, TypeAlias
 
@@ -49,6 +51,24 @@ def of_traceback(traceback: TracebackType | None) -> Place | None:
             found = code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
     return found
+
+
+def of_lines(lines: Iterable[Place]) -> Place | None:
+    """The innermost line of the user among lines of a stack that is gone, innermost first; None if there is none."""
+    for filename, number in lines:
+        if not filename.startswith((*_library_folders(), "<")):
+            return filename, number
+    return None
+
+
+@cache
+def _library_folders() -> tuple[str, ...]:
+    """Where the libraries are, and the standard library, but not what is installed below it."""
+    found = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(_LIBRARIES)]
+    folders = [os.path.join(os.path.dirname(one), "") for one in found if one]
+    below = os.path.dirname(os.__file__)
+    standard = [name for name in os.listdir(below) if name not in ("site-packages", "dist-packages")]
+    return (*folders, *(os.path.join(below, name if "." in name else os.path.join(name, "")) for name in standard))
 
 
 def warn(text: str) -> None:

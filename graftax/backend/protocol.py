@@ -22,8 +22,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from graftax.backend.checking import Checking
 from graftax.backend.control import ControlFlow
 from graftax.backend.neural import Neural
+from graftax.culprit import Culprit
 from graftax.typedefs import Array, DTypeLike, Shape
 
 if TYPE_CHECKING:
@@ -173,6 +175,23 @@ class Program(Protocol):
         """
         ...
 
+    names: list[str]
+    """What the leaves are called, for messages."""
+
+    @property
+    def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
+        """`run`, and raise what its checks find; StateError where that cannot be seen."""
+        ...
+
+    @property
+    def has_checks(self) -> bool:
+        """True if it has checks of its own."""
+        ...
+
+    def culprit(self, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]) -> Culprit | None:
+        """Where the first bad number comes from, the program run in steps; ``names`` are those of the leaves."""
+        ...
+
     def lower(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> Lowering:
         """The program for these arguments, to look at."""
         ...
@@ -219,7 +238,7 @@ class Recorder(Protocol):
         ...
 
 
-class Transforms(ControlFlow, Protocol):
+class Transforms(ControlFlow, Checking, Protocol):
     """Tracing, gradients, compilation. A *level* is the trace that operations go to, an opaque object."""
 
     def is_tracer(self, x: Any) -> bool:
@@ -254,9 +273,14 @@ class Transforms(ControlFlow, Protocol):
         ...
 
     def trace(
-        self, function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]], leaves: list[Any]
+        self,
+        function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]],
+        leaves: list[Any],
+        looks: str = "plain",
     ) -> Program:
         """Run ``function(lift, leaves) -> (results, [(cell, new value)])`` once, abstractly; see `Program`.
+
+        ``looks`` says what a run of it raises for (`graftax.traced_checks`).
 
         Raises:
             CompileError: it needs the value of a traced array; the message names the line.

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from graftax import tree
+from graftax.backend import registry
 from graftax.module import Module
 from graftax.scopes import ScopeStack, register_ambient
 from graftax.typedefs import Array
@@ -85,3 +86,22 @@ def call_context(training: bool | None = None) -> Iterator[CallContext]:
         training = outer.training
     with contexts.entered(CallContext(None, training, outer)):
         yield contexts.top  # type: ignore[misc]
+
+
+_parts: ScopeStack[str] = ScopeStack("part of a program")
+
+
+@contextmanager
+def named_part(path: str) -> Iterator[None]:
+    """Inside, what is traced belongs to the layer of that path, which profilers show and `graftax.find_nan` tells."""
+    backend = registry.current()
+    if not backend.has("transforms"):
+        yield
+        return
+    outer = _parts.top
+    if outer is not None and path.startswith(f"{outer}/"):
+        name = path[len(outer) + 1 :]
+    else:
+        name = path if outer is None else f"/{path}"  # of a layer that another one holds: its path begins anew
+    with _parts.entered(path), backend.transforms.named(name):
+        yield

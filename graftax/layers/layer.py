@@ -13,7 +13,7 @@ from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import NotBuiltError, StateError
 from graftax.layers import shapes
-from graftax.layers.call_context import CallContext, contexts
+from graftax.layers.call_context import CallContext, contexts, named_part
 from graftax.layers.call_errors import explained_call
 from graftax.layers.description import all_numbers
 from graftax.layers.policy import DTypePolicy, as_policy
@@ -221,6 +221,9 @@ class Layer(Module):
             out = eager_call.call(plans, self, self._call, args, kwargs)
             if out is not eager_call.MISSED:
                 return out
+        if storage.frames.top is not None and (path := self.path):
+            with named_part(path):
+                return self._call(*args, **kwargs)
         return self._call(*args, **kwargs)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:

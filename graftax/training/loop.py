@@ -10,7 +10,7 @@ import numpy as np
 
 from graftax import tree
 from graftax.backend import registry
-from graftax.errors import DataError
+from graftax.errors import DataError, NumericsError
 from graftax.layers.layer import Layer
 from graftax.training import data
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
@@ -43,6 +43,7 @@ def fit(
     verbose: int | str,
     callbacks: Sequence[Callback],
     validation_freq: int | Sequence[int],
+    check_nans: bool = False,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     history, progress = History(), Progress(verbose)
@@ -55,7 +56,7 @@ def fit(
         for epoch in epochs:
             hooks.run("on_epoch_begin", epoch)
             model.reset_metrics()
-            steps, logs = _train_epoch(model, source.epoch(epoch), hooks)
+            steps, logs = _train_epoch(model, source.epoch(epoch), hooks, epoch, check_nans)
             if steps == 0:
                 _nothing_left(epoch, epochs)
                 break
@@ -80,15 +81,21 @@ def fit(
     return history
 
 
-def _train_epoch(model: Model, batches: Iterator[data.Batch], hooks: CallbackList) -> tuple[int, Mapping[str, Any]]:
-    step = model.compiled("train_step")
+def _train_epoch(
+    model: Model, batches: Iterator[data.Batch], hooks: CallbackList, epoch: int, check_nans: bool
+) -> tuple[int, Mapping[str, Any]]:
+    step = model.compiled("train_step", check_nans=True) if check_nans else model.compiled("train_step")
     check = TargetCheck(model)
     logs: Mapping[str, Any] = {}
     steps = 0
     for steps, batch in enumerate(batches, start=1):
         hooks.run("on_train_batch_begin", steps - 1)
         check(batch)
-        logs = loss_first(step(batch))
+        try:
+            logs = loss_first(step(batch))
+        except NumericsError as error:
+            error.add_context(f"epoch {epoch + 1}, step {steps} of it")
+            raise
         hooks.run("on_train_batch_end", steps - 1, logs=logs)
         if model.stop_training:
             break

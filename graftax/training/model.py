@@ -9,19 +9,21 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentTypeError, NotBuiltError, StateError
+from graftax.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StateError
 from graftax.layers.call_context import call_context, contexts
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.optimizer import Optimizer
+from graftax.traced_checks import PLAIN, RESULTS
 from graftax.training import data, loop
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import LossLike, MetricsLike, Objectives
 from graftax.training.summary import summarize
+from graftax.transforms.eagerly import run_eagerly
 from graftax.transforms.grad import value_and_grad
-from graftax.transforms.jit import jit
+from graftax.transforms.jit import CompiledFunction
 from graftax.typedefs import Array
 
 
@@ -235,6 +237,7 @@ class Model(Layer):
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
         validation_freq: int | Sequence[int] = 1,
+        check_nans: bool = False,
     ) -> History:
         """Train for some epochs.
 
@@ -256,6 +259,9 @@ class Model(Layer):
             validation_steps: Batches in a validation, if not all.
             validation_batch_size: Rows in a validation batch; as ``batch_size`` unless told.
             validation_freq: Validate every so many epochs, or after the epochs listed (counted from 1).
+            check_nans: Whether to stop at the first step whose loss or metrics are not finite, or which makes a
+                Variable nan: the batch is run again in steps, and the error names layer, operation, line, direction
+                and what went in. The Variables are as before that step. Costs the memory that steps reuse otherwise.
 
         Returns:
             The `History`.
@@ -263,7 +269,14 @@ class Model(Layer):
         Raises:
             StateError: not compiled, or without an optimizer or a loss.
             DataError: the data do not fit together.
+            NumericsError: with ``check_nans``, a step made bad numbers.
         """
+        if check_nans and self._run_eagerly:
+            raise ArgumentError(
+                "fit(check_nans=True) of a model compiled with run_eagerly=True",
+                "a bad step is found, and taken back, where it runs as one program",
+                'model.compile(...) without run_eagerly, or graftax.check_numerics(x, "which") where you suspect it',
+            )
         for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
             if not hasattr(number, "__index__"):
                 raise ArgumentTypeError(f"{name}={number!r}", "epochs are counted in integers", f"{name}=10")
@@ -279,7 +292,9 @@ class Model(Layer):
             size = validation_batch_size or batch_size
             against = loop.validation_source(validation, size, validation_steps)
         _ = self.optimizer  # raises before anything has happened
-        return loop.fit(self, source, against, range(initial_epoch, epochs), verbose, callbacks, validation_freq)
+        return loop.fit(
+            self, source, against, range(initial_epoch, epochs), verbose, callbacks, validation_freq, check_nans
+        )
 
     def evaluate(
         self,
@@ -326,15 +341,19 @@ class Model(Layer):
         batch = data.pack(*(data.as_arrays(part, name) for part, name in zip(parts, names, strict=True)))
         return dict(Logs(loop.loss_first(self.compiled(step)(batch))))
 
-    def compiled(self, step: str) -> Callable[..., Any]:
-        """A step of this model, by name, compiled if the backend can and the model is not to run eagerly."""
-        if self._run_eagerly or not registry.current().has("transforms"):
+    def compiled(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
+        """A step of this model, by name, compiled if the backend can and the model is not to run eagerly.
+
+        With ``check_nans`` it raises for results that are not finite, and then no Variable has changed.
+        """
+        if not registry.current().has("transforms"):
             return getattr(self, step)  # type: ignore[no-any-return]
         if self._functions is None:
             self._functions = {}
-        if step not in self._functions:
-            self._functions[step] = jit(getattr(self, step))
-        return self._functions[step]
+        name = f"{step}, checked" if check_nans else step
+        if name not in self._functions:
+            self._functions[name] = CompiledFunction(getattr(self, step), looks=RESULTS if check_nans else PLAIN)
+        return _eagerly(self._functions[name]) if self._run_eagerly else self._functions[name]
 
     def summary(self) -> None:
         """Print layers, shapes and numbers of parameters."""
@@ -353,3 +372,13 @@ class Model(Layer):
                 "call it on an example first: model(x[:1])",
             )
         return sum(v.size for v in self.variables if v.role in ("weight", "state"))
+
+
+def _eagerly(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step as plain Python, and what is compiled inside of it, too."""
+
+    def run(*args: Any) -> Any:
+        with run_eagerly():
+            return step(*args)
+
+    return run

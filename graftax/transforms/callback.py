@@ -19,7 +19,6 @@ from graftax.errors import (
     StateError,
 )
 from graftax.transforms.record import differentiable
-from graftax.transforms.state import CompileFrame
 from graftax.transforms.tape import GradientTape
 from graftax.transforms.threaded import Outline, kind
 from graftax.typedefs import Array, DTypeLike, Shape, unwrap
@@ -124,7 +123,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
 
 def _check_allowed(fn: Callable[..., Any]) -> None:
     for frame in frames.items:
-        if isinstance(frame, CompileFrame) and not frame.allows_callback:
+        if not frame.allows_callback:
             raise CompileError(
                 f"py_function({_name(fn)}) inside a compiled function",
                 "each run would leave the device and wait for Python",

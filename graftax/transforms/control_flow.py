@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from graftax import traced_checks
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError, StateError
+from graftax.op_checks import outside
 from graftax.transforms.threaded import Outline, Part, Threaded, agreed, arrays_of, as_dtypes
 from graftax.typedefs import ArrayLike, unwrap
 
@@ -51,7 +54,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
     """``branches[index](*operands)``.
 
     Args:
-        index: An integer. A traced one out of range takes the nearest branch, for a program cannot raise.
+        index: An integer. A traced one out of range takes the nearest branch, unless compiled with ``checked=True``.
         branches: Functions, as for `cond`.
         *operands: Passed to the branch.
 
@@ -75,15 +78,19 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         raise ShapeError(f"switch got an index of shape {tuple(where.shape)}", "it is one integer", _ROWS)
     if arrays.is_concrete(where):
         if not 0 <= int(where) < len(branches):
-            raise IndexRangeError(
-                f"switch got the index {int(where)}", f"it is not in [0, {len(branches)})", "an index of a branch"
-            )
+            raise _no_branch(len(branches), where)
         return branches[int(where)](*operands)
+    if traced_checks.wanted():
+        traced_checks.emit(partial(_no_branch, len(branches)), outside(len(branches), where), where)
 
     def choose(functions: Sequence[Callable[[Any], Any]], state: Any) -> Any:
         return registry.current().transforms.switch(where, functions, state)
 
     return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
+
+
+def _no_branch(count: int, index: Any) -> IndexRangeError:
+    return IndexRangeError(f"switch got the index {int(index)}", f"it is not in [0, {count})", "an index of a branch")
 
 
 def _one_of(

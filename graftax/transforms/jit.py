@@ -15,10 +15,12 @@ from collections.abc import Callable, Hashable
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from graftax import scopes
+from graftax import scopes, traced_checks
 from graftax.backend import registry
 from graftax.backend.protocol import Program, Transforms
 from graftax.errors import CompileError, RetraceError, StateError
+from graftax.traced_checks import CHECKED, PLAIN
+from graftax.transforms import eagerly
 from graftax.transforms.entry import Entry
 from graftax.transforms.lowered import Lowered
 from graftax.transforms.running import run_donating, run_nested
@@ -42,12 +44,16 @@ class CompiledFunction(Generic[P, R]):
         fn: The function.
         max_retraces: After the first trace, how many more there may be before `RetraceError`; None for any number.
         allow_callback: Whether `graftax.py_function` may be called inside.
+        looks: What a run raises for (`graftax.traced_checks`).
     """
 
-    def __init__(self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False) -> None:
+    def __init__(
+        self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False, looks: str = PLAIN
+    ) -> None:
         self._fn = fn
         self._max_retraces = max_retraces
         self._allow_callback = allow_callback
+        self._looks = looks
         self._entries: dict[Hashable, list[Entry]] = {}  # for each key, the one used last first
         self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
         self.trace_count = 0
@@ -66,13 +72,13 @@ class CompiledFunction(Generic[P, R]):
                 return self._fn(alive(), *args, **kwargs)  # type: ignore[arg-type]
 
             update_wrapper(method, self._fn)
-            bound[key] = alive, CompiledFunction(method, self._max_retraces, self._allow_callback)
+            bound[key] = alive, CompiledFunction(method, self._max_retraces, self._allow_callback, self._looks)
         return self._bound[key][1]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run compiled; trace first if need be."""
-        if isinstance(frames.top, CompileFrame):
-            return self._fn(*args, **kwargs)  # part of the function being compiled around it
+        if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
+            return self._plain(args, kwargs)
         transforms = registry.current().transforms
         leaves, tree = transforms.flatten((args, kwargs))
         key, dynamic = _key(leaves, tree)
@@ -86,6 +92,22 @@ class CompiledFunction(Generic[P, R]):
         else:
             results = run_nested(entry, dynamic)
         return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
+
+    def _plain(self, args: Any, kwargs: Any) -> R:
+        if frames.top is not None or not registry.current().has("transforms"):
+            return self._fn(*args, **kwargs)
+        _key(*registry.current().transforms.flatten((args, kwargs)))  # raises for what cannot be an argument
+        return cast(R, eagerly.call(self._fn, args, kwargs, self._allow_callback))
+
+    def _is_a_part(self) -> bool:
+        """True if it belongs to the function being compiled, or run eagerly, around it."""
+        if self._looks != PLAIN and traced_checks.traces.top == PLAIN:
+            raise StateError(
+                f"{_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
+                "what fails is raised after the outermost compiled function has run, and that one does not look",
+                "graftax.jit(..., checked=True) for the outer one, too",
+            )
+        return isinstance(frames.top, CompileFrame) or traced_checks.traces.top == CHECKED
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Trace for these arguments, unless that has been done, and give the program to look at; nothing is run.
@@ -106,11 +128,20 @@ class CompiledFunction(Generic[P, R]):
                 "there the values of arguments and Variables are not at hand",
                 "call lower() outside",
             )
+        entry, dynamic, _ = self.staged(*args, **kwargs)
+        return Lowered(_name(self._fn), self.trace_count, entry, dynamic)
+
+    def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
+        """The trace for these arguments, the arrays among them, and what these are called."""
         transforms = registry.current().transforms
         leaves, tree = transforms.flatten((args, kwargs))
         key, dynamic = _key(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree)
-        return Lowered(_name(self._fn), self.trace_count, entry, dynamic)
+        return entry, dynamic, self._names(transforms, leaves, tree)
+
+    def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
+        names = _argument_names(self._fn, transforms, tree, len(leaves))
+        return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not _is_static(leaf)]
 
     def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any) -> Entry:
         entries = self._entries.get(key, [])
@@ -146,7 +177,7 @@ class CompiledFunction(Generic[P, R]):
             values = iter(dynamic)
             filled = [leaf if _is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = transforms.unflatten(tree, filled)
-            with frames.replaced((frame,)):
+            with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
                 out = self._fn(*args, **kwargs)
                 results, out_structure = transforms.flatten(out)
                 results = [_result(self._fn, r) for r in results]
@@ -154,7 +185,9 @@ class CompiledFunction(Generic[P, R]):
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not _is_static(leaf)]
-        program = transforms.trace(run, concrete)
+        program = transforms.trace(run, concrete, self._looks)
+        if self._looks != PLAIN or program.has_checks:
+            program.names = self._names(transforms, leaves, tree)
         statics = [leaf for leaf in leaves if _is_static(leaf)]
         entry = Entry(program, found["frame"], found["out"], found["results"], statics)
         entry.warn_of_leaks(transforms, _name(self._fn))
@@ -175,7 +208,8 @@ class CompiledFunction(Generic[P, R]):
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy traces for itself
-        return {"fn": self._fn, "max_retraces": self._max_retraces, "allow_callback": self._allow_callback}
+        kept = {"max_retraces": self._max_retraces, "allow_callback": self._allow_callback, "looks": self._looks}
+        return {"fn": self._fn, **kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
@@ -186,13 +220,19 @@ class CompiledFunction(Generic[P, R]):
 
 @overload
 def jit(
-    fn: Callable[P, R], *, max_retraces: int | None = None, allow_callback: bool = False
+    fn: Callable[P, R], *, max_retraces: int | None = None, allow_callback: bool = False, checked: bool = False
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
-    fn: None = None, *, max_retraces: int | None = None, allow_callback: bool = False
+    fn: None = None, *, max_retraces: int | None = None, allow_callback: bool = False, checked: bool = False
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
-def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None, allow_callback: bool = False) -> Any:
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    max_retraces: int | None = None,
+    allow_callback: bool = False,
+    checked: bool = False,
+) -> Any:
     """Compile a function that may read and write Variables anywhere in its call tree.
 
     Arrays and Python numbers among the arguments are traced (no new trace for a new value); strings, functions,
@@ -204,11 +244,15 @@ def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None
         max_retraces: How many traces after the first are allowed; None for any number. Each is one line in the log
             ``graftax`` at level INFO, and one at level WARNING tells when there are many.
         allow_callback: Whether `graftax.py_function` may be called inside, which makes each run wait for Python.
+        checked: Whether to raise, after a run, for an index out of range, a nan that an operation makes, and a
+            `graftax.check` that fails. Then no Variable has changed. It takes more time and memory.
 
     Raises:
         CompileError: at the call: the function needs a traced value, or returns something that is no array.
         StateError: at the call: the function makes a Variable that nobody keeps.
         RetraceError: at the call: more retraces than allowed.
+        IndexRangeError: with ``checked``, at the call: an index is out of range.
+        NumericsError: with ``checked``, at the call: an operation made nan out of numbers.
         BackendCapabilityError: at the call: the backend does not compile.
 
     Example:
@@ -221,11 +265,12 @@ def jit(fn: Callable[..., Any] | None = None, *, max_retraces: int | None = None
         >>> float(add(1.0)), float(add(2.0)), float(total), add.trace_count
         (2.0, 6.0, 3.0, 1)
     """
+    looks = CHECKED if checked else PLAIN
     if fn is None:
-        return lambda f: CompiledFunction(f, max_retraces, allow_callback)
+        return lambda f: CompiledFunction(f, max_retraces, allow_callback, looks)
     if not callable(fn):
         raise CompileError(f"jit got {fn!r}", "only functions can be compiled", "@graftax.jit above a function")
-    return CompiledFunction(fn, max_retraces, allow_callback)
+    return CompiledFunction(fn, max_retraces, allow_callback, looks)
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

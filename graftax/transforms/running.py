@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from graftax.backend import registry
 from graftax.errors import StateError
+from graftax.traced_checks import traces
 from graftax.transforms.entry import Entry
 from graftax.variables.storage import Storage
 
@@ -89,7 +90,9 @@ def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run as a part of a gradient, a functional call or a transformation of plain jax: state through the frames."""
     entry.touch()
     donated = [storage.read() for storage in entry.donated]
-    results = entry.program.run(donated, [storage.read() for storage in entry.kept], leaves)
+    # what its checks find is raised after the outermost compiled function has run
+    run = entry.program.run if traces.top is not None else entry.program.run_looking
+    results = run(donated, [storage.read() for storage in entry.kept], leaves)
     for storage, value in zip(entry.written, results[entry.results :], strict=True):
         storage.write(value)
     return results

@@ -26,6 +26,8 @@ class Frame:
     """Takes reads and writes in place of the buffers. ``parent`` is the frame around it, or None."""
 
     parent: Frame | None = None
+    allows_callback = True
+    """Whether `graftax.py_function` may be called."""
 
     def __init__(self) -> None:
         self.memo: dict[Any, Any] = {}  # values computed from Variables; forgotten at the next write

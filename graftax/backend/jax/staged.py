@@ -39,13 +39,15 @@ class Staged:
         return results
 
     @cached_property
-    def _closed(self) -> Any:
-        """The program with its constants as inputs."""
+    def whole(self) -> Any:
+        """The program with its constants as first inputs."""
         jaxpr = self._jaxpr
         names = jaxpr.debug_info.with_unknown_names()
-        return tracing.ClosedJaxpr(
-            jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=names), []
-        )
+        return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=names)
+
+    @cached_property
+    def _closed(self) -> Any:
+        return tracing.ClosedJaxpr(self.whole, [])
 
     @cached_property
     def _equations(self) -> list[Any]:
@@ -89,16 +91,8 @@ def _parameters_of_jit() -> dict[str, Any]:
 def _equations(jaxpr: Any) -> Iterator[Any]:
     for equation in jaxpr.eqns:
         yield equation
-        for inner in _programs_in(tuple(equation.params.values())):
+        for inner in tracing.programs_in(equation.params):
             yield from _equations(getattr(inner, "jaxpr", inner))
-
-
-def _programs_in(values: Sequence[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, tracing.PROGRAMS):
-            yield value
-        elif isinstance(value, tuple | list):
-            yield from _programs_in(value)
 
 
 # --- comparison -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -20,6 +20,7 @@ from jax._src import config
 from jax._src import core as private
 from jax.extend import core as extend
 from jax.extend.core import primitives
+from jax.interpreters import ad, batching, mlir
 
 from graftax.errors import BackendError, StaleReadError
 from graftax.scopes import register_ambient
@@ -33,6 +34,9 @@ _NEEDED = (
     ("jax._src.core.trace_ctx", "trace set_trace"),
     ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
     ("jax.extend.core.primitives", "jit_p"),
+    ("jax.interpreters.ad", "primitive_jvps"),
+    ("jax.interpreters.batching", "primitive_batchers"),
+    ("jax.interpreters.mlir", "register_lowering"),
     ("jax.core", "ShapedArray Tracer eval_jaxpr"),
 )
 
@@ -68,6 +72,11 @@ Literal: Any = extend.Literal
 """A constant among the operands of an equation."""
 ClosedJaxpr: Any = extend.ClosedJaxpr
 """A program with its constants."""
+Primitive: Any = extend.Primitive
+"""An operation of one's own, with its rules for derivatives, rows and lowering."""
+derivative_rules: Any = ad.primitive_jvps
+row_rules: Any = batching.primitive_batchers
+lower_as: Any = mlir.register_lowering
 jit_p: Any = primitives.jit_p
 """The operation that is a compiled function."""
 PROGRAMS: Any = (extend.ClosedJaxpr, extend.Jaxpr)
@@ -230,3 +239,53 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
     return lifted, list(closed.consts)
+
+
+# --- looking at programs ----------------------------------------------------------------------------------------------
+
+
+def programs_in(value: Any) -> Iterator[Any]:
+    """The programs among parameters."""
+    if isinstance(value, PROGRAMS):
+        yield value
+    elif isinstance(value, tuple | list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from programs_in(one)
+
+
+def bind(equation: Any, given: Sequence[Any]) -> list[Any]:
+    """The results of an equation for these inputs."""
+    functions, parameters = (), equation.primitive.get_bind_params(equation.params)
+    if isinstance(parameters, tuple):  # before jax 0.11: with the functions apart
+        functions, parameters = parameters
+    results = equation.primitive.bind(*functions, *given, **parameters)
+    return list(results) if equation.primitive.multiple_results else [results]
+
+
+def scan_counts(parameters: dict[str, Any]) -> tuple[int, int]:
+    """How many constants and how much carry a scan has."""
+    if "num_consts" in parameters:
+        return parameters["num_consts"], parameters["num_carry"]
+    constants, carry, _ = parameters["ft_in"].elts  # from jax 0.11 on
+    return len(list(constants.vals)), len(list(carry.vals))
+
+
+def origin(equations: Sequence[Any]) -> tuple[list[str], bool, list[tuple[str, int, str]]]:
+    """Of an equation and those around it: names of parts, whether it is of a transposition, and lines, innermost first.
+
+    A line is a file, a number and the name of the function.
+    """
+    names: list[str] = []
+    backward = False
+    lines: list[tuple[str, int, str]] = []
+    for equation in equations:
+        source = equation.source_info
+        for part in source.name_stack.stack:
+            if type(part).__name__ == "Scope":
+                names = [part.name[1:]] if part.name.startswith("/") else [*names, part.name]
+            else:
+                backward = backward or part.name == "transpose"
+        if source.traceback is not None:
+            frames = source.traceback.frames
+            lines = [(frame.file_name, frame.line_num, frame.function_name) for frame in frames] + lines
+    return names, backward, lines

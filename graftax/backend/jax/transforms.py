@@ -3,61 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from graftax import foreign_errors
-from graftax.backend.jax import custom, recording, tracing
-from graftax.backend.jax.callbacks import original_exceptions
+from graftax.backend.jax import checks, custom, recording, tracing
 from graftax.backend.jax.control import JaxControl
-from graftax.backend.jax.lowering import JaxLowering
+from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
 from graftax.backend.protocol import Recorder
-
-_config: Any = jax.config
-
-
-class JaxProgram:
-    """A function traced once, to be run compiled.
-
-    ``written`` are the cells that it assigns, ``kept`` those that it only reads; ``donated`` those of ``written`` that
-    it reads too: their buffers are given away at each run.
-    """
-
-    def __init__(self, run: Callable[..., list[Any]], cells: list[Any], written: list[Any], may_fail: bool) -> None:
-        self.read = cells
-        self.written = written
-        changing = {id(cell) for cell in written}
-        self.donated = [cell for cell in cells if id(cell) in changing]
-        self.kept = [cell for cell in cells if id(cell) not in changing]
-        place = {id(cell): i for i, cell in enumerate([*self.donated, *self.kept])}
-        where = [place[id(cell)] for cell in cells]
-
-        def call(donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-            given = [*donated, *kept]
-            return run([given[i] for i in where], leaves)
-
-        self.run = jax.jit(call)
-        self._donating = self._careful if may_fail else jax.jit(call, donate_argnums=0)
-
-    def lower(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> JaxLowering:
-        """The program for these arguments, to look at."""
-        jitted: Any = self.run if self._donating == self._careful else self._donating
-        return JaxLowering(jitted.lower(donated, kept, leaves))
-
-    @property
-    def run_donating(self) -> Callable[..., list[Any]]:
-        """The same with the buffers of ``donated`` reused, unless it may fail while it runs."""
-        return self._careful if _config.jax_debug_nans or _config.jax_debug_infs else self._donating
-
-    def _careful(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-        with original_exceptions():
-            results: list[Any] = jax.block_until_ready(self.run(donated, kept, leaves))
-        return results
 
 
 class JaxTransforms(JaxControl):
@@ -94,8 +51,20 @@ class JaxTransforms(JaxControl):
         """The containers again."""
         return jax.tree.unflatten(structure, leaves)
 
+    def note_check(self, explain: Callable[..., Any], bad: Any, looked_at: Sequence[Any]) -> None:
+        """Write a check down."""
+        checks.note(explain, bad, looked_at)
+
+    def named(self, name: str) -> AbstractContextManager[Any]:
+        """Inside, what is traced belongs to a part of that name."""
+        part: AbstractContextManager[Any] = jax.named_scope(name)
+        return part
+
     def trace(
-        self, function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]], leaves: list[Any]
+        self,
+        function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]],
+        leaves: list[Any],
+        looks: str = "plain",
     ) -> JaxProgram:
         """Run ``function(lift, leaves) -> (results, [(cell, new value)])`` once, abstractly."""
         found: dict[str, Any] = {}
@@ -108,8 +77,7 @@ class JaxTransforms(JaxControl):
 
         with _explained():
             jaxpr, constants = tracing.stage(run, leaves)
-        staged = Staged(jaxpr)
-        return JaxProgram(partial(staged.run_whole, constants), found["lift"].cells, found["written"], staged.may_fail)
+        return JaxProgram(Staged(jaxpr), constants, found["lift"].cells, found["written"], looks)
 
     def stage(self, function: Callable[[Any, list[Any]], list[Any]], leaves: list[Any]) -> tuple[Staged, list[Any]]:
         """Run ``function(lift, leaves)`` once, abstractly, and give the program and its constants."""

@@ -1,0 +1,206 @@
+"""Programs of JAX run one operation after another on real values, to see where a bad number comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from graftax import user_line
+from graftax.backend.jax import checks, tracing
+from graftax.culprit import Culprit, Range
+
+
+class _Found(Exception):
+    def __init__(self, culprit: Culprit) -> None:
+        super().__init__()
+        self.culprit = culprit
+
+
+class _Value:
+    """A value, and where its nan and its infinities come from."""
+
+    __slots__ = ("array", "infinity", "nan")
+
+    def __init__(self, array: Any, nan: Culprit | None = None, infinity: Culprit | None = None) -> None:
+        self.array, self.nan, self.infinity = array, nan, infinity
+
+
+class Replay:
+    """One replay.
+
+    Args:
+        stops: Whether it ends at the first check that fails, and at the first nan that is made; otherwise it goes on
+            to the end, to tell what reaches the results.
+        numbers: Whether a nan ends it.
+    """
+
+    def __init__(self, stops: bool, numbers: bool = True) -> None:
+        self._stops = stops
+        self._numbers = numbers
+        self._inside: tuple[str, ...] = ()
+
+    def find(self, jaxpr: Any, values: Sequence[Any], names: Sequence[str]) -> Culprit | None:
+        """What went wrong, or None; ``names`` are those of the inputs."""
+        given = [_input(value, name) for value, name in zip(values, names, strict=True)]
+        try:
+            results = self._run(jaxpr, [], given, ())
+        except _Found as found:
+            return found.culprit
+        origins = [one.nan for one in results if one.nan] or [one.infinity for one in results if one.infinity]
+        return origins[0] if origins and not self._stops else None
+
+    def _run(self, jaxpr: Any, constants: Sequence[Any], given: Sequence[_Value], around: Any) -> list[_Value]:
+        consts = [_input(value, "a constant of the function") for value in constants]
+        env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *given], strict=True))
+
+        def read(atom: Any) -> _Value:
+            return _Value(jnp.asarray(atom.val)) if isinstance(atom, tracing.Literal) else env[atom]
+
+        for equation in jaxpr.eqns:
+            results = self._step(equation, [read(atom) for atom in equation.invars], (*around, equation))
+            env.update(zip(equation.outvars, results, strict=True))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def _step(self, equation: Any, given: list[_Value], around: Any) -> list[_Value]:
+        name, params = equation.primitive.name, equation.params
+        if equation.primitive is checks.check_p:
+            self._check(params["explain"], given, around)
+            return []
+        if name in checks.WHOLE:
+            if checks.of_jax(equation) and not any(map(checks.has_checks, tracing.programs_in(params))):
+                whole = self._made(equation, given, around, looks=False)
+                if not any(one.nan or one.infinity for one in whole):
+                    return whole
+            return self._run(*checks.opened(checks.inner(params)), given, around)
+        if name == "cond":
+            return self._run(*checks.opened(params["branches"][int(given[0].array)]), given[1:], around)
+        if name == "scan":
+            return self._scan(params, given, around)
+        if name == "while":
+            return self._while(params, given, around)
+        return self._made(equation, given, around)
+
+    def _scan(self, params: dict[str, Any], given: list[_Value], around: Any) -> list[_Value]:
+        jaxpr, constants = checks.opened(params["jaxpr"])
+        fixed, carried = tracing.scan_counts(params)
+        length, outside = params["length"], self._inside
+        carry, rows = given[fixed : fixed + carried], given[fixed + carried :]
+        stacked: list[list[_Value]] = [[] for _ in range(len(jaxpr.outvars) - carried)]
+        for i in reversed(range(length)) if params["reverse"] else range(length):
+            self._inside = (*outside, f"step {i} of {length} of a scan")
+            now = [_Value(row.array[i], row.nan, row.infinity) for row in rows]
+            now = [_Value(v.array, v.nan if _has_nan(v) else None, v.infinity if _has_inf(v) else None) for v in now]
+            results = self._run(jaxpr, constants, [*given[:fixed], *carry, *now], around)
+            carry = results[:carried]
+            for whole, one in zip(stacked, results[carried:], strict=True):
+                whole.append(one)
+        self._inside = outside
+        if params["reverse"]:
+            stacked = [whole[::-1] for whole in stacked]
+        outs = []
+        for whole, variable in zip(stacked, jaxpr.outvars[carried:], strict=True):
+            aval = variable.aval
+            array = jnp.stack([one.array for one in whole]) if whole else jnp.zeros((0, *aval.shape), aval.dtype)
+            nan, infinity = (
+                [getattr(one, kind) for one in whole if getattr(one, kind)] for kind in ("nan", "infinity")
+            )
+            outs.append(_Value(array, nan[0] if nan else None, infinity[0] if infinity else None))
+        return [*carry, *outs]
+
+    def _while(self, params: dict[str, Any], given: list[_Value], around: Any) -> list[_Value]:
+        first, second = params["cond_nconsts"], params["body_nconsts"]
+        fixed, kept, carry = given[:first], given[first : first + second], given[first + second :]
+        condition, body = checks.opened(params["cond_jaxpr"]), checks.opened(params["body_jaxpr"])
+        outside, number, start = self._inside, 0, carry
+        flag = started = self._run(*condition, [*fixed, *carry], around)[0].array
+        while bool(np.any(flag)):
+            self._inside = (*outside, f"step {number} of a while loop")
+            now = carry
+            if flag.ndim:  # under vmap
+                arrays = checks.busy(flag, started, [v.array for v in start], [v.array for v in carry])
+                now = [_Value(array, v.nan, v.infinity) for array, v in zip(arrays, carry, strict=True)]
+            asked = results = self._run(*body, [*kept, *now], around)
+            if flag.ndim:
+                asked = [_chosen(flag, new, old) for new, old in zip(results, now, strict=True)]
+                results = [_chosen(flag, new, old) for new, old in zip(results, carry, strict=True)]
+            going_on = self._run(*condition, [*fixed, *asked], around)[0].array
+            carry, flag = results, jnp.logical_and(flag, going_on)
+            number += 1
+        self._inside = outside
+        return carry
+
+    def _made(self, equation: Any, given: list[_Value], around: Any, looks: bool = True) -> list[_Value]:
+        made = [_Value(array) for array in tracing.bind(equation, [one.array for one in given])]
+        for value in made:
+            for kind, has in (("nan", _has_nan), ("infinity", _has_inf)):
+                if not has(value):
+                    continue
+                before = next((getattr(one, kind) for one in given if getattr(one, kind)), None)
+                if before is None and not any(map(has, given)):
+                    before = self._culprit(kind.removesuffix("inity"), given, made, around)
+                    if kind == "nan" and self._stops and self._numbers and looks:
+                        raise _Found(before)
+                setattr(value, kind, before)
+        return made
+
+    def _culprit(self, kind: str, given: list[_Value], made: list[_Value], around: Any) -> Culprit:
+        infinity = next((one.infinity for one in given if one.infinity), None) if kind == "nan" else None
+        where = located(around)
+        ranges = (tuple(ranged(one.array) for one in values) for values in (given, made))
+        inputs, outputs = ranges
+        return replace(where, kind=kind, inside=self._inside, inputs=inputs, outputs=outputs, infinity=infinity)
+
+    def _check(self, explain: Any, given: list[_Value], around: Any) -> None:
+        if not bool(np.any(given[0].array)):
+            return
+        error = explain(*(np.asarray(one.array) for one in given[1:]))
+        if error is not None and self._stops:
+            raise _Found(replace(located(around), kind="check", inside=self._inside, error=error))
+
+
+def _chosen(flag: Any, new: _Value, old: _Value) -> _Value:
+    """Of each row of a loop one or the other."""
+    array = checks.rows_of(flag, new.array, old.array)
+    return _Value(array, new.nan or old.nan, new.infinity or old.infinity)
+
+
+def located(around: Sequence[Any]) -> Culprit:
+    """Which operation the last of these equations is, and where in the layers and the user's lines."""
+    names, backward, lines = tracing.origin(around)
+    name = around[-1].primitive.name
+    ops = [filename[len("<graftax.ops.") : -1] for filename, _, _ in lines if filename.startswith("<graftax.ops.")]
+    place = user_line.of_lines([(filename, number) for filename, number, _ in lines])
+    return Culprit("nan", ops[0] if ops else name, name, "/".join(names), backward, place)
+
+
+def ranged(array: Any) -> Range:
+    """An array in a few numbers."""
+    shape, dtype = tuple(array.shape), str(array.dtype)
+    try:
+        host = np.asarray(array)
+        host = np.abs(host) if host.dtype.kind == "c" else host.astype("float64")
+    except TypeError:  # keys of random numbers
+        return Range(shape, dtype, None, None, 0, 0)
+    finite = host[np.isfinite(host)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
+    return Range(shape, dtype, low, high, int(np.isnan(host).sum()), int(np.isinf(host).sum()))
+
+
+def _input(value: Any, name: str) -> _Value:
+    found = _Value(value)
+    for kind, has, short in (("nan", _has_nan, "nan"), ("infinity", _has_inf, "inf")):
+        if has(found):
+            setattr(found, kind, Culprit(short, "", "", given=name, outputs=(ranged(value),)))
+    return found
+
+
+def _has_nan(value: _Value) -> bool:
+    return checks.is_floating(value.array) and bool(np.isnan(np.asarray(value.array)).any())
+
+
+def _has_inf(value: _Value) -> bool:
+    return checks.is_floating(value.array) and bool(np.isinf(np.asarray(value.array)).any())
