@@ -40,25 +40,9 @@ class ScopeStack(Generic[T]):
         items = self._items.get()
         return items[-1] if items else None
 
-    @contextmanager
-    def entered(self, *scopes: T) -> Iterator[None]:
+    def entered(self, *scopes: T) -> "_Entered[T]":
         """Push scopes, the last one innermost, and check at the exit that they are still on top."""
-        before = self._items.get()
-        mine = (*before, *scopes)
-        self._items.set(mine)
-        try:
-            yield
-        finally:
-            found = self._items.get()
-            if len(found) >= len(mine) and all(a is b for a, b in zip(mine, found, strict=False)):
-                self._items.set(before)  # the very tuple, so that the scope around it finds what it left
-            # else this one is closed already, and what was open around it must not come back
-            if found is not mine:
-                raise ScopeError(
-                    f"a {self._name} scope was left while {len(found)} scopes were open, {len(mine)} expected",
-                    "scopes must be left in the reverse order of their entry",
-                    "use 'with' blocks, and do not suspend a generator inside one",
-                )
+        return _Entered(self, scopes)
 
     def put(self, scopes: tuple[T, ...]) -> None:
         """Put a whole other stack in place for good; for scopes that may be left in another order than entered."""
@@ -72,6 +56,37 @@ class ScopeStack(Generic[T]):
             yield
         finally:
             self._items.reset(token)
+
+
+class _Entered(Generic[T]):
+    """What `ScopeStack.entered` gives; a class, since a generator would cost three times as much at each layer call."""
+
+    __slots__ = ("_before", "_mine", "_scopes", "_stack")
+
+    def __init__(self, stack: ScopeStack[T], scopes: tuple[T, ...]) -> None:
+        self._stack = stack
+        self._scopes = scopes
+
+    def __enter__(self) -> None:
+        items = self._stack._items
+        self._before = items.get()
+        self._mine = (*self._before, *self._scopes)
+        items.set(self._mine)
+
+    def __exit__(self, *failure: object) -> None:
+        items, mine = self._stack._items, self._mine
+        found = items.get()
+        if found is mine:
+            items.set(self._before)  # the very tuple, so that the scope around it finds what it left
+            return
+        if len(found) >= len(mine) and all(a is b for a, b in zip(mine, found, strict=False)):
+            items.set(self._before)
+        # else this one is closed already, and what was open around it must not come back
+        raise ScopeError(
+            f"a {self._stack._name} scope was left while {len(found)} scopes were open, {len(mine)} expected",
+            "scopes must be left in the reverse order of their entry",
+            "use 'with' blocks, and do not suspend a generator inside one",
+        )
 
 
 _ambient: list[Callable[[], Hashable]] = []
