@@ -2,6 +2,7 @@
 
 Nothing is broadcast silently, and values are looked at where they are at hand: in eager code, and after the run in
 functions compiled with ``checked=True``.
+"""
 
 from __future__ import annotations
 
