@@ -16,6 +16,7 @@ from graftax import scopes
 from graftax.backend import registry
 from graftax.backend.protocol import Backend, Cell, Program
 from graftax.module import Module, Node, walk
+from graftax.transforms import eagerly
 from graftax.transforms.blueprint import blueprint
 from graftax.transforms.guard import Guard
 from graftax.transforms.state import CompileFrame
@@ -80,7 +81,7 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
         args: Positional arguments.
         kwargs: Arguments by name.
     """
-    if frames.top is not None:
+    if frames.top is not None or (eagerly.count and eagerly.on()):
         return MISSED
     backend = registry.current()
     key: Hashable

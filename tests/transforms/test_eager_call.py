@@ -57,6 +57,15 @@ def test_layers_that_are_alike_share_a_program(traces):
     assert len(traces) == traced
 
 
+def test_run_eagerly_turns_it_off(traces):
+    layer = gx.layers.Dense(3, activation="gelu")
+    with gx.run_eagerly():
+        plain = np.asarray(layer(X))
+    assert not traces
+    np.testing.assert_allclose(layer(X), plain, rtol=1e-6, atol=1e-6)
+    assert len(traces) == 1
+
+
 def test_a_new_value_counts():
     layer = gx.layers.Dense(3, use_bias=False)
     layer(X)
