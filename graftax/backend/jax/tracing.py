@@ -266,8 +266,8 @@ def scan_counts(parameters: dict[str, Any]) -> tuple[int, int]:
     """How many constants and how much carry a scan has."""
     if "num_consts" in parameters:
         return parameters["num_consts"], parameters["num_carry"]
-    constants, carry, _ = parameters["ft_in"].elts  # from jax 0.11 on
-    return len(list(constants.vals)), len(list(carry.vals))
+    constants, carry, _ = map(list, parameters["ft_in"].unpack())  # from jax 0.11 on
+    return len(constants), len(carry)
 
 
 def origin(equations: Sequence[Any]) -> tuple[list[str], bool, list[tuple[str, int, str]]]:
