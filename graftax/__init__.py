@@ -64,6 +64,7 @@ _NAMES = {
     "grad_pass_through": "graftax.transforms.custom_gradient",
     "gradcheck": "graftax.transforms.gradcheck",
     "gradients_function": "graftax.transforms.gradients_function",
+    "graft": "graftax.reparam.graft",
     "hessian": "graftax.transforms.jacobian",
     "implicit_gradients": "graftax.transforms.gradients_function",
     "implicit_value_and_gradients": "graftax.transforms.gradients_function",
@@ -82,6 +83,7 @@ _NAMES = {
     "stop_gradient": "graftax.transforms.custom_gradient",
     "switch": "graftax.transforms.control_flow",
     "template": "graftax.transforms.template",
+    "ungraft": "graftax.reparam.graft",
     "value_and_grad": "graftax.transforms.grad",
     "value_and_gradients_function": "graftax.transforms.gradients_function",
     "variable_creator_scope": "graftax.variables.creation",
@@ -110,6 +112,8 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.optimizers.optimizer import Optimizer as Optimizer
     from graftax.optimizers.slot import Slot as Slot
     from graftax.reparam.base import Reparam as Reparam
+    from graftax.reparam.graft import graft as graft
+    from graftax.reparam.graft import ungraft as ungraft
     from graftax.training import callbacks as callbacks
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model

@@ -119,6 +119,10 @@ class SelectorError(GraftaxError, LookupError, ValueError):
     """A selector that matches nothing, or cannot be read."""
 
 
+class GraftError(GraftaxError, ValueError):
+    """A weight cannot be replaced by an expression."""
+
+
 class AssignmentError(GraftaxError, ValueError):
     """An assignment whose shape or dtype does not fit, or to a computed value without an inverse."""
 

@@ -17,11 +17,12 @@ from graftax.layers.call_context import CallContext, contexts, named_part
 from graftax.layers.call_errors import explained_call
 from graftax.layers.description import all_numbers
 from graftax.layers.policy import DTypePolicy, as_policy
-from graftax.module import Module, walk
+from graftax.module import Child, Module, walk
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
 from graftax.variables import creation, initializers, storage
+from graftax.variables.node import Edge
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.variable import Variable, make
 
@@ -183,6 +184,13 @@ class Layer(Module):
             object.__setattr__(self, "_losses", (number, []))
         self._losses[1].append(registry.current().arrays.asarray(unwrap(loss)))
 
+    def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
+        """Put another weight or layer in the place of one; the penalty of a weight goes with the place."""
+        super().replace_child(edges, old, new)
+        self._regularized = tuple(
+            (cast(Any, new) if cast(Any, weight) is old else weight, penalty) for weight, penalty in self._regularized
+        )
+
     # --- for users --------------------------------------------------------------------------------------------------
 
     @property
@@ -298,6 +306,8 @@ class Layer(Module):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         arrays = registry.current().arrays
         dtype = self.policy.compute_dtype
+        if len(args) == 1 and not kwargs and arrays.is_array(args[0]) and args[0].dtype == dtype:
+            return args, kwargs
 
         def convert(leaf: Any) -> Any:
             leaf = unwrap(leaf)
