@@ -32,8 +32,9 @@ class Guard:
                 guard._version = -1
 
         self._version = structure.version
-        self._lists: list[tuple[weakref.ref[Module], str]] = []  # attributes that are lists
-        self._others: list[list[Any] | dict[Any, Any]] = []  # other containers
+        # attributes that are lists, and other containers, each with the ids of what is in it
+        self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
+        self._others: list[tuple[list[Any] | dict[Any, Any], list[int]]] = []
         self._kept: list[Any] = []
         for ref, _ in self._touched:
             node = ref()
@@ -48,23 +49,18 @@ class Guard:
                             continue
                         self._kept += kept(container, gone)
                         if container is value and isinstance(value, list):  # found through its module: not kept alive
-                            self._lists.append((module, name))
+                            self._lists.append((module, name, [*map(id, container)]))
                         else:
-                            self._others.append(container)
-        self._ids = self._ids_now()
+                            self._others.append((container, [*ids_in(container)]))
 
-    def _ids_now(self) -> list[int]:
-        ids: list[int] = []
+    def _same_content(self) -> bool:
         try:
-            for ref, name in self._lists:  # there may be hundreds, at every call
-                ids += map(id, ref().__dict__[name])
-                ids.append(-1)
+            for ref, name, ids in self._lists:  # there may be hundreds, at every call
+                if [*map(id, ref().__dict__[name])] != ids:
+                    return False
         except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
-            return []
-        for container in self._others:
-            ids += ids_in(container)
-            ids.append(-1)
-        return ids
+            return False
+        return all([*ids_in(container)] == ids for container, ids in self._others)
 
     def attributes(self) -> Iterator[tuple[Module, str, Any]]:
         """The attributes of the Modules, as they are now."""
@@ -84,7 +80,7 @@ class Guard:
 
     def difference(self) -> str | None:
         """What has changed since the trace, in words; None if nothing has."""
-        if self._version == structure.version and self._ids_now() == self._ids:
+        if self._version == structure.version and self._same_content():
             return None
         for ref, before in self._touched:
             node = ref()

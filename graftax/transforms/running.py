@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import StateError
@@ -16,26 +16,23 @@ from graftax.traced_checks import traces
 from graftax.transforms.entry import Entry
 from graftax.variables.storage import Storage
 
-
-def _references_of_a_lone_buffer() -> int:
-    storage = Storage.__new__(Storage)
-    storage.buffer = cast(Any, object())
-    buffers = [s.buffer for s in [storage]]
-    return max(map(sys.getrefcount, buffers))
-
-
-_LONE = _references_of_a_lone_buffer()
-"""What `sys.getrefcount` says of a buffer that nobody but its Storage and one list holds."""
+_LONE = max(map(sys.getrefcount, [object()]))
+"""What `sys.getrefcount` says of a buffer that nobody but one list holds."""
 
 
 def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
-    donated = [storage.buffer for storage in entry.donated]
-    if donated and max(map(sys.getrefcount, donated)) > _LONE:
+    buffers = entry.buffers()
+    if buffers is None:
+        donated = [storage.buffer for storage in entry.donated]
+        lone = _LONE + 1  # the list here, and that of the storage
+    else:
+        donated, lone = buffers, _LONE
+    if donated and max(map(sys.getrefcount, donated)) > lone:
         # somebody else holds one of these arrays (a value read before, two Variables with one array): theirs must live
         # on
         arrays = registry.current().arrays
-        donated = [arrays.numpy.copy(buffer) if sys.getrefcount(buffer) > _LONE + 1 else buffer for buffer in donated]
+        donated = [arrays.numpy.copy(buffer) if sys.getrefcount(buffer) > lone + 1 else buffer for buffer in donated]
     kept = [storage.buffer for storage in entry.kept]
     box: list[list[Any]] = []
     try:
@@ -47,8 +44,11 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
             entry.fresh = False
         else:
             box.extend(map(entry.program.run_donating, (donated,), (kept,), (leaves,)))
-        for storage, value in zip(entry.written, box[0][entry.results :], strict=True):
-            storage.buffer = value
+        if buffers is not None:
+            buffers[:] = box[0][entry.results :]
+        else:
+            for storage, value in zip(entry.written, box[0][entry.results :], strict=True):
+                storage.buffer = value
     except BaseException as error:
         if box:
             deque(map(_set_buffer, entry.written, box[0][entry.results :]), 0)

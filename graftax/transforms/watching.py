@@ -32,7 +32,7 @@ class Watcher(Protocol):
 
 def _references_of_a_lone_buffer() -> int:
     storage = Storage.__new__(Storage)
-    storage.buffer = cast(Any, object())
+    storage.place = [cast(Any, object())], 0
     return sys.getrefcount(storage.buffer)
 
 

@@ -8,7 +8,7 @@ the layers knowing. Without a frame a read is the buffer itself.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -66,12 +66,24 @@ register_ambient(lambda: autocast.top)
 class Storage:
     """One device buffer. Everything else reads and writes it through here."""
 
-    __slots__ = ("__weakref__", "_user", "backend", "buffer")
+    __slots__ = ("__weakref__", "_user", "backend", "place")
 
     def __init__(self, buffer: Array, backend: Backend, user: Node) -> None:
-        self.buffer = buffer
+        self.place: tuple[list[Array], int] = [buffer], 0
+        """The list that the buffer is in, and where; `together` puts several into one list."""
         self.backend = backend
         self._user = weakref.ref(user)
+
+    @property
+    def buffer(self) -> Array:
+        """The array itself."""
+        buffers, index = self.place
+        return buffers[index]
+
+    @buffer.setter
+    def buffer(self, value: Array) -> None:
+        buffers, index = self.place
+        buffers[index] = value
 
     @property
     def user(self) -> Node | None:
@@ -138,6 +150,26 @@ class Storage:
             "use graftax.jit in place of jax.jit, or pass the state: "
             "graftax.functional_call(module, graftax.state(module), ...)",
         )
+
+
+class Moves:
+    """A count of buffers put together anew; who holds such a list compares it to know whether to look closer."""
+
+    count = 0
+
+
+def together(storages: Sequence[Storage]) -> list[Any]:
+    """One list in which these storages have their buffers from now on, in this order.
+
+    A compiled function hands it over as it is, and puts all new values in place at once.
+    """
+    buffers = [storage.buffer for storage in storages]
+    for i, storage in enumerate(storages):
+        before, index = storage.place
+        storage.place = buffers, i
+        before[index] = None  # type: ignore[call-overload]  # so that it keeps nothing alive
+    Moves.count += 1
+    return buffers
 
 
 def tracer_of(backend: Backend, value: Any) -> bool:

@@ -46,7 +46,8 @@ class JaxProgram:
         """What the leaves are called, for messages."""
         self.has_checks = has_checks(staged.whole)
         changing = {id(cell) for cell in written}
-        self.donated = [cell for cell in cells if id(cell) in changing]
+        reading = {id(cell) for cell in cells}
+        self.donated = [cell for cell in written if id(cell) in reading]  # in this order results come back
         self.kept = [cell for cell in cells if id(cell) not in changing]
         place = {id(cell): i for i, cell in enumerate([*self.donated, *self.kept])}
         where = [place[id(cell)] for cell in cells]
