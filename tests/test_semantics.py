@@ -14,7 +14,7 @@ CASES = {
     "custom gradients": "CG1-CG16",
     "gradients as functions": "FG1-FG12",
     "rows": "VM1-VM11",
-    "compiled functions": "FN1-FN20 FN22-FN23",
+    "compiled functions": "FN1-FN23",
     "Python inside programs": "PF1-PF6",
     "templates and devices": "TP1-TP5 DV1-DV4",
     "checkpoints": "CK1-CK19 CK21-CK28 CK32 CL1-CL9 SL1-SL7",
