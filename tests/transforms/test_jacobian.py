@@ -40,18 +40,20 @@ def test_gt25_equals_jax_in_chunks_of_any_size(around, chunk_size):
 
 
 def test_gt25_chunks_bound_the_memory():
-    wide = np.ones((2048, 8), "float32")
+    first, *others = (np.ones(shape, "float32") for shape in ((256, 8), (256, 256), (256, 256)))
+
+    def net(x):
+        x = ops.tanh(ops.matmul(first, x))
+        for kernel in others:
+            x = ops.tanh(ops.matmul(kernel, x))
+        return x
 
     def peak(chunk_size):
-        def run(x):
-            return gx.jacobian(
-                lambda x: ops.matmul(ops.tanh(ops.matmul(wide, x)), wide)[None] * x[:, None], x, chunk_size=chunk_size
-            )
+        compiled = jax.jit(lambda x: gx.jacobian(net, x, chunk_size=chunk_size))
+        analysis = compiled.lower(jax.ShapeDtypeStruct((8,), "float32")).compile().memory_analysis()
+        return analysis.temp_size_in_bytes
 
-        compiled = jax.jit(run).lower(jax.ShapeDtypeStruct((8,), "float32")).compile()
-        return compiled.memory_analysis().temp_size_in_bytes
-
-    assert peak(1) < peak(None) / 4
+    assert peak(1) < peak(None) / 2
 
 
 @settings(max_examples=15, deadline=None)
