@@ -28,6 +28,8 @@ class Flatten(Layer):
         (2, 12)
     """
 
+    compiles_call = True
+
     def call(self, x: Array) -> Array:
         batch, *rest = single_shape(tuple(x.shape), least=1)
         return ops.reshape(x, (batch, math.prod(rest)))
@@ -53,6 +55,8 @@ class Reshape(Layer):
         >>> Reshape((3, -1))(np.ones((2, 12), "float32")).shape
         (2, 3, 4)
     """
+
+    compiles_call = True
 
     def __init__(
         self, target_shape: Sequence[int], name: str | None = None, dtype: str | DTypePolicy | None = None

@@ -36,6 +36,7 @@ class Sequential(Model):
     """
 
     supports_masking = True  # each layer says what becomes of a mask
+    compiles_call = True  # where all layers do
 
     def __init__(
         self,

@@ -22,7 +22,8 @@ _PACKAGE = "graftax."
 def blueprint(module: Module) -> Hashable | None:
     """How a Module is made, or None where its call may run code from outside of graftax, or depends on other objects.
 
-    Code from outside is left alone, since it may stop in a debugger, print, or look at values.
+    Code from outside is left alone, since it may stop in a debugger, print, or look at values. Where one layer inside
+    does not compile its call, the whole does not.
     """
     nodes = list(walk(module))
     number = {id(node): i for i, node in enumerate(nodes)}
@@ -31,7 +32,7 @@ def blueprint(module: Module) -> Hashable | None:
         for node in nodes:
             if type(node) is Variable:
                 parts.append((node.shape, node.dtype, node.trainable))
-            elif isinstance(node, Module) and _is_ours(type(node)):
+            elif isinstance(node, Module) and _is_ours(type(node)) and getattr(node, "compiles_call", True):
                 parts.append((type(node), *_settings(node, number)))
             else:
                 return None

@@ -57,6 +57,29 @@ def test_layers_that_are_alike_share_a_program(traces):
     assert len(traces) == traced
 
 
+def test_a_sequential_of_such_layers_is_one_program(traces):
+    model = gx.Sequential([gx.layers.Dense(3, activation="relu"), gx.layers.BatchNormalization(), gx.layers.Dense(1)])
+    first = np.asarray(model(X))
+    assert np.array_equal(first, np.asarray(model(X)))
+    assert len(traces) == 1
+    np.testing.assert_allclose(first, plainly(model, X), rtol=1e-5, atol=1e-6)
+    model(X, training=True)
+    assert model.layers[1].moving_mean.numpy().any()
+    model.add(gx.layers.Embedding(2, 3))  # which looks at its indices
+    traced = len(traces)
+    with pytest.raises(gx.errors.DTypeError):
+        model(X)
+    assert len(traces) == traced  # each layer by itself, which `plainly` has traced
+
+    class Mine(gx.Layer):
+        def call(self, x):
+            assert float(ops.sum(x)) is not None  # sees values
+            return x
+
+    mixed = gx.Sequential([gx.layers.Dense(3), Mine()])
+    assert mixed(X).shape == (6, 3)
+
+
 def test_run_eagerly_turns_it_off(traces):
     layer = gx.layers.Dense(3, activation="gelu")
     with gx.run_eagerly():
