@@ -40,6 +40,7 @@ class _Program(NamedTuple):
 
 _programs: OrderedDict[Hashable, _Program | None] = OrderedDict()
 _MOST = 2048  # programs, the one used longest ago forgotten first
+_MOST_PLANS = 64  # of one Module, the one made first forgotten first: each keeps its program
 
 
 class _Plan(Guard):
@@ -95,6 +96,8 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
         if not backend.has("transforms") or not backend.transforms.eager() or (plan is None and key in plans):
             return MISSED
         plan = plans[key] = _plan(module, forward, args, kwargs, key, backend)
+        if len(plans) > _MOST_PLANS:
+            del plans[next(iter(plans))]
         if plan is None:
             return MISSED
     results = plan.run([s.buffer for s in plan.changing], [s.buffer for s in plan.read], arrays)

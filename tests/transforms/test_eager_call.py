@@ -230,3 +230,7 @@ def test_old_programs_are_forgotten(monkeypatch, traces):
         layer(X[:n])
     assert len(eager_call._programs) == 2
     assert layer(X[:1]).shape == (1, 4)  # its plan has the program still
+    monkeypatch.setattr(eager_call, "_MOST_PLANS", 3)
+    layer(X[:4])
+    assert len(layer._plans) == 3
+    assert layer(X[:1]).shape == (1, 4)
