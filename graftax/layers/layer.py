@@ -13,7 +13,7 @@ from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import NotBuiltError, StateError
 from graftax.layers import shapes
-from graftax.layers.call_context import CallContext, contexts, named_part
+from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call
 from graftax.layers.description import all_numbers
 from graftax.layers.policy import DTypePolicy, as_policy
@@ -22,6 +22,7 @@ from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
 from graftax.variables import creation, initializers, storage
+from graftax.variables.calls import CallContext, contexts
 from graftax.variables.node import Edge
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.variable import Variable, make

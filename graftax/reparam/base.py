@@ -21,7 +21,7 @@ class Reparam(Module, Arithmetic):
     ``next_creator(spec.replace(name=..., shape=...))``; `forward` computes the value; `inverse`, where there is one,
     finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or
     saved. Within a compiled function the expression is computed once, however often it is read, until a Variable
-    changes.
+    that it reads changes.
 
     Args:
         spec: The spec of the weight that it stands for.
@@ -77,10 +77,7 @@ class Reparam(Module, Arithmetic):
         memo = storage.memo()
         if memo is None:
             return self._compute()
-        key = self, storage.autocast.top, structure.version
-        if key not in memo:
-            memo[key] = self._compute()
-        return memo[key]  # type: ignore[no-any-return]
+        return memo.value((self, storage.autocast.top, structure.version), self._compute)
 
     def _compute(self) -> Array:
         storage.touch(self)

@@ -10,7 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StateError
-from graftax.layers.call_context import call_context, contexts
+from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
@@ -25,6 +25,7 @@ from graftax.transforms.eagerly import run_eagerly
 from graftax.transforms.grad import value_and_grad
 from graftax.transforms.jit import CompiledFunction
 from graftax.typedefs import Array
+from graftax.variables.calls import contexts
 
 
 class Model(Layer):

@@ -165,7 +165,7 @@ class _Tapped(Substitution):
             def hear(gradient: Any) -> None:
                 heard[storage] = gradient
 
-            self.memo.clear()
+            self.memo.forget(storage)
             value = registry.current().transforms.tapped(value, self._token, hear, self.level)
         self._now[storage] = value
         return value

@@ -17,6 +17,7 @@ from graftax.backend.protocol import Backend
 from graftax.errors import StaleReadError, TracerLeakError
 from graftax.scopes import ScopeStack, register_ambient
 from graftax.typedefs import Array
+from graftax.variables.memo import Memo, computations
 
 if TYPE_CHECKING:
     from graftax.variables.node import Node
@@ -30,7 +31,7 @@ class Frame:
     """Whether `graftax.py_function` may be called."""
 
     def __init__(self) -> None:
-        self.memo: dict[Any, Any] = {}  # values computed from Variables; forgotten at the next write
+        self.memo = Memo()  # values computed from Variables
         self.level: Any = None  # the trace that this frame lives in, as the backend names it
 
     def read(self, storage: Storage) -> Array:
@@ -101,6 +102,9 @@ class Storage:
         frame = frames.top
         if frame is None:
             return self.concrete()
+        under_way = computations.top
+        if under_way is not None:
+            under_way.read.add(self)
         if frame.level is not None and self.backend.has("transforms"):
             transforms = self.backend.transforms
             deeper = transforms.level() is not frame.level and transforms.staged_within(frame.level)
@@ -115,7 +119,10 @@ class Storage:
         if frame is None:
             self.buffer = value
         else:
-            frame.memo.clear()
+            under_way = computations.top
+            if under_way is not None:
+                under_way.moved.add(self)
+            frame.memo.forget(self)
             frame.write(self, value)
 
     def check(self, value: Any) -> None:
@@ -184,7 +191,7 @@ def concretely() -> Iterator[None]:
         yield
 
 
-def memo() -> dict[Any, Any] | None:
+def memo() -> Memo | None:
     """Where values computed from Variables may be kept: not in eager code, nor inside a transformation of plain jax."""
     frame = frames.top
     if frame is None or registry.current().transforms.level() is not frame.level:
