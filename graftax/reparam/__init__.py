@@ -3,4 +3,10 @@
 from graftax.reparam.base import Reparam as Reparam
 from graftax.reparam.lora import LoRA as LoRA
 from graftax.reparam.low_rank import LowRank as LowRank
+from graftax.reparam.mask import Mask as Mask
+from graftax.reparam.orthogonal import Orthogonal as Orthogonal
+from graftax.reparam.positive import Positive as Positive
+from graftax.reparam.prune import PruningSchedule as PruningSchedule
+from graftax.reparam.prune import prune as prune
+from graftax.reparam.spectral_norm import SpectralNorm as SpectralNorm
 from graftax.reparam.weight_norm import WeightNorm as WeightNorm
