@@ -11,7 +11,8 @@ folder with up to four classes and a line in the registry.
     Stateless and keyed. A key is a uint32 array of shape (2,). The generator is Threefry-2x32 in JAX's partitionable
     form, so that a key gives the same bits on every backend.
 *transforms* (optional)
-    Tracing with late inputs (see `Program`), gradients, compilation, control flow (`graftax.backend.control`).
+    Tracing with late inputs (see `graftax.backend.program`), gradients, compilation, control flow (see
+    `graftax.backend.control`).
 *devices* (optional)
     Listing, placing, waiting.
 """
@@ -25,14 +26,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graftax.backend.checking import Checking
 from graftax.backend.control import ControlFlow
 from graftax.backend.neural import Neural
-from graftax.culprit import Culprit
+from graftax.backend.packing import Packing
+from graftax.backend.program import Cell, Program
 from graftax.typedefs import Array, DTypeLike, Shape
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-class Arrays(Neural, Protocol):
+class Arrays(Neural, Packing, Protocol):
     """The array functions."""
 
     numpy: Any
@@ -138,85 +140,12 @@ class Random(Protocol):
         ...
 
 
-class Cell(Protocol):
-    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.storage.Storage`)."""
-
-    buffer: Any
-
-
-class Program(Protocol):
-    """A function traced once. Cells that it read became inputs, cells that it wrote became outputs, too."""
-
-    @property
-    def donated(self) -> Sequence[Cell]:
-        """Cells both read and written; a donating run gives their buffers away."""
-        ...
-
-    @property
-    def kept(self) -> Sequence[Cell]:
-        """Cells that are only read."""
-        ...
-
-    @property
-    def written(self) -> Sequence[Cell]:
-        """Cells that get new values, in the order of those."""
-        ...
-
-    @property
-    def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
-        ...
-
-    @property
-    def run_donating(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """The same, the buffers of ``donated`` reused.
-
-        A program that may fail while it runs gives nothing away, and waits for the end.
-        """
-        ...
-
-    names: list[str]
-    """What the leaves are called, for messages."""
-
-    @property
-    def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """`run`, and raise what its checks find; StateError where that cannot be seen."""
-        ...
-
-    @property
-    def has_checks(self) -> bool:
-        """True if it has checks of its own."""
-        ...
-
-    def culprit(self, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]) -> Culprit | None:
-        """Where the first bad number comes from, the program run in steps; ``names`` are those of the leaves."""
-        ...
-
-    def lower(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> Lowering:
-        """The program for these arguments, to look at."""
-        ...
-
-
-class Lowering(Protocol):
-    """A program on its way to the compiler."""
-
-    def text(self) -> str:
-        """The program in a language that people can read."""
-        ...
-
-    def memory(self) -> tuple[int, int, int, int, int]:
-        """Bytes of arguments, results, results in the place of arguments, what is held in between, the code."""
-        ...
-
-    def cost(self) -> tuple[float, float]:
-        """Floating operations and bytes moved by one run."""
-        ...
-
-
 class Lift(Protocol):
     """What a function that is being traced reads cells through."""
 
     level: Any
+    groups: list[Sequence[Cell]]
+    """Cells of one dtype that may share a buffer, put in here while the function runs."""
 
     def read(self, cell: Cell, like: Any = None) -> Array:
         """The value of a cell, of the shape of its buffer or that of another value; ask once for each cell."""

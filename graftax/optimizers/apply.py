@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graftax.errors import ArgumentError, GraftaxError
 from graftax.optimizers.gradients import Pair, cast_to
+from graftax.optimizers.grouping import groups, joined, split
 from graftax.optimizers.slot import Row, SlotValues, compute_dtype
 from graftax.typedefs import Array
-from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
     from graftax.optimizers.optimizer import Optimizer
@@ -59,24 +59,29 @@ class Steps:
 
 def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]]) -> None:
     """Update every variable with its gradient; the slots are there."""
-    for (variable, gradient), row in work:
-        dtype = compute_dtype(variable.dtype)
-        step = steps.step(dtype, row.settings.learning_rate_multiplier)
+    for group in groups(optimizer, work):
         try:
-            _update(optimizer, variable, gradient, row, step, dtype)
+            _update(optimizer, group, steps)
         except GraftaxError as error:
-            error.add_context(f"the update of {variable.path!r} by {type(optimizer).__name__}")
+            paths = ", ".join(repr(variable.path) for (variable, _), _ in group)
+            error.add_context(f"the update of {paths} by {type(optimizer).__name__}")
             raise
 
 
-def _update(optimizer: Optimizer, variable: Variable, gradient: Array, row: Row, step: Step, dtype: str) -> None:
+def _update(optimizer: Optimizer, group: list[tuple[Pair, Row]], steps: Steps) -> None:
+    """Move one variable, or several as one array."""
+    (variable, _), row = group[0]
+    dtype = compute_dtype(variable.dtype)
+    step = steps.step(dtype, row.settings.learning_rate_multiplier)
     decay, l2 = row.settings.decays(optimizer.weight_decay, optimizer.l2)
-    value = cast_to(variable.value, dtype)
+    value = cast_to(joined([variable.value for (variable, _), _ in group]), dtype)
+    gradient = joined([gradient for (_, gradient), _ in group])
     if l2:
         gradient = gradient + l2 * value
     if decay:
         value = value - step.learning_rate * decay * value
-    slots = SlotValues({name: cast_to(slot.value, dtype) for name, slot in row.slots.items()})
+    before = {name: joined([row.slots[name].value for _, row in group]) for name in row.slots}
+    slots = SlotValues({name: cast_to(slot, dtype) for name, slot in before.items()})
     new, changes = _checked(optimizer, optimizer.update(gradient, value, slots, step))
     for name, change in changes.items():
         if name not in row.slots:
@@ -85,9 +90,10 @@ def _update(optimizer: Optimizer, variable: Variable, gradient: Array, row: Row,
                 f"create_slots declares {', '.join(row.slots) or 'none'}",
                 "declare it there, or leave it out",
             )
-        row.slots[name].assign(cast_to(change, row.slots[name].dtype))
-    new = cast_to(new, variable.dtype)
-    variable.assign(new if variable.constraint is None else variable.constraint(new))
+        for (_, other), part in zip(group, split(cast_to(change, row.slots[name].dtype), group), strict=True):
+            other.slots[name].assign(part)
+    for ((moved, _), _), part in zip(group, split(cast_to(new, variable.dtype), group), strict=True):
+        moved.assign(part if moved.constraint is None else moved.constraint(part))
 
 
 def _checked(optimizer: Optimizer, result: Any) -> tuple[Array, Mapping[str, Array]]:

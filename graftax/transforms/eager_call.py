@@ -14,7 +14,8 @@ import numpy as np
 
 from graftax import scopes
 from graftax.backend import registry
-from graftax.backend.protocol import Backend, Cell, Program
+from graftax.backend.program import Cell, Program
+from graftax.backend.protocol import Backend
 from graftax.module import Module, Node, walk
 from graftax.transforms import eagerly
 from graftax.transforms.blueprint import blueprint

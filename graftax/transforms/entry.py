@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, cast
 
 from graftax import user_line
-from graftax.backend.protocol import Program, Transforms
+from graftax.backend.program import Program
+from graftax.backend.protocol import Transforms
 from graftax.transforms.guard import Guard
 from graftax.transforms.state import CompileFrame
+from graftax.variables.pack import Pack, pack_of
 from graftax.variables.storage import Moves, Storage, together
 
 
@@ -26,21 +29,47 @@ class Entry(Guard):
         self.kept = cast("list[Storage]", list(program.kept))
         self.statics = statics  # kept alive, so that their identity stays theirs
         self.fresh = True  # not run yet
-        self._together = self.donated == self.written and len(self.written) > 1
+        self._groups = [cast("Sequence[Storage]", one) for one in program.taken if isinstance(one, Sequence)]
+        count = len(self._groups)
+        self._packs: list[Pack] = []
+        self._alone = cast("tuple[list[Storage], ...]", (program.taken[count:], program.given[count:]))
+        self._together = self._alone[0] == self._alone[1] and count + len(self._alone[0]) > 1
         self._buffers: list[Any] = []
         self._moves = -1
         self._takes = 0
         super().__init__(frame.touched.values())
 
+    def taken(self) -> list[Storage | Pack]:
+        """What its donating program takes, in order."""
+        return [*self._packed(), *self._alone[0]]
+
+    def given(self) -> list[Storage | Pack]:
+        """What its donating program gives, in order."""
+        return [*self._packed(), *self._alone[1]]
+
+    def _packed(self) -> list[Pack]:
+        """Its groups, packed."""
+        for i, group in enumerate(self._groups):
+            if i == len(self._packs):
+                self._packs.append(pack_of(group))
+            elif not self._packs[i].holds(group):
+                self._packs[i] = pack_of(group)
+        return self._packs
+
     def buffers(self) -> list[Any] | None:
         """The list that holds the buffers of all that is assigned, if all of it is read, too; None otherwise."""
         if self._together and self._moves != Moves.count:
-            if not all(storage.place[0] is self._buffers for storage in self.written):
+            taken = self.taken()
+            if not all(one.place[0] is self._buffers for one in taken):
                 self._takes += 1
                 self._together = self._takes <= _OFTEN  # another function takes them again and again
-                self._buffers = together(self.written) if self._together else []
+                self._buffers = together(taken) if self._together else []
             self._moves = Moves.count
-        return self._buffers if self._together else None
+        if not self._together:
+            return None
+        for pack in self._packs:
+            pack.join()
+        return self._buffers
 
     def warn_of_leaks(self, transforms: Transforms, function: str) -> None:
         """Warn of attributes that hold values of the trace, which are of no use after it."""

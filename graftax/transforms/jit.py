@@ -17,7 +17,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from graftax import scopes, traced_checks
 from graftax.backend import registry
-from graftax.backend.protocol import Program, Transforms
+from graftax.backend.program import Program
+from graftax.backend.protocol import Transforms
 from graftax.errors import CompileError, RetraceError, StateError
 from graftax.traced_checks import CHECKED, PLAIN
 from graftax.transforms import eagerly

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-from graftax.backend.protocol import Lowering
+from graftax.backend.program import Lowering
 from graftax.transforms.entry import Entry
 from graftax.variables.storage import Storage
 from graftax.variables.variable import Variable
@@ -74,8 +74,8 @@ class Lowered:
         """Variables whose values come in."""
         self.written = _variables(entry.written)
         """Variables that are assigned."""
-        donated, kept = ([storage.buffer for storage in storages] for storages in (entry.donated, entry.kept))
-        self._lowering: Lowering = entry.program.lower(donated, kept, leaves)
+        taken, kept = ([cell.buffer for cell in cells] for cells in (entry.taken(), entry.kept))
+        self._lowering: Lowering = entry.program.lower(taken, kept, leaves)
 
     @cached_property
     def text(self) -> str:

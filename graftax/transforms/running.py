@@ -6,15 +6,15 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import StateError
 from graftax.traced_checks import traces
 from graftax.transforms.entry import Entry
-from graftax.variables.storage import Storage
 
 _LONE = max(map(sys.getrefcount, [object()]))
 """What `sys.getrefcount` says of a buffer that nobody but one list holds."""
@@ -24,7 +24,7 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
     buffers = entry.buffers()
     if buffers is None:
-        donated = [storage.buffer for storage in entry.donated]
+        donated = [cell.buffer for cell in entry.taken()]
         lone = _LONE + 1  # the list here, and that of the storage
     else:
         donated, lone = buffers, _LONE
@@ -47,12 +47,12 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         if buffers is not None:
             buffers[:] = box[0][entry.results :]
         else:
-            for storage, value in zip(entry.written, box[0][entry.results :], strict=True):
-                storage.buffer = value
+            for cell, value in zip(entry.given(), box[0][entry.results :], strict=True):
+                cell.buffer = value
     except BaseException as error:
         if box:
-            deque(map(_set_buffer, entry.written, box[0][entry.results :]), 0)
-        elif isinstance(error, Exception) and (lost := [s.path for s in entry.donated if _is_deleted(s.buffer)]):
+            deque(map(setattr, entry.given(), repeat("buffer"), box[0][entry.results :]), 0)
+        elif isinstance(error, Exception) and (lost := [c.path for c in entry.taken() if _is_deleted(c.buffer)]):
             raise StateError(
                 f"the device failed during a step, and the Variables {', '.join(lost[:5])} were lost with it: {error}",
                 "their memory had been given to the step",
@@ -60,9 +60,6 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
             ) from error
         raise
     return box[0]
-
-
-_set_buffer: Callable[[Storage, Any], None] = Storage.__dict__["buffer"].__set__
 
 
 def _is_deleted(buffer: Any) -> bool:

@@ -43,6 +43,10 @@ class CompileFrame(Frame):
             self.touched[id(node)] = node
             object.__setattr__(node, "_watched", True)
 
+    def group(self, storages: Sequence[Storage]) -> None:
+        """Note that these may share a buffer."""
+        self._lift.groups.append(storages)
+
     def first_value(self, tracer: Any) -> Any:
         """The argument that this traced value stands for, as it is at the first call."""
         found = (value for traced, value in self._arguments if traced is tracer)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
@@ -47,6 +47,11 @@ class Frame:
         if self.parent is not None:
             self.parent.touch(node)
 
+    def group(self, storages: Sequence[Storage]) -> None:
+        """Note that these are of one dtype, small, and moved alike: they may share a buffer."""
+        if self.parent is not None:
+            self.parent.group(storages)
+
     def first_value(self, tracer: Any) -> Any:
         """What a traced argument is at the call under which it is traced; None for any other traced value."""
         return self.parent.first_value(tracer) if self.parent is not None else None
@@ -70,8 +75,8 @@ class Storage:
     __slots__ = ("__weakref__", "_user", "backend", "place")
 
     def __init__(self, buffer: Array, backend: Backend, user: Node) -> None:
-        self.place: tuple[list[Array], int] = [buffer], 0
-        """The list that the buffer is in, and where; `together` puts several into one list."""
+        self.place: tuple[Any, int] = [buffer], 0
+        """The list that the buffer is in, and where; `together` puts several into one list, a `Pack` into one array."""
         self.backend = backend
         self._user = weakref.ref(user)
 
@@ -79,7 +84,7 @@ class Storage:
     def buffer(self) -> Array:
         """The array itself."""
         buffers, index = self.place
-        return buffers[index]
+        return buffers[index]  # type: ignore[no-any-return]
 
     @buffer.setter
     def buffer(self, value: Array) -> None:
@@ -159,14 +164,23 @@ class Storage:
         )
 
 
+class Placed(Protocol):
+    """What has a buffer in a list: a Storage, or several in one array."""
+
+    place: tuple[Any, int]
+
+    @property
+    def buffer(self) -> Any: ...
+
+
 class Moves:
     """A count of buffers put together anew; who holds such a list compares it to know whether to look closer."""
 
     count = 0
 
 
-def together(storages: Sequence[Storage]) -> list[Any]:
-    """One list in which these storages have their buffers from now on, in this order.
+def together(storages: Sequence[Placed]) -> list[Any]:
+    """One list in which these have their buffers from now on, in this order.
 
     A compiled function hands it over as it is, and puts all new values in place at once.
     """
@@ -174,7 +188,7 @@ def together(storages: Sequence[Storage]) -> list[Any]:
     for i, storage in enumerate(storages):
         before, index = storage.place
         storage.place = buffers, i
-        before[index] = None  # type: ignore[call-overload]  # so that it keeps nothing alive
+        before[index] = None  # so that it keeps nothing alive
     Moves.count += 1
     return buffers
 

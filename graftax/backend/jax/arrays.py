@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
-from graftax.backend.jax import neural, tracing, windows
+from graftax.backend.jax import neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.typedefs import Array, DTypeLike, Shape
 
@@ -68,6 +68,14 @@ class JaxArrays:
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """The function compiled into one piece, one version for each value of its static arguments."""
         return jax.jit(function, static_argnames=static, inline=True)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """All elements of arrays of one dtype, in a row."""
+        return packing.join(parts)
+
+    def split(self, row: Any, shapes: Sequence[Shape]) -> list[Any]:
+        """The arrays of these shapes that `join` put in a row."""
+        return packing.split(row, shapes)
 
     def conv(
         self,

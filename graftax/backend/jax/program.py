@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from graftax.backend.jax import tracing
+from graftax.backend.jax import packing, tracing
 from graftax.backend.jax.callbacks import original_exceptions
 from graftax.backend.jax.checks import Checked, check_p, has_checks, is_floating
 from graftax.backend.jax.lowering import JaxLowering
@@ -34,11 +35,18 @@ class JaxProgram:
         constants: Those of the trace.
         cells: What it reads.
         written: What it assigns.
+        groups: Cells of one dtype that may share a buffer.
         looks: What a run raises for (`graftax.traced_checks`).
     """
 
     def __init__(
-        self, staged: Staged, constants: list[Any], cells: list[Any], written: list[Any], looks: str = PLAIN
+        self,
+        staged: Staged,
+        constants: list[Any],
+        cells: list[Any],
+        written: list[Any],
+        groups: Sequence[Sequence[Any]] = (),
+        looks: str = PLAIN,
     ) -> None:
         self.read = cells
         self.written = written
@@ -49,29 +57,49 @@ class JaxProgram:
         reading = {id(cell) for cell in cells}
         self.donated = [cell for cell in written if id(cell) in reading]  # in this order results come back
         self.kept = [cell for cell in cells if id(cell) not in changing]
-        place = {id(cell): i for i, cell in enumerate([*self.donated, *self.kept])}
-        where = [place[id(cell)] for cell in cells]
         self._staged, self._constants, self._looks = staged, constants, looks
-
-        def arranged(donated: list[Any], kept: list[Any]) -> list[Any]:
-            given = [*donated, *kept]
-            return [given[i] for i in where]
-
-        def call(donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-            return staged.run_whole(constants, arranged(donated, kept), leaves)
-
-        self._arranged = arranged
-        self.run = jax.jit(call)
+        self._arranged = arrangement([*self.donated, *self.kept], cells)
+        self.run = jax.jit(self._call)
+        self.taken: list[Any] = self.donated
+        self.given: list[Any] = self.written
         if looks != PLAIN or self.has_checks:
             self._donating = self.run_looking
+        elif staged.may_fail:
+            self._donating = self._careful
+        elif groups := disjoint(groups, self.donated):
+            self._donating = self._packed(groups)
         else:
-            self._donating = self._careful if staged.may_fail else jax.jit(call, donate_argnums=0)
+            self._donating = jax.jit(self._call, donate_argnums=0)
 
-    def lower(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> JaxLowering:
+    def _call(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+        return self._staged.run_whole(self._constants, self._arranged([*donated, *kept]), leaves)
+
+    def _packed(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
+        """The program with the cells of each group in one array, as it comes in and as it goes out."""
+        grouped = {id(cell) for group in groups for cell in group}
+        self.taken = [*groups, *(cell for cell in self.donated if id(cell) not in grouped)]
+        self.given = [*groups, *(cell for cell in self.written if id(cell) not in grouped)]
+        shapes = [tuple(tuple(cell.buffer.shape) for cell in group) for group in groups]
+        count = len(groups)
+        members = [cell for group in groups for cell in group]
+        read = arrangement([*members, *self.taken[count:], *self.kept], self.read)
+        write = arrangement(self.written, [*members, *self.given[count:]])
+
+        def call(taken: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+            parts = [part for row, kinds in zip(taken, shapes, strict=False) for part in packing.split(row, kinds)]
+            results = self._staged.run_whole(self._constants, read([*parts, *taken[count:], *kept]), leaves)
+            returned = len(results) - len(self.written)
+            new = iter(write(results[returned:]))
+            rows = [packing.join([*islice(new, len(group))]) for group in groups]
+            return [*results[:returned], *rows, *new]
+
+        return jax.jit(call, donate_argnums=0)
+
+    def lower(self, taken: list[Any], kept: list[Any], leaves: list[Any]) -> JaxLowering:
         """The program for these arguments, to look at."""
         gives_away = self._donating not in (self._careful, self.run_looking)
         jitted: Any = self._donating if gives_away else self.run
-        return JaxLowering(jitted.lower(donated, kept, leaves))
+        return JaxLowering(jitted.lower(taken, kept, leaves))
 
     @property
     def run_donating(self) -> Callable[..., list[Any]]:
@@ -94,7 +122,7 @@ class JaxProgram:
         """Results, and what is wrong: the number of a check, or -1 for a bad result."""
 
         def call(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], Any]:
-            values = [*self._constants, *self._arranged(donated, kept), *leaves]
+            values = [*self._constants, *self._arranged([*donated, *kept]), *leaves]
             results, code = self._checked.run(values)
             if self._looks == RESULTS:
                 returned = len(results) - len(self.written)
@@ -152,7 +180,7 @@ class JaxProgram:
     def _replayed(
         self, replay: Replay, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]
     ) -> Culprit | None:
-        cells = self._arranged(donated, kept)
+        cells = self._arranged([*donated, *kept])
         called = [
             *["a constant of the function"] * len(self._constants),
             *(f"the Variable {cell.path!r}" for cell in self.read),
@@ -161,3 +189,22 @@ class JaxProgram:
         with tracing.eagerly():
             values = [jnp.asarray(value) for value in [*self._constants, *cells, *leaves]]
             return replay.find(self._staged.whole, values, called)
+
+
+def arrangement(given: Sequence[Any], wanted: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+    """What puts the values of some cells into the order of others."""
+    place = {id(cell): i for i, cell in enumerate(given)}
+    where = [place[id(cell)] for cell in wanted]
+    return lambda values: [values[i] for i in where]
+
+
+def disjoint(groups: Sequence[Sequence[Any]], cells: Sequence[Any]) -> list[Sequence[Any]]:
+    """The groups of two and more that consist of these cells, each cell in one of them at most."""
+    free = {id(cell) for cell in cells}
+    found = []
+    for group in groups:
+        own = {id(cell) for cell in group}
+        if len(own) > 1 and own <= free:
+            free -= own
+            found.append(group)
+    return found

@@ -180,6 +180,7 @@ class Lift:
     def __init__(self) -> None:
         self.level = current_level()
         self.cells: list[Any] = []
+        self.groups: list[Sequence[Any]] = []
 
     def read(self, cell: Any, like: Any = None) -> Any:
         """The value of a cell as an input of the program; each cell is asked for once."""

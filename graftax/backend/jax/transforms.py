@@ -77,7 +77,8 @@ class JaxTransforms(JaxControl):
 
         with _explained():
             jaxpr, constants = tracing.stage(run, leaves)
-        return JaxProgram(Staged(jaxpr), constants, found["lift"].cells, found["written"], looks)
+        lift = found["lift"]
+        return JaxProgram(Staged(jaxpr), constants, lift.cells, found["written"], lift.groups, looks)
 
     def stage(self, function: Callable[[Any, list[Any]], list[Any]], leaves: list[Any]) -> tuple[Staged, list[Any]]:
         """Run ``function(lift, leaves)`` once, abstractly, and give the program and its constants."""

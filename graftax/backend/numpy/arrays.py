@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,15 @@ class NumpyArrays:
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """The function with canonical results; nothing is compiled."""
         return quiet(function)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """All elements of arrays of one dtype, in a row."""
+        return np.concatenate([np.ravel(part) for part in parts])
+
+    def split(self, row: Any, shapes: Sequence[Shape]) -> list[Any]:
+        """The arrays of these shapes that `join` put in a row, copied."""
+        ends = np.cumsum([prod(shape) for shape in shapes])
+        return [part.reshape(shape).copy() for part, shape in zip(np.split(row, ends[:-1]), shapes, strict=True)]
 
     def conv(
         self,

@@ -1,0 +1,20 @@
+"""Several small arrays of one dtype in the memory of one: the operations that this takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from graftax.typedefs import Array, Shape
+
+
+class Packing(Protocol):
+    """Arrays in a row, and back."""
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        """All elements of arrays of one dtype, in a row."""
+        ...
+
+    def split(self, row: Array, shapes: Sequence[Shape]) -> list[Array]:
+        """The arrays of these shapes that `join` put in a row; their own memory, where they are concrete."""
+        ...

@@ -1,0 +1,93 @@
+"""What a backend makes of a function that it traces: a program whose state comes in and goes out as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from graftax.culprit import Culprit
+
+
+class Cell(Protocol):
+    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.storage.Storage`)."""
+
+    buffer: Any
+
+
+class Program(Protocol):
+    """A function traced once. Cells that it read became inputs, cells that it wrote became outputs, too."""
+
+    @property
+    def donated(self) -> Sequence[Cell]:
+        """Cells both read and written; a donating run gives their buffers away."""
+        ...
+
+    @property
+    def kept(self) -> Sequence[Cell]:
+        """Cells that are only read."""
+        ...
+
+    @property
+    def written(self) -> Sequence[Cell]:
+        """Cells that get new values, in the order of those."""
+        ...
+
+    @property
+    def taken(self) -> Sequence[Cell | Sequence[Cell]]:
+        """`donated` as `run_donating` takes it: a group of small ones goes as one array, their elements in a row."""
+        ...
+
+    @property
+    def given(self) -> Sequence[Cell | Sequence[Cell]]:
+        """`written` as `run_donating` gives the new values, groups first."""
+        ...
+
+    @property
+    def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
+        """``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
+        ...
+
+    @property
+    def run_donating(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
+        """``run_donating(taken, kept, leaves) -> [*results, *given]``, the buffers of ``taken`` reused.
+
+        A program that may fail while it runs gives nothing away, and waits for the end.
+        """
+        ...
+
+    names: list[str]
+    """What the leaves are called, for messages."""
+
+    @property
+    def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
+        """`run`, and raise what its checks find; StateError where that cannot be seen."""
+        ...
+
+    @property
+    def has_checks(self) -> bool:
+        """True if it has checks of its own."""
+        ...
+
+    def culprit(self, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]) -> Culprit | None:
+        """Where the first bad number comes from, the program run in steps; ``names`` are those of the leaves."""
+        ...
+
+    def lower(self, taken: list[Any], kept: list[Any], leaves: list[Any]) -> Lowering:
+        """The program for these arguments, to look at."""
+        ...
+
+
+class Lowering(Protocol):
+    """A program on its way to the compiler."""
+
+    def text(self) -> str:
+        """The program in a language that people can read."""
+        ...
+
+    def memory(self) -> tuple[int, int, int, int, int]:
+        """Bytes of arguments, results, results in the place of arguments, what is held in between, the code."""
+        ...
+
+    def cost(self) -> tuple[float, float]:
+        """Floating operations and bytes moved by one run."""
+        ...

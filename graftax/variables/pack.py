@@ -1,0 +1,96 @@
+"""Pack: several small buffers of one dtype in the memory of one, because each array that a call passes costs time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graftax.typedefs import Array
+from graftax.variables.storage import Moves, Storage
+
+
+class Pack:
+    """Storages that share one buffer, in which their elements stand in a row.
+
+    A compiled function takes and gives the row. Whoever reads one of the storages makes it fall into parts, which are
+    kept as long as the row stays what it is; whoever assigns one leaves only parts, until the row is asked for again.
+    To a storage it looks like a list of buffers, its ``place``.
+
+    Args:
+        storages: At least one; from now on their buffers are here.
+    """
+
+    __slots__ = ("__weakref__", "_parts", "backend", "place", "shapes", "storages")
+
+    def __init__(self, storages: Sequence[Storage]) -> None:
+        self.storages = tuple(storages)
+        self.backend = storages[0].backend
+        buffers = [storage.buffer for storage in storages]
+        self.shapes = tuple(tuple(buffer.shape) for buffer in buffers)
+        self.place: tuple[list[Any], int] = [None], 0
+        """The list that the row is in, and where; None stands there while there are only parts."""
+        self._parts: list[Any] | None = buffers
+        for i, storage in enumerate(storages):
+            before, index = storage.place
+            before[index] = None  # so that it keeps nothing alive
+            storage.place = self, i
+        Moves.count += 1
+
+    def holds(self, storages: Sequence[Storage]) -> bool:
+        """True if just these storages, in this order, have their buffers here."""
+        return self.storages == tuple(storages) and all(storage.place[0] is self for storage in storages)
+
+    # --- as a whole ---------------------------------------------------------------------------------------------------
+
+    def join(self) -> None:
+        """Let there be the row alone, which is about to change."""
+        if self._parts is not None:
+            holder, index = self.place
+            if holder[index] is None:
+                with self.backend.arrays.eager():
+                    holder[index] = self.backend.arrays.join(self._parts)
+            self._parts = None
+
+    @property
+    def buffer(self) -> Array:
+        """The row alone."""
+        self.join()
+        holder, index = self.place
+        return holder[index]  # type: ignore[no-any-return]
+
+    @buffer.setter
+    def buffer(self, value: Array) -> None:
+        holder, index = self.place
+        self._parts = None
+        holder[index] = value
+
+    @property
+    def path(self) -> str:
+        """Those of the storages, for messages."""
+        return ", ".join(storage.path for storage in self.storages)
+
+    # --- as a list of buffers -----------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: int) -> Array:
+        parts = self._parts
+        if parts is None:
+            holder, place = self.place
+            with self.backend.arrays.eager():
+                parts = self._parts = self.backend.arrays.split(holder[place], self.shapes)
+        return parts[index]
+
+    def __setitem__(self, index: int, value: Array) -> None:
+        if self[index] is value:
+            return
+        parts = self._parts
+        holder, place = self.place
+        if holder[place] is not None:
+            holder[place] = None
+            Moves.count += 1
+        parts[index] = value  # type: ignore[index]
+
+
+def pack_of(storages: Sequence[Storage]) -> Pack:
+    """The one that these storages are in already, or a new one."""
+    there = storages[0].place[0]
+    return there if isinstance(there, Pack) and there.holds(storages) else Pack(storages)
