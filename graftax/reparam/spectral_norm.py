@@ -111,8 +111,8 @@ class SpectrallyNormedWeight(Reparam):
         matrix = ops.stop_gradient(self._matrix(base))
         left, right = self._vectors(base)
         for _ in range(iterations):
-            left = self._unit(ops.matmul(matrix, right), left)
             right = self._unit(ops.matmul(left, matrix), right)
+            left = self._unit(ops.matmul(matrix, right), left)
         for part, vector in ((self.left, left), (self.right, right)):
             part.assign(ops.cast(vector, self.dtype))  # type: ignore[attr-defined]
 

@@ -76,4 +76,4 @@ def training() -> bool:
 
 
 def _training() -> bool:
-    return contexts.top is not None and contexts.top.training is True
+    return contexts.top is not None and bool(contexts.top.training)
