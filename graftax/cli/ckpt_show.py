@@ -7,7 +7,7 @@ from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.cli.output import moment, print_json, printable, short, size, table
-from graftax.selectors import compile_selector, nothing_matched
+from graftax.selectors import Tally, compile_selector
 
 
 def run(options: Namespace) -> int:
@@ -16,11 +16,9 @@ def run(options: Namespace) -> int:
         index = reader.index
     lines = _lines(index)
     if options.only:
-        selector = compile_selector(options.only)
-        chosen = [line for line in lines if selector.matches_path(line["path"])]
-        if not chosen:
-            raise nothing_matched(selector, [line["path"] for line in lines], "--only")
-        lines = chosen
+        tally = Tally(compile_selector(options.only))
+        lines = [line for line in lines if tally.see((line["path"],), line.get("role"), None)]
+        tally.check("--only")
     if options.json:
         head = {"path": options.checkpoint, "step": index.step, "created": index.created, "bytes": index.nbytes}
         print_json({**head, "meta": index.meta, "entries": lines})

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from graftax.errors import ArgumentError, SelectorError
 from graftax.module import Module, outermost
-from graftax.selectors import Selector, SelectorLike, compile_selector, nothing_matched
+from graftax.selectors import Selector, SelectorLike, compile_selector, wholes
 from graftax.variables.variable import Variable
 
 
@@ -77,7 +77,7 @@ class Rules:
         """Raise if a rule selects none of these, nor of what hangs in the same object graphs; asked once.
 
         Raises:
-            SelectorError: a rule selects nothing.
+            SelectorError: a rule, or a part of its selector, selects nothing.
         """
         if not self._unchecked:
             return
@@ -87,9 +87,9 @@ class Rules:
                 root = outermost(variable)
                 around = root.variables if isinstance(root, Module) else []
                 known.update({id(v): v for v in (variable, *around)})
+        items = [((v.path, *wholes(v)), v) for v in known.values()]
         for selector in self._unchecked:
-            if not any(selector.matches(variable) for variable in known.values()):
-                raise nothing_matched(selector, [v.path for v in known.values()], "rules=: the selector")
+            selector.pick(items, "rules=: the selector")
         self._unchecked = []
 
 

@@ -11,7 +11,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError, CreatorError, GraftError
 from graftax.module import Module, Node, structure, walk, walk_with_edges
 from graftax.reparam.base import Reparam
-from graftax.selectors import Selector, SelectorLike, compile_selector, nothing_matched
+from graftax.selectors import SelectorLike, compile_selector
 from graftax.typedefs import VariableLike
 from graftax.variables.creation import Creator
 from graftax.variables.initializers import Constant, Zeros
@@ -79,7 +79,7 @@ def graft(
     if not tolerance >= 0:
         raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
     known = [weight for weight in _weights(module) if weight.node.role in roles]
-    chosen = _chosen(known, compile_selector(where), "graft: where")
+    chosen = _chosen(known, where, "graft: where")
     made: list[tuple[_Weight, Graft]] = []
     frozen: list[tuple[Any, bool]] = []
     try:
@@ -125,7 +125,7 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
         (['kernel'], (3, 2))
     """
     known = [weight for weight in _weights(module) if isinstance(weight.node, Reparam)]
-    chosen = _chosen(known, compile_selector(where), "ungraft: where")
+    chosen = _chosen(known, where, "ungraft: where")
     with concretely():
         plain = [_plain(weight.node) for weight in chosen]
     for weight, variable in zip(chosen, plain, strict=True):
@@ -161,11 +161,10 @@ def _below(node: Module) -> Iterator[Node]:
     return (part for _, part in walk_with_edges(node) if part is not node)
 
 
-def _chosen(known: list[_Weight], selector: Selector, what: str) -> list[_Weight]:
-    chosen = [weight for weight in known if selector.matches_at(weight.path, weight.node)]
-    if not chosen:
-        raise nothing_matched(selector, [weight.path for weight in known], what)
-    return chosen
+def _chosen(known: list[_Weight], where: SelectorLike, what: str) -> list[_Weight]:
+    by_node = {id(weight.node): weight for weight in known}
+    nodes = compile_selector(where).pick([((weight.path,), weight.node) for weight in known], what)
+    return [by_node[id(node)] for node in nodes]
 
 
 # --- what -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graftax.errors import CreatorError, CreatorRecursionError, SelectorError
 from graftax.scopes import ScopeStack
-from graftax.selectors import ROLES, Selector, SelectorLike, compile_selector, nothing_matched
+from graftax.selectors import ROLES, Selector, SelectorLike, Tally, compile_selector
 from graftax.typedefs import VariableLike
 from graftax.variables.spec import VariableSpec
 
@@ -32,10 +32,8 @@ class CreatorScope:
 
     def __init__(self, creator: Creator, where: Selector | None, roles: tuple[str, ...] | None) -> None:
         self.creator = creator
-        self.where = where
+        self.where = None if where is None else Tally(where)
         self.roles = roles
-        self.seen: list[str] = []  # paths that had the right role
-        self.hits = 0
         self.closed = False
         self.waiting: weakref.WeakSet[Module] = weakref.WeakSet()  # constructed under it, not built yet
 
@@ -48,16 +46,12 @@ class CreatorScope:
         """True if the creator is to see this creation; ``spec`` may be that of a part of ``whole``."""
         if self.roles is not None and spec.role not in self.roles:
             return False
-        self.seen.append(spec.path)
-        if self.where is not None and not (self.where.matches(spec) or self.where.matches_path(whole.path)):
-            return False
-        self.hits += 1
-        return True
+        return self.where is None or self.where.see((spec.path, whole.path), spec.role, spec)
 
     def check(self) -> None:
-        """Raise if the scope is over, everything made under it is built, and its selector never matched."""
-        if self.closed and not self.waiting and self.where is not None and not self.hits:
-            raise nothing_matched(self.where, self.seen, f"variable_creator_scope({self.name}): where")
+        """Raise if the scope is over, everything made under it is built, and a part of its selector never matched."""
+        if self.closed and not self.waiting and self.where is not None:
+            self.where.check(f"variable_creator_scope({self.name}): where")
 
 
 scopes: ScopeStack[CreatorScope] = ScopeStack("variable_creator_scope")
