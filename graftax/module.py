@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 from graftax.errors import ArgumentError, AssignmentError
 from graftax.typedefs import VariableLike
 from graftax.variables import creation, storage
+from graftax.variables.freezing import Freezing
 from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
 from graftax.variables.node import Edge as Edge
 from graftax.variables.node import Leaf as Leaf
@@ -57,7 +58,7 @@ class SlotRecord:
     slot: Variable
 
 
-class Module(Node):
+class Module(Freezing):
     """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
@@ -82,7 +83,6 @@ class Module(Node):
     _pending: Pending | None = None
     _captured: tuple[creation.CreatorScope, ...] = ()
     _seed_root: tuple[int, int] | None = None  # see variables/keys.py
-    _frozen = False
     _name: str | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -123,6 +123,9 @@ class Module(Node):
             structure.bump()
 
     # --- the graph --------------------------------------------------------------------------------------------------
+
+    def _walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+        return walk_with_edges(self)
 
     def children(self) -> Iterator[tuple[Edge, Child]]:
         """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
@@ -169,21 +172,6 @@ class Module(Node):
                     )
                 result[path] = node  # type: ignore[assignment]
         return result
-
-    @property
-    def trainable(self) -> bool:
-        """False freezes every Variable below, those still to be made included; True undoes that."""
-        storage.touch(self)
-        return not self._frozen
-
-    @trainable.setter
-    def trainable(self, value: bool) -> None:
-        structure.bump()
-        for node in walk(self):
-            if isinstance(node, Leaf):
-                node.frozen = not value
-            elif isinstance(node, Module):
-                object.__setattr__(node, "_frozen", not value)
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 

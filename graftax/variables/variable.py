@@ -163,6 +163,11 @@ class Variable(Leaf, Arithmetic):
         self._trainable = value
         self.frozen = self.frozen and not value
 
+    @property
+    def made_trainable(self) -> bool:
+        """Whether optimizers may move it unless it is frozen."""
+        return self._trainable
+
     # --- its value --------------------------------------------------------------------------------------------------
 
     @property
