@@ -17,6 +17,7 @@ TYPE_CHECKING = False  # type checkers go by the name; importing typing would ta
 
 _MODULES = {
     "activations": "graftax.layers.activations",
+    "adapters": "graftax.reparam.adapters",
     "backend": "graftax.backend",
     "callbacks": "graftax.training.callbacks",
     "checkpoint": "graftax.checkpoint",
@@ -58,6 +59,7 @@ _NAMES = {
     "cond": "graftax.transforms.control_flow",
     "custom_gradient": "graftax.transforms.custom_gradient",
     "device": "graftax.transforms.device",
+    "explain": "graftax.variables.explain",
     "find_nan": "graftax.transforms.numerics",
     "functional_call": "graftax.transforms.functional",
     "grad": "graftax.transforms.grad",
@@ -68,6 +70,7 @@ _NAMES = {
     "hessian": "graftax.transforms.jacobian",
     "implicit_gradients": "graftax.transforms.gradients_function",
     "implicit_value_and_gradients": "graftax.transforms.gradients_function",
+    "is_adapter": "graftax.reparam.adapted",
     "jacobian": "graftax.transforms.jacobian",
     "jit": "graftax.transforms.jit",
     "jvp": "graftax.transforms.directional",
@@ -77,6 +80,7 @@ _NAMES = {
     "remat": "graftax.transforms.scanning",
     "run_eagerly": "graftax.transforms.eagerly",
     "scan": "graftax.transforms.scanning",
+    "select": "graftax.selectors",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
     "state": "graftax.transforms.functional",
@@ -111,9 +115,12 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.module import Module as Module
     from graftax.optimizers.optimizer import Optimizer as Optimizer
     from graftax.optimizers.slot import Slot as Slot
+    from graftax.reparam import adapters as adapters
+    from graftax.reparam.adapted import is_adapter as is_adapter
     from graftax.reparam.base import Reparam as Reparam
     from graftax.reparam.graft import graft as graft
     from graftax.reparam.graft import ungraft as ungraft
+    from graftax.selectors import select as select
     from graftax.training import callbacks as callbacks
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model
@@ -158,6 +165,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.variables import random as random
     from graftax.variables import regularizers as regularizers
     from graftax.variables.creation import variable_creator_scope as variable_creator_scope
+    from graftax.variables.explain import explain as explain
     from graftax.variables.random import SeedGenerator as SeedGenerator
     from graftax.variables.random import set_random_seed as set_random_seed
     from graftax.variables.spec import VariableSpec as VariableSpec

@@ -1,6 +1,9 @@
 """Reparametrisations: weights computed from other Variables."""
 
+from graftax.reparam.adapted import Adapter as Adapter
+from graftax.reparam.adapted import AdapterCreator as AdapterCreator
 from graftax.reparam.base import Reparam as Reparam
+from graftax.reparam.dora import DoRA as DoRA
 from graftax.reparam.lora import LoRA as LoRA
 from graftax.reparam.low_rank import LowRank as LowRank
 from graftax.reparam.mask import Mask as Mask

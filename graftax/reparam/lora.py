@@ -1,28 +1,34 @@
-"""LoRA: a frozen matrix plus a product of two thin ones that are trained."""
+"""LoRA: a frozen weight plus a product of two thin matrices that are trained."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError
-from graftax.reparam.base import Reparam
-from graftax.typedefs import Array, VariableLike
+from graftax.reparam.adapted import Adapter, AdapterCreator
+from graftax.typedefs import Array
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variance_scaling import VarianceScaling
 
 
-class LoRA:
-    r"""A creator that freezes every matrix and adds a trained product of low rank; other shapes pass.
+class LoRA(AdapterCreator):
+    r"""A creator that freezes weights of two and more axes and adds a trained product of low rank; other shapes pass.
 
     .. math:: W = W_0 + \frac{\alpha}{r} D U, \quad D \in \mathbb{R}^{m \times r}, \; U \in \mathbb{R}^{r \times n}
 
-    ``U`` starts as zeros, so that the model computes at first what it did before.
+    Of a kernel with more axes, the last one is ``n`` and all others together are ``m``. ``U`` starts as zeros, so that
+    the model computes at first what it did before. Adapters of other names can be added and switched, see
+    `graftax.adapters`.
 
     Args:
         rank: ``r``; capped at ``min(m, n)``.
         alpha: How much the product counts; the rank unless told, so that its factor is 1.
+        name: What the adapter is called.
+        stabilized: Divide by the root of the rank, which keeps the size of updates at high ranks: rsLoRA.
 
     Raises:
         ArgumentError: the rank is not a positive integer, or ``alpha`` is not above 0.
@@ -31,56 +37,68 @@ class LoRA:
         >>> import numpy as np, graftax as gx
         >>> layer = gx.layers.Dense(8)
         >>> y = layer(np.ones((1, 16), "float32"))
-        >>> done = gx.graft(layer, LoRA(rank=2), where="kernel")
+        >>> done = gx.graft(layer, LoRA(rank=2, name="poet"), where="kernel")
         >>> [(v.path, v.shape) for v in layer.trainable_variables]
-        [('kernel/down', (16, 2)), ('kernel/up', (2, 8)), ('bias', (8,))]
+        [('kernel/adapters/poet/down', (16, 2)), ('kernel/adapters/poet/up', (2, 8)), ('bias', (8,))]
 
-    Source: Hu et al., arXiv 2106.09685.
+    Source: Hu et al., arXiv 2106.09685; rsLoRA: Kalajdzievski, arXiv 2312.03732.
     """
 
-    def __init__(self, rank: int, alpha: float | None = None) -> None:
+    def __init__(self, rank: int, alpha: float | None = None, name: str = "lora", stabilized: bool = False) -> None:
+        super().__init__(name)
+        kind = type(self).__name__
         if not isinstance(rank, int) or rank < 1:
-            raise ArgumentError(f"rank={rank!r}", "a rank is a positive integer", "LoRA(rank=8)")
+            raise ArgumentError(f"rank={rank!r}", "a rank is a positive integer", f"{kind}(rank=8)")
         if alpha is not None and not alpha > 0:
             raise ArgumentError(f"alpha={alpha!r}", "it scales the product", f"alpha={2 * rank}")
         self.rank = rank
         self.alpha = float(rank) if alpha is None else float(alpha)
+        self.stabilized = stabilized
 
-    def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
-        """Make the sum for a matrix, anything else as it would have been."""
-        if len(spec.shape) != 2:
-            return next_creator(spec)
-        return AdaptedMatrix(next_creator, spec, min(self.rank, *spec.shape), self.alpha / self.rank)
+    @property
+    def scale(self) -> float:
+        """The factor of the product."""
+        return self.alpha / (math.sqrt(self.rank) if self.stabilized else self.rank)
+
+    def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
+        """The product for a weight."""
+        return LoRAAdapter(self.name, part, spec, self.rank, self.scale)
 
     def __repr__(self) -> str:
-        return f"LoRA(rank={self.rank}, alpha={self.alpha:g})"
+        more = ", stabilized=True" if self.stabilized else ""
+        return f"{type(self).__name__}(rank={self.rank}, alpha={self.alpha:g}, name={self.name!r}{more})"
 
 
-class AdaptedMatrix(Reparam):
-    """The matrix that `LoRA` makes.
+class LoRAAdapter(Adapter):
+    """The product that `LoRA` adds.
 
     Args:
-        next_creator: Makes the parts.
-        spec: The spec of the matrix.
-        rank: The inner size of the product.
+        name: What it is called.
+        part: Makes a part.
+        spec: The spec of the weight.
+        rank: The inner size of the product, capped at what the weight has.
         scale: The factor of the product.
     """
 
-    def __init__(
-        self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, rank: int, scale: float
-    ) -> None:
-        super().__init__(spec)
-        rows, columns = spec.shape
-        start = VarianceScaling(1 / 3, "fan_in", "uniform")  # as in the paper's code
+    additive: ClassVar[bool] = True
+
+    def __init__(self, name: str, part: Callable[..., Any], spec: VariableSpec, rank: int, scale: float) -> None:
+        super().__init__(name)
+        rows, columns = math.prod(spec.shape[:-1]), spec.shape[-1]
+        rank = min(rank, rows, columns)
         self.scale = scale
-        self.base = next_creator(spec.replace(name="base", trainable=False))
-        self.down = next_creator(spec.replace(name="down", shape=(rows, rank), initializer=start, trainable=True))
-        self.up = next_creator(spec.replace(name="up", shape=(rank, columns), initializer=Zeros(), trainable=True))
+        start = VarianceScaling(1 / 3, "fan_in", "uniform")  # as in the paper's code
+        self.down = part("down", shape=(rows, rank), initializer=start)
+        self.up = part("up", shape=(rank, columns), initializer=Zeros())
 
-    def forward(self) -> Array:
-        """``base + scale * down @ up``."""
-        return ops.asarray(self.base) + self.scale * ops.matmul(self.down, self.up)
+    def __call__(self, value: Array) -> Array:
+        """The weight plus ``scale * down @ up``."""
+        return value + self.product(value)
 
-    def inverse(self, value: Array) -> None:
-        """The frozen part moves, what is trained stays."""
-        self.base.assign(value - self.scale * ops.matmul(self.down, self.up))  # type: ignore[attr-defined]
+    def inverse(self, value: Array) -> Array:
+        """The weight without it."""
+        return value - self.product(value)
+
+    def product(self, value: Array) -> Array:
+        """``scale * down @ up`` in the shape of the weight."""
+        return ops.reshape(self.scale * ops.matmul(self.down, self.up), value.shape)

@@ -1,4 +1,4 @@
-"""What selectors choose from: the Variables of a Module, with their paths and those of the weights they are parts of."""
+"""What selectors choose from: the Variables of a Module, with their paths and those of weights they are parts of."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_the_variable_that_was_there_is_the_base_and_keeps_its_slots():
         last = float(step())
     assert last < first
     np.testing.assert_array_equal(kernel.numpy(), frozen)
-    assert float(ops.sum(ops.abs(weight.up.value))) > 0
+    assert float(ops.sum(ops.abs(weight.adapters["lora"].up.value))) > 0
     value = weight.numpy()
     gx.ungraft(model)
     assert model.layers[0].kernel is kernel
@@ -75,11 +75,11 @@ def test_grafts_stack_and_fold_back_at_once():
     assert [v.path for v in layer.variables] == [
         "kernel/base/direction",
         "kernel/base/magnitude",
-        "kernel/down",
-        "kernel/up",
+        "kernel/adapters/lora/down",
+        "kernel/adapters/lora/up",
         "bias",
     ]
-    assert [v.path for v in layer.trainable_variables] == ["kernel/down", "kernel/up", "bias"]
+    assert [v.path for v in layer.trainable_variables] == ["kernel/adapters/lora/down", "kernel/adapters/lora/up", "bias"]
     np.testing.assert_allclose(layer(X), before, atol=1e-6)
     gx.ungraft(layer)
     assert isinstance(layer.kernel, gx.Variable)
@@ -210,7 +210,8 @@ def test_lora_at_creation_scales_its_product():
         start = np.asarray(layer(X))
     weight = layer.kernel
     np.testing.assert_allclose(start, X @ weight.base.numpy(), atol=1e-6)
-    weight.up.assign(np.ones((2, 3)))
-    expected = weight.base.numpy() + 4 * weight.down.numpy() @ np.ones((2, 3))
+    lora = weight.adapters["lora"]
+    lora.up.assign(np.ones((2, 3)))
+    expected = weight.base.numpy() + 4 * lora.down.numpy() @ np.ones((2, 3))
     np.testing.assert_allclose(weight.numpy(), expected, atol=1e-5)
-    assert np.abs(weight.down.numpy()).max() <= 1 / 2  # uniform up to 1 / sqrt(4)
+    assert np.abs(lora.down.numpy()).max() <= 1 / 2  # uniform up to 1 / sqrt(4)

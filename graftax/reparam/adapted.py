@@ -1,0 +1,196 @@
+"""Adapted: a frozen weight, and adapters by name that change what it computes as, one after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from graftax import ops
+from graftax.errors import ArgumentError, GraftError
+from graftax.module import Module, structure
+from graftax.reparam.base import Reparam
+from graftax.selectors import select
+from graftax.typedefs import Array, VariableLike
+from graftax.variables.spec import VariableSpec
+
+
+class Adapter(Module):
+    """One adapter of one weight: subclass it, make the parts, say what they make of the weight.
+
+    Args:
+        name: What it is called; the adapters of one name, over all weights of a model, belong together.
+
+    Example:
+        >>> import graftax as gx
+        >>> class Gain(Adapter):
+        ...     def __init__(self, name, part, spec):
+        ...         super().__init__(name)
+        ...         self.gain = part("gain", shape=spec.shape[-1:], initializer=gx.initializers.Ones())
+        ...
+        ...     def __call__(self, value):
+        ...         return value * self.gain
+        ...
+        ...     def inverse(self, value):
+        ...         return value / self.gain
+        >>> class Gains(AdapterCreator):
+        ...     def adapter(self, part, spec):
+        ...         return Gain(self.name, part, spec)
+        >>> layer = gx.layers.Dense(3)
+        >>> layer.build((2,))
+        >>> done = gx.graft(layer, Gains("louder"), where="kernel")
+        >>> [v.path for v in layer.trainable_variables]
+        ['kernel/adapters/louder/gain', 'bias']
+    """
+
+    additive: ClassVar[bool] = False
+    """Promise that it adds something to the weight that does not depend on it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._frozen_before: list[bool] = []
+
+    def __call__(self, value: Array) -> Array:
+        """The weight, changed."""
+        raise NotImplementedError(f"{type(self).__name__} must define __call__(value)")
+
+    def inverse(self, value: Array) -> Array:
+        """The weight of which it makes this value."""
+        raise NotImplementedError(f"{type(self).__name__} must define inverse(value)")
+
+    def rest(self, resting: bool) -> None:
+        """Freeze it while it is not in use; afterwards, what was frozen before stays so."""
+        variables = self.variables
+        if resting:
+            self._frozen_before = [variable.frozen for variable in variables]
+        for i, variable in enumerate(variables):
+            variable.frozen = resting or self._frozen_before[i]
+        structure.bump()
+
+
+class Adapted(Reparam):
+    """The weight that `LoRA` and others make: ``base``, and ``adapters`` by name, those in use applied in their order.
+
+    Args:
+        spec: The spec of the weight.
+        base: The weight itself, a Variable or an expression.
+        adapters: Adapters by name.
+        active: Those in use; all unless told.
+    """
+
+    def __init__(
+        self, spec: VariableSpec, base: VariableLike, adapters: dict[str, Adapter], active: Iterable[str] | None = None
+    ) -> None:
+        super().__init__(spec)
+        self.was_trainable = spec.trainable
+        self.base = base
+        self.adapters = adapters
+        self.active = list(adapters if active is None else active)
+
+    def forward(self) -> Array:
+        """What the adapters in use make of the base."""
+        return self.through(self.active, ops.asarray(self.base))
+
+    def through(self, names: Iterable[str], value: Array) -> Array:
+        """What some adapters make of a value."""
+        for name in names:
+            value = self.adapters[name](value)
+        return value
+
+    def inverse(self, value: Array) -> None:
+        """The base moves, the adapters stay."""
+        for name in reversed(self.active):
+            value = self.adapters[name].inverse(value)
+        self.base.assign(value)  # type: ignore[attr-defined]
+
+    def switch(self, names: Iterable[str]) -> None:
+        """Use these, in this order; what is not in use rests."""
+        wanted = [name for name in names if name in self.adapters]
+        for name, adapter in self.adapters.items():
+            if (name in wanted) != (name in self.active):
+                adapter.rest(name not in wanted)
+        self.active = wanted
+
+    def without(self, names: Iterable[str]) -> None:
+        """Drop these."""
+        gone = set(names)
+        self.adapters = {name: adapter for name, adapter in self.adapters.items() if name not in gone}
+        self.active = [name for name in self.active if name not in gone]
+
+
+_PART = re.compile(r"(^|/)adapters/[^/]+/[^/]+$")
+
+
+class AdapterCreator:
+    """The base of creators that give weights of two and more axes an adapter, and freeze the rest; others pass.
+
+    Where the weight has adapters already, this one joins them, on top.
+
+    Args:
+        name: What the adapter is called.
+
+    Raises:
+        ArgumentError: it cannot be called so.
+
+    Example:
+        >>> import graftax as gx
+        >>> layer = gx.layers.Dense(3)
+        >>> layer.build((2,))
+        >>> for creator in (gx.reparam.LoRA(rank=1, name="poet"), gx.reparam.DoRA(rank=1, name="lawyer")):
+        ...     done = gx.graft(layer, creator, where="kernel")
+        >>> layer.kernel
+        Adapted('kernel', shape=(2, 3), dtype=float32)
+        >>> list(layer.kernel.adapters)
+        ['poet', 'lawyer']
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.\-]*", name):
+            raise ArgumentError(
+                f"name={name!r} for an adapter",
+                "a name starts with a letter and has letters, digits, '_', '-' and '.'",
+                'name="poet"',
+            )
+        self.name = name
+
+    def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
+        """Make the adapter of a weight; ``part(name, shape=..., initializer=...)`` makes a part of it."""
+        raise NotImplementedError(f"{type(self).__name__} must define adapter(part, spec)")
+
+    def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
+        """Make the adapted weight for a matrix or kernel, anything else as it would have been."""
+        if len(spec.shape) < 2 or _PART.search(spec.path):
+            return next_creator(spec)
+        base = next_creator(spec.replace(name="base", trainable=False))
+
+        def part(name: str, **changes: Any) -> VariableLike:
+            path = f"{spec.path}/adapters/{self.name}/{name}"
+            return next_creator(spec.replace(name=name, path=path, trainable=True, **changes))
+
+        if not isinstance(base, Adapted):
+            return Adapted(spec, base, {self.name: self.adapter(part, spec)})
+        if self.name in base.adapters:
+            raise GraftError(
+                f"{self!r} for {spec.path!r}, which has an adapter {self.name!r} already",
+                "adapters are told apart by their names",
+                f'name="other", or gx.adapters.remove(model, "{self.name}") first',
+            )
+        more = {**base.adapters, self.name: self.adapter(part, spec)}
+        spec = spec.replace(trainable=base.was_trainable)
+        return Adapted(spec, base.base, more, (*base.active, self.name))
+
+
+def adapter_of(item: Any) -> str | None:
+    """The name of the adapter that a Variable, or a saved one, is a part of."""
+    owner = getattr(item, "owner", None)
+    while owner is not None:
+        if isinstance(owner, Adapter):
+            return owner.name
+        owner = owner.owner
+    return getattr(item, "adapter", None)
+
+
+@select
+def is_adapter(variable: Any) -> bool:
+    """Selects the Variables of adapters, such as those that LoRA makes."""
+    return adapter_of(variable) is not None

@@ -1,0 +1,257 @@
+"""Adapters by name, over all weights of a model: list, use, leave, remove and merge what LoRA and others have added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from graftax.errors import GraftError
+from graftax.module import Module, structure, walk
+from graftax.reparam.adapted import Adapted, adapter_of
+from graftax.reparam.graft import distance
+from graftax.reparam.places import replace, thaw, weights
+from graftax.selectors import Selector
+from graftax.variables.storage import concretely
+
+__all__ = ["active", "disabled", "merge", "named", "names", "remove", "use"]
+
+
+def names(model: Module) -> list[str]:
+    """The adapters of a model, in the order in which they came.
+
+    Example:
+        >>> import graftax as gx
+        >>> layer = gx.layers.Dense(3)
+        >>> layer.build((2,))
+        >>> for name in ("poet", "lawyer"):
+        ...     done = gx.graft(layer, gx.reparam.LoRA(rank=1, name=name), where="kernel")
+        >>> names(layer)
+        ['poet', 'lawyer']
+    """
+    return list(dict.fromkeys(name for weight in _adapted(model) for name in weight.adapters))
+
+
+def active(model: Module) -> list[str]:
+    """The adapters in use, in the order in which they apply; where weights differ, those in use anywhere.
+
+    Example:
+        >>> import graftax as gx
+        >>> with gx.variable_creator_scope(gx.reparam.LoRA(rank=1)):
+        ...     layer = gx.layers.Dense(3)
+        ...     layer.build((2,))
+        >>> active(layer)
+        ['lora']
+    """
+    return list(dict.fromkeys(name for weight in _adapted(model) for name in weight.active))
+
+
+def use(model: Module, *names: str) -> None:
+    """Use these adapters, one upon the other in this order, and no others; without a name, the model is its base.
+
+    An adapter that is not in use is frozen, so that no optimizer decays it. What is used is part of the program, not
+    of checkpoints; compiled functions are traced once more.
+
+    Args:
+        model: The model, or a part of one.
+        names: Adapters; a weight that does not have one does without.
+
+    Raises:
+        GraftError: the model has no adapters, or none of that name; or a name comes twice.
+
+    Example:
+        >>> import graftax as gx
+        >>> with gx.variable_creator_scope(gx.reparam.LoRA(rank=1)):
+        ...     layer = gx.layers.Dense(3)
+        ...     layer.build((2,))
+        >>> use(layer)
+        >>> active(layer), [v.path for v in layer.trainable_variables]
+        ([], ['bias'])
+        >>> use(layer, "lora")
+    """
+    for weight in _having(model, names, "use"):
+        weight.switch(names)
+
+
+@contextmanager
+def disabled(model: Module) -> Iterator[None]:
+    """Within the block, the model is its base: such as the reference of a preference loss.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> with gx.variable_creator_scope(gx.reparam.LoRA(rank=1)):
+        ...     layer = gx.layers.Dense(3)
+        ...     y = layer(np.ones((1, 2), "float32"))
+        >>> with disabled(layer):
+        ...     reference = layer(np.ones((1, 2), "float32"))
+        >>> active(layer)
+        ['lora']
+    """
+    before = [(weight, list(weight.active)) for weight in _having(model, (), "disabled")]
+    for weight, _ in before:
+        weight.switch(())
+    try:
+        yield
+    finally:
+        for weight, active in before:
+            weight.switch(active)
+
+
+def remove(model: Module, *names: str) -> None:
+    """Drop adapters and what they have learnt; a weight that is left with none is its base again.
+
+    Raises:
+        GraftError: there is none of that name.
+
+    Example:
+        >>> import graftax as gx
+        >>> layer = gx.layers.Dense(3)
+        >>> layer.build((2,))
+        >>> kernel = layer.kernel
+        >>> done = gx.graft(layer, gx.reparam.LoRA(rank=1), where="kernel")
+        >>> remove(layer, "lora")
+        >>> layer.kernel is kernel and kernel.trainable
+        True
+    """
+    for weight in _having(model, _some(names, "remove"), "remove"):
+        weight.without(names)
+    _unwrap(model)
+
+
+def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
+    """Fold adapters that are in use into the base; the function stays what it is, and other adapters stay there.
+
+    Args:
+        model: The model, or a part of one.
+        names: Adapters.
+        tolerance: How far a weight may move, relative to its norm; a base in few bits cannot have any value.
+
+    Raises:
+        GraftError: there is none of that name, it is not in use, or it applies after one that it cannot overtake (two
+            sums can, as of LoRA); or a weight would move further than ``tolerance``. Nothing is changed then.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> layer = gx.layers.Dense(3, use_bias=False)
+        >>> layer.build((2,))
+        >>> done = gx.graft(layer, gx.reparam.LoRA(rank=1, name="poet"), where="kernel")
+        >>> up = layer.kernel.adapters["poet"].up.assign(np.ones((1, 3)))
+        >>> before = layer.kernel.numpy()
+        >>> merge(layer, "poet")
+        >>> layer.kernel, bool(np.allclose(layer.kernel, before))
+        (Variable('kernel', shape=(2, 3), dtype=float32, ...), True)
+    """
+    chosen = _having(model, _some(names, "merge"), "merge")
+    for weight in chosen:
+        _check_order(weight, names)
+    undo: list[tuple[Any, Any]] = []
+    undo_names = [(weight, weight.adapters, weight.active) for weight in chosen]
+    try:
+        with concretely():
+            for weight in chosen:
+                before = weight.value
+                base: Any = weight.base
+                undo += [(leaf, leaf.value) for leaf in (base.variables if isinstance(base, Module) else [base])]
+                base.assign(weight.through([name for name in weight.active if name in names], base.value))
+                weight.without(names)
+                error = distance(weight.value, before)
+                if not error <= tolerance:
+                    raise GraftError(
+                        f"merge: {weight.path!r} cannot have the value that it has now: {error:.2g} of its norm away",
+                        f"more than tolerance={tolerance:g}; nothing was changed",
+                        f"gx.ungraft(model), for plain Variables, or tolerance={error * 1.1:.1g}",
+                    )
+    except BaseException:
+        for leaf, value in reversed(undo):
+            leaf.assign(value)
+        for weight, adapters, active in undo_names:
+            weight.adapters, weight.active = adapters, active
+        raise
+    _unwrap(model)
+
+
+def named(*names: str) -> Selector:
+    """Selects the Variables of adapters of these names, as ``only=gx.adapters.named("poet")`` for a checkpoint.
+
+    Example:
+        >>> import graftax as gx
+        >>> with gx.variable_creator_scope(gx.reparam.LoRA(rank=1, name="poet")):
+        ...     layer = gx.layers.Dense(3)
+        ...     layer.build((2,))
+        >>> layer.freeze(named("poet"))
+        ['kernel/adapters/poet/down', 'kernel/adapters/poet/up']
+    """
+    wanted = frozenset(_some(names, "named"))
+    return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", _Named(wanted))
+
+
+class _Named:
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+
+    def __call__(self, variable: Any) -> bool:
+        return adapter_of(variable) in self.names
+
+
+# --- inside -----------------------------------------------------------------------------------------------------------
+
+
+def _adapted(model: Module) -> list[Adapted]:
+    return [node for node in walk(model) if isinstance(node, Adapted)]
+
+
+def _having(model: Module, names: tuple[str, ...], what: str) -> list[Adapted]:
+    """The adapted weights that have one of these; all, if there are no names."""
+    known = _adapted(model)
+    if not known:
+        raise GraftError(
+            f"adapters.{what}: {type(model).__name__} has no adapters",
+            "no weight of it was grafted with any, or it is not built",
+            'gx.graft(model, gx.reparam.LoRA(rank=8), where="**/kernel") first',
+        )
+    there = list(dict.fromkeys(name for weight in known for name in weight.adapters))
+    for name in names:
+        if name not in there or names.count(name) > 1:
+            raise GraftError(
+                f"adapters.{what} got {name!r}{' twice' if name in there else ''}",
+                f"{type(model).__name__} has {', '.join(map(repr, there))}, each once",
+                f"adapters.{what}(model, {there[0]!r})",
+            )
+    return known if what in ("use", "disabled") else [w for w in known if not w.adapters.keys().isdisjoint(names)]
+
+
+def _some(names: tuple[str, ...], what: str) -> tuple[str, ...]:
+    if not names:
+        raise GraftError(f"adapters.{what} without a name", "it says which adapters", 'the name of one, such as "lora"')
+    return names
+
+
+def _check_order(weight: Adapted, names: tuple[str, ...]) -> None:
+    """Raise if merging would change the function."""
+    stays: list[str] = []
+    for name in weight.adapters:
+        if name in names and name not in weight.active:
+            raise GraftError(
+                f"merge: {name!r} is not in use at {weight.path!r}",
+                "merging it would change what the model computes",
+                f"gx.adapters.use(model, {name!r}) first, or remove it",
+            )
+    for name in weight.active:
+        if name not in names:
+            stays.append(name)
+        elif not all(weight.adapters[other].additive for other in (name, *stays) if stays):
+            raise GraftError(
+                f"merge: at {weight.path!r}, {name!r} applies after {', '.join(map(repr, stays))}",
+                "in another order they make another weight",
+                f"merge {', '.join(map(repr, (*stays, name)))} together, or use {name!r} first",
+            )
+
+
+def _unwrap(model: Module) -> None:
+    """Put the base in the place of each weight that has no adapters left."""
+    structure.bump()
+    for weight in weights(model):
+        node = weight.node
+        if isinstance(node, Adapted) and not node.adapters:
+            replace(model, weight, node.base)
+            thaw(node.base, node.was_trainable)

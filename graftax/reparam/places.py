@@ -1,0 +1,123 @@
+"""Weights of a Module and the places that hold them: where expressions come in, and go out again."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from graftax.module import Module, structure, walk, walk_with_edges
+from graftax.reparam.adapted import Adapted
+from graftax.reparam.base import Reparam
+from graftax.selectors import SelectorLike, compile_selector
+from graftax.typedefs import VariableLike
+from graftax.variables.initializers import Constant
+from graftax.variables.node import Edge, own_nodes
+from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable, make
+
+
+class Weight(NamedTuple):
+    """A Variable or an expression, its path from the Module that is looked at, and all that hold it."""
+
+    path: str
+    node: Any
+    places: list[tuple[Module, tuple[Edge, ...]]]
+
+
+def weights(module: Module) -> list[Weight]:
+    """Variables and expressions, the parts of expressions left out, with all places that hold them."""
+    found: dict[int, Weight] = {}
+    inside: set[int] = set()
+    modules: list[Module] = []
+    for edges, node in walk_with_edges(module):
+        if isinstance(node, Reparam):
+            inside.update(id(part) for part in walk(node) if part is not node)
+        if id(node) in inside:
+            continue
+        if isinstance(node, Reparam | Variable):
+            found[id(node)] = Weight("/".join(map(str, edges)), node, [])
+        elif isinstance(node, Module):
+            modules.append(node)
+    for owner in modules:
+        for edges, node in own_nodes(owner):
+            if id(node) in found:
+                found[id(node)].places.append((owner, edges))
+    return list(found.values())
+
+
+def chosen_weights(known: list[Weight], where: SelectorLike, what: str) -> list[Weight]:
+    """Those that are selected.
+
+    Raises:
+        SelectorError: there are none, or a part of the selector is in vain.
+    """
+    by_node = {id(weight.node): weight for weight in known}
+    nodes = compile_selector(where).pick([((weight.path,), weight.node) for weight in known], what)
+    return [by_node[id(node)] for node in nodes]
+
+
+def replace(module: Module, weight: Weight, new: Any) -> None:
+    """Put something in the place of a weight, wherever that is held; one may be a part of the other."""
+    old = weight.node
+    old._owner = new._owner = None
+    for owner, edges in weight.places:
+        owner.replace_child(edges, old, new)
+    if isinstance(new, Module):
+        for _, part in own_nodes(new):  # such as adapters that move to the expression with one more
+            if part.owner is old:
+                part._owner = None
+    for _ in walk(module):  # adopts what is a part now
+        pass
+    structure.bump()
+
+
+def base_of(node: Reparam) -> Any:
+    """The part of an expression that is the weight as it was before: ``base``, of its shape and dtype; else None."""
+    base = getattr(node, "base", None)
+    fits = isinstance(base, Variable | Reparam) and (base.shape, base.dtype) == (node.shape, node.dtype)
+    return base if fits else None
+
+
+def folded(node: Reparam) -> VariableLike:
+    """A Variable of the value now: the one that the expression started from, where there is one."""
+    value, trainable = node.value, is_trainable(node)
+    if isinstance(node, Adapted):
+        trainable = node.was_trainable
+    base = base_of(node)
+    if isinstance(base, Reparam):
+        base = folded(base)
+    if isinstance(base, Variable):
+        base.assign(value)
+        thaw(base, trainable)
+        return base
+    return make(spec_of(node, Constant(value)))
+
+
+def thaw(base: Any, trainable: bool) -> None:
+    """Let a weight be trained again that was frozen as the base of an expression."""
+    if isinstance(base, Variable) and trainable:
+        base.trainable = True
+    elif trainable:
+        for leaf in base.variables:
+            leaf.frozen = False
+        structure.bump()
+
+
+def spec_of(node: Any, initializer: Any) -> VariableSpec:
+    """The spec of a weight that exists."""
+    return VariableSpec(
+        shape=tuple(node.shape),
+        dtype=node.dtype,
+        initializer=initializer,
+        trainable=is_trainable(node),
+        role=node.role,
+        name=node._name,
+        path=node.path,
+        owner=node.owner,
+        regularizer=node.regularizer,
+        constraint=node.constraint,
+    )
+
+
+def is_trainable(node: Any) -> bool:
+    """True if any of it is trained."""
+    return bool(node.trainable_variables) if isinstance(node, Module) else bool(node.trainable)
