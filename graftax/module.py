@@ -358,13 +358,13 @@ def _inside(node: Module, candidate: Module) -> bool:
 
 def deliver(pending: Pending, edge: Edge, node: Node) -> None:
     """Give a Node, and all that hangs below it, the values that wait for it."""
+    if isinstance(node, VariableLike):  # a Variable, or an expression for which the value of a plain one may wait
+        with storage.concretely():
+            pending.claim(edge, node)  # type: ignore[arg-type]
     if isinstance(node, Module):
         below = pending.child(edge)
         if below is not None:
             set_pending(node, below)
-    else:
-        with storage.concretely():
-            pending.claim(edge, node)  # type: ignore[arg-type]
 
 
 def set_pending(module: Module, pending: Pending | None) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, castable
+from graftax.checkpoint.expressions import receiver, take
 from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.paths import joined
 from graftax.errors import DTypeMismatch, MatchError, ShapeMismatch
 from graftax.module import Module, set_pending
+from graftax.reparam.base import Reparam
 from graftax.variables.variable import Variable
 
 
@@ -31,22 +33,18 @@ class Session:
         index: The index of the checkpoint.
         paths: Checkpoint paths of nodes, for messages.
         mapped: Program paths that take their values from another node than their edge leads to.
-        wanted: Whether a program path is part of what was asked for.
         cast: The cast policy.
     """
 
-    def __init__(
-        self, index: Index, paths: dict[int, str], mapped: dict[str, int], wanted: Callable[[str, str], bool], cast: str
-    ) -> None:
+    def __init__(self, index: Index, paths: dict[int, str], mapped: dict[str, int], cast: str) -> None:
         self.index = index
         self.mapped = mapped
         self._paths = paths
-        self._wanted = wanted
         self._cast = cast
         self._values: dict[int, HostArray] = {}
         self._awaited: dict[str, int] = {}
         self._slots: dict[int, list[WaitingSlot]] = {}
-        self._given: dict[int, weakref.ref[Variable]] = {}
+        self._given: dict[int, weakref.ref[Variable | Reparam]] = {}
         self._taken: set[str] = set()
         self._open = False
 
@@ -72,22 +70,26 @@ class Session:
         found = module._pending
         return found if isinstance(found, Deferred) and found.session is not self else None
 
-    def deliver(self, node: int, path: str, variable: Variable) -> bool:
-        """Give a Variable its value, and its slots theirs; False if no value is meant for this path."""
+    def deliver(self, node: int, path: str, appeared: Variable | Reparam) -> bool:
+        """Give a Variable its value, and its slots theirs; False if no value is meant for this path.
+
+        Of an expression, its base takes the value of a plain weight, else the whole does; see `expressions`.
+        """
         if not self._open or path in self._taken:
             self._taken.add(path)
             return True
-        if self._awaited.get(path) != node or not self._wanted(path, variable.role):
+        if self._awaited.get(path) != node:
             return False
         self._taken.add(path)
+        variable = receiver(appeared)
         self._assign(node, path, variable)
-        for slot in self._slots.pop(node, ()):
+        for slot in self._slots.pop(node, ()) if isinstance(variable, Variable) else ():
             made = slot.optimizer.ensure_slot(slot.name, variable)
             if made is not None:
                 self._assign(slot.node, slot.path, made)
         return True
 
-    def _assign(self, node: int, path: str, variable: Variable) -> None:
+    def _assign(self, node: int, path: str, variable: Variable | Reparam) -> None:
         value = self._values[node]
         given = self._given.get(node)
         if (
@@ -101,7 +103,10 @@ class Session:
                     "its saved value was waiting for it",
                     "build the layer as it was saved, or leave it out of the restore: skip=[...]",
                 )
-            variable.assign(cast_to(variable, value))
+            if isinstance(variable, Variable):
+                variable.assign(cast_to(variable, value))
+            else:
+                take(variable, cast_to(variable, value), path)
         self._given[node] = weakref.ref(variable)
         del self._awaited[path]
         if node not in self._awaited.values():
@@ -122,8 +127,8 @@ class Deferred:
         path = joined(self._path, edge)
         return path, self.session.mapped.get(path, self._edges.get(edge))
 
-    def claim(self, edge: Edge, variable: Variable) -> None:
-        """A Variable appeared under this edge: the latest restore that has a value for it delivers it, once."""
+    def claim(self, edge: Edge, variable: Variable | Reparam) -> None:
+        """A weight appeared under this edge: the latest restore that has a value for it delivers it, once."""
         path, node = self._target(edge)
         taken = node is not None and self.session.deliver(node, path, variable)
         if not taken and self._earlier is not None:
@@ -142,7 +147,9 @@ class Deferred:
         return tuple(path for path in self.session.paths if f"{path}/".startswith(f"{self._path}/"))
 
 
-def misfit(variable: Variable, dtype: str, shape: tuple[int, ...], cast: str) -> tuple[type[MatchError], str] | None:
+def misfit(
+    variable: Variable | Reparam, dtype: str, shape: tuple[int, ...], cast: str
+) -> tuple[type[MatchError], str] | None:
     """Why a saved array cannot go into a Variable: the error class and the words; None if it can."""
     if tuple(variable.shape) != tuple(shape):
         return ShapeMismatch, f"shape {tuple(shape)} saved, shape {tuple(variable.shape)} in the program"
@@ -151,6 +158,6 @@ def misfit(variable: Variable, dtype: str, shape: tuple[int, ...], cast: str) ->
     return None
 
 
-def cast_to(variable: Variable, value: HostArray) -> HostArray:
+def cast_to(variable: Variable | Reparam, value: HostArray) -> HostArray:
     """The value in the dtype of the Variable."""
     return value if value.dtype.name == variable.dtype else value.astype(host_dtype(variable.dtype))

@@ -10,12 +10,11 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, to_bytes
 from graftax.checkpoint.files import FileSystem, storage_error, write_all
-from graftax.checkpoint.index import Kind
 from graftax.checkpoint.layout import Item, header
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.subset import Subset, saved_spot
 from graftax.errors import ArgumentError, DestinationExists
 
 SUFFIXES = (".npz", ".safetensors")
@@ -44,9 +43,8 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         index = reader.index
         spots = {}
         for node, name in node_paths(index).items():
-            record = index.nodes[node]
-            if record.kind.is_leaf:
-                spots[node] = Spot(name, record.payload[2] if record.kind is Kind.VARIABLE else "")
+            if index.nodes[node].kind.is_leaf:
+                spots[node] = saved_spot(index, node, name)
         subset.check(spots.values())
         chosen = {node: spot.path for node, spot in spots.items() if spot in subset}
         tensors = {path: tensor for node, path in chosen.items() if (tensor := index.nodes[node].tensor) is not None}

@@ -7,8 +7,10 @@ from typing import Any, TypeAlias
 
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
+from graftax.checkpoint.subset import Spot
 from graftax.errors import ArgumentTypeError, UnsupportedValue
 from graftax.module import Module, Node, items_of
+from graftax.typedefs import VariableLike
 from graftax.variables.variable import Variable
 
 Root: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
@@ -17,17 +19,25 @@ Root: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 class Place:
     """An object in the graph: its kind, its shortest path and what hangs below it.
 
-    ``thing`` is the object; for Python state, the Module that has it. ``role`` is that of a Variable, else empty.
+    ``thing`` is the object; for Python state, the Module that has it. ``role`` is that of a weight, else empty, and
+    ``wholes`` are the paths of the expressions that it is a part of.
     """
 
-    __slots__ = ("edges", "kind", "path", "role", "thing")
+    __slots__ = ("edges", "kind", "path", "role", "thing", "wholes")
 
-    def __init__(self, thing: Any, kind: Kind, path: str) -> None:
+    def __init__(self, thing: Any, kind: Kind, path: str, wholes: tuple[str, ...] = ()) -> None:
         self.thing = thing
         self.kind = kind
         self.path = path
-        self.role: str = thing.role if kind is Kind.VARIABLE else ""
+        self.wholes = wholes
+        is_weight = kind is Kind.VARIABLE or isinstance(thing, VariableLike)
+        self.role: str = getattr(thing, "role", "") if is_weight else ""
         self.edges: dict[Edge, Place] = {}
+
+    @property
+    def spot(self) -> Spot:
+        """What selectors see of it."""
+        return Spot(self.path, self.role, self.thing if self.role else None, self.wholes)
 
     @property
     def type(self) -> str:
@@ -81,6 +91,8 @@ class Graph:
             deeper: list[Place] = []
             for place in level:
                 seen: set[str] = set()
+                whole = isinstance(place.thing, VariableLike) and place.kind is Kind.OBJECT
+                wholes = (place.path, *place.wholes) if whole else place.wholes
                 for edge, child in _children(place.thing):
                     if str(edge) in seen:
                         raise UnsupportedValue(
@@ -89,7 +101,7 @@ class Graph:
                             "use keys of one type",
                         )
                     seen.add(str(edge))
-                    place.edges[edge] = self._place(child, joined(place.path, edge), deeper)
+                    place.edges[edge] = self._place(child, joined(place.path, edge), deeper, wholes)
                 if isinstance(place.thing, Module) and place.kind is Kind.OBJECT and keeps_state(place.thing):
                     state = Place(place.thing, Kind.VALUE, joined(place.path, STATE))
                     place.edges[STATE] = state
@@ -97,10 +109,10 @@ class Graph:
             level = deeper
         self.slots = list(self._slots())
 
-    def _place(self, thing: Any, path: str, level: list[Place]) -> Place:
+    def _place(self, thing: Any, path: str, level: list[Place], wholes: tuple[str, ...] = ()) -> Place:
         place = self._known.get(id(thing))
         if place is None:
-            place = self._known[id(thing)] = Place(thing, _kind(thing), path)
+            place = self._known[id(thing)] = Place(thing, _kind(thing), path, wholes)
             self.places.append(place)
             if not place.kind.is_leaf:
                 level.append(place)

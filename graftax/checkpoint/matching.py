@@ -10,11 +10,12 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from graftax.checkpoint.deferred import misfit
+from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.graph import Graph, Place
 from graftax.checkpoint.index import Edge, Index, Kind, SlotRecord
 from graftax.checkpoint.paths import STATE, escaped, joined, node_paths, slot_path
 from graftax.checkpoint.report import Conflict, Unshared
-from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.subset import Spot, Subset, saved_spot
 from graftax.errors import (
     AmbiguousSharing,
     ArgumentError,
@@ -23,6 +24,7 @@ from graftax.errors import (
     RenameConflict,
 )
 from graftax.module import Module
+from graftax.reparam.base import Reparam
 
 _STATES = (Kind.VALUE, Kind.BYTES)
 
@@ -54,9 +56,8 @@ class Match:
         self.missing: list[Place] = []
         self.unused: dict[str, int] = {}  # program paths that the values would have
         self.awaited: dict[str, int] = {}
-        self.spots: list[Spot] = [
-            Spot(p.path, p.role) for p in graph.places if p.kind.is_leaf
-        ]  # all there are to select
+        self.spots: list[Spot] = [p.spot for p in graph.places if p.kind.is_leaf]  # all there are to select
+        self.fresh: list[Place] = []  # parts of expressions that a plain weight of the checkpoint leaves as they are
         self.modules: list[tuple[Module, int, str]] = []  # outermost ones, with node and path
         self.objects: dict[int, list[Place]] = {}  # by node
         self.mapped: dict[str, int] = {}
@@ -64,6 +65,8 @@ class Match:
         self._candidates: dict[Place, list[int]] = {}
         self._deliberate: set[Place] = set()
         self._blamed: set[Place] = set()
+        self._receivers: dict[Place, Place] = {}  # parts of expressions, and what takes the value of the whole
+        self._strangers: list[tuple[int, str]] = []  # nodes that are of another kind than what the program has there
         self._leftovers: list[tuple[Place, Edge, int, str]] = []
         self._resolve(renames)
         self._walk()
@@ -71,13 +74,13 @@ class Match:
         self._leave_over()
         self.unshared = self._unshared()
 
-    def wanted(self, path: str, role: str) -> bool:
-        """True if a program path is part of what was asked for."""
-        return Spot(path, role) in self._subset
+    def wanted(self, spot: Spot) -> bool:
+        """True if it is part of what was asked for."""
+        return spot in self._subset
 
     def has(self, place: Place) -> bool:
         """True if the object is part of what was asked for."""
-        return Spot(place.path, place.role) in self._subset
+        return place.spot in self._subset
 
     # --- renames ----------------------------------------------------------------------------------------------------
 
@@ -158,12 +161,21 @@ class Match:
 
     def _pair_leaf(self, place: Place, node: int, deliberate: bool) -> None:
         record = self.index.nodes[node]
+        if record.kind is Kind.VARIABLE and isinstance(place.thing, Reparam):  # a plain weight for an expression
+            taker = receiving_place(place)
+            self._receivers |= {leaf: taker for leaf in leaves_of(place) if leaf is not taker}
+            place = taker
+            if not place.kind.is_leaf:
+                self._candidates.setdefault(place, []).append(node)
+                return
         same = place.kind is record.kind or (place.kind in _STATES and record.kind in _STATES)
         if same and (record.tensor is not None or place.kind is not Kind.VARIABLE):
             self._candidates.setdefault(place, []).append(node)
             if deliberate:
                 self._deliberate.add(place)
-        elif not same and any(self.has(leaf) for leaf in leaves_of(place)):
+        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):
+            self._strangers.append((node, place.path))
+        elif not same:
             self._blamed.update(leaves_of(place))
             here = _described(place.kind, [str(edge) for edge in place.edges])
             there = _described(record.kind, [str(edge) for edge, _ in record.edges])
@@ -174,11 +186,14 @@ class Match:
 
     def _choose(self) -> None:
         for place in self.graph.places:
-            if not place.kind.is_leaf or not self.has(place):
-                continue
             nodes = self._candidates.get(place)
+            if not (place.kind.is_leaf or nodes) or not self.has(place):
+                continue
             if not nodes:
-                if place not in self._blamed:
+                taker = self._receivers.get(place)
+                if taker is not None and self.has(taker):
+                    self.fresh += [place] if place not in leaves_of(taker) else []
+                elif place not in self._blamed:
                     self.missing.append(place)
                 continue
             different: dict[Any, int] = {}
@@ -202,15 +217,21 @@ class Match:
     def fits(self, place: Place, node: int) -> bool:
         """True if the saved array can go there; else the conflict is noted."""
         tensor = self.index.nodes[node].tensor
-        if place.kind is not Kind.VARIABLE or tensor is None:
+        expression = isinstance(place.thing, Reparam)
+        if tensor is None or not (expression or place.kind is Kind.VARIABLE):
             return True
+        if expression and not has_inverse(place.thing):
+            kind = type(place.thing).__name__
+            reason = f"the checkpoint has a plain weight, and {kind} here has neither a base nor an inverse to take it"
+            self.conflicts.append(Conflict(KindMismatch, place.path, reason))
+            return False
         record = self.index.tensors[tensor]
-        reason = misfit(place.thing, record.dtype, record.shape, self._cast)
-        if reason is not None:
+        wrong = misfit(place.thing, record.dtype, record.shape, self._cast)
+        if wrong is not None:
             source = self.paths[node]
-            text = reason[1] if source == place.path else f"{reason[1]} (from {source})"
-            self.conflicts.append(Conflict(reason[0], place.path, text))
-        return reason is None
+            text = wrong[1] if source == place.path else f"{wrong[1]} (from {source})"
+            self.conflicts.append(Conflict(wrong[0], place.path, text))
+        return wrong is None
 
     def _unshared(self) -> tuple[Unshared, ...]:
         places: dict[int, list[Place]] = {}
@@ -227,14 +248,20 @@ class Match:
         used = {node for nodes in self._candidates.values() for node in nodes}
         for place, edge, node, path in self._leftovers:
             waits = edge not in place.edges and self._waits(place, edge)
-            for leaf_path, leaf in self._leaves_below(node, path):
+            for leaf_path, leaf in self._leaves_left(node, path, used):
                 record = self.index.nodes[leaf]
-                role = record.payload[2] if record.kind is Kind.VARIABLE else ""
-                self.spots.append(Spot(leaf_path, role))
-                if leaf in used or not self.wanted(leaf_path, role):
-                    continue
                 can_wait = waits and record.kind is Kind.VARIABLE and record.tensor is not None
                 (self.awaited if can_wait else self.unused)[leaf_path] = leaf
+        for node, path in self._strangers:
+            self.unused |= dict(self._leaves_left(node, path, used))
+
+    def _leaves_left(self, node: int, path: str, used: set[int]) -> Iterator[tuple[str, int]]:
+        """The leaves below that were asked for and that nothing took; all of them are there to be selected."""
+        for leaf_path, leaf in self._leaves_below(node, path):
+            spot = saved_spot(self.index, leaf, leaf_path)
+            self.spots.append(spot)
+            if leaf not in used and self.wanted(spot):
+                yield leaf_path, leaf
 
     def _waits(self, place: Place, edge: Edge) -> bool:
         thing = place.thing
@@ -273,11 +300,13 @@ class Match:
         for slot in self.index.slots:
             for optimizer in self.objects.get(slot.optimizer, ()):
                 awaited = waiting.get(slot.variable)
-                for variable in variables.get(slot.variable, [None]):
+                takers = [place for place in variables.get(slot.variable, ()) if place.kind is Kind.VARIABLE]
+                for variable in takers or [None]:
                     owner = variable.path if variable is not None else awaited or self.paths[slot.variable]
                     path = slot_path(optimizer.path, slot.name, owner)
-                    self.spots.append(Spot(path, "slot"))
-                    if self.wanted(path, "slot"):
+                    spot = saved_spot(self.index, slot.slot, path)
+                    self.spots.append(spot)
+                    if self.wanted(spot):
                         yield slot, optimizer, variable, path, variable is None and awaited is not None
 
     def advice(self, place: Place) -> str:
@@ -296,17 +325,21 @@ class Match:
         return _nearest(place.path, same, " of its shape") or _nearest(place.path, free)
 
 
-def leaves_of(place: Place) -> list[Place]:
-    """All leaves below an object, each once."""
-    found, waiting, seen = [], [place], set()
+def all_of(place: Place) -> dict[Place, None]:
+    """An object and everything below it, each once."""
+    seen: dict[Place, None] = {}
+    waiting = [place]
     while waiting:
         here = waiting.pop()
         if here not in seen:
-            seen.add(here)
+            seen[here] = None
             waiting += here.edges.values()
-            if here.kind.is_leaf:
-                found.append(here)
-    return found
+    return seen
+
+
+def leaves_of(place: Place) -> list[Place]:
+    """All leaves below an object, each once."""
+    return [here for here in all_of(place) if here.kind.is_leaf]
 
 
 def _described(kind: Kind, edges: list[str]) -> str:

@@ -27,12 +27,16 @@ class Waiting(Protocol):
 
 
 class Restored(NamedTuple):
-    """A value that went from a path of the checkpoint to a path of the program; Python state has no dtype."""
+    """A value that went from a path of the checkpoint to a path of the program; Python state has no dtype.
+
+    ``note`` tells how an expression took it.
+    """
 
     path: str
     source: str
     dtype: str = ""
     shape: Shape = ()
+    note: str = ""
 
 
 class Conflict(NamedTuple):
@@ -180,7 +184,8 @@ class RestoreReport:
 
 def _source(restored: Restored) -> str:
     text = f"{restored.dtype} {restored.shape}" if restored.dtype else "Python state"
-    return text if restored.source == restored.path else f"{text} from {restored.source}"
+    text = text if restored.source == restored.path else f"{text} from {restored.source}"
+    return f"{text}, {restored.note}" if restored.note else text
 
 
 _WHY: dict[type[MatchError], str] = {

@@ -8,14 +8,16 @@ from typing import Any
 
 from graftax.checkpoint.arrays import HostArray, python_value
 from graftax.checkpoint.deferred import Session, WaitingSlot, cast_to
+from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph, Place
 from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.loading import load
-from graftax.checkpoint.matching import Match, leaves_of
+from graftax.checkpoint.matching import Match, all_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import Conflict, Restored, RestoreReport
-from graftax.checkpoint.subset import Subset
+from graftax.checkpoint.subset import Subset, saved_spot
 from graftax.errors import ArgumentError, MissingInCheckpoint, StateError, UnusedInCheckpoint
+from graftax.reparam.base import Reparam
 from graftax.variables import storage
 
 MODES = ("exact", "cover", "overlap")
@@ -51,14 +53,14 @@ def restore(
         nodes = {*match.pairs.values(), *match.awaited.values()}
         nodes |= {slot.node for slots in waiting.values() for slot in slots}
         values = _read(reader, nodes)
-    _assign(match, values)
+    notes = _assign(match, values)
     if match.awaited:
-        session = Session(reader.index, match.paths, match.mapped, match.wanted, cast)
+        session = Session(reader.index, match.paths, match.mapped, cast)
         kept = {*match.awaited.values(), *(slot.node for slots in waiting.values() for slot in slots)}
         session.begin({node: values[node] for node in kept}, match.awaited, waiting)
         session.attach(match.modules)
         report.wait_for(session)
-    report.restored = tuple(_restored(match, place, node) for place, node in match.pairs.items())
+    report.restored = tuple(_restored(match, place, node, notes) for place, node in match.pairs.items())
     return report
 
 
@@ -93,7 +95,8 @@ def _judge(match: Match, report: RestoreReport) -> None:
     report.conflicts = tuple(match.conflicts)
     report.unshared = match.unshared
     slots = [slot.slot for slot in match.graph.slots]
-    report.fresh = tuple(slot.path for slot in slots if match.has(slot) and slot not in match.pairs)
+    slots = [slot for slot in slots if match.has(slot) and slot not in match.pairs]
+    report.fresh = tuple(place.path for place in [*match.fresh, *slots])
     conflicts = list(match.conflicts)
     conflicts += _idle_roots(match)
     if report.mode != "overlap":
@@ -107,7 +110,16 @@ def _judge(match: Match, report: RestoreReport) -> None:
             for path, node in match.unused.items()
         ]
     if conflicts:
-        raise report.failure(conflicts)
+        raise report.failure(conflicts, instead=_graft_first(match))
+
+
+def _graft_first(match: Match) -> str:
+    """What to do where saved adapters have no place."""
+    adapters = {saved_spot(match.index, node, "").item for node in match.unused.values()}
+    names = sorted({saved.adapter for saved in adapters if saved is not None and saved.adapter})
+    if not names:
+        return ""
+    return f"declare the adapters first: gx.graft(model, gx.reparam.LoRA(rank=..., name={names[0]!r}), where=...)"
 
 
 def _as(path: str, source: str) -> str:
@@ -126,8 +138,8 @@ def _idle_roots(match: Match) -> list[Conflict]:
         if not below:
             busy = root in paired
         else:
-            busy = not any(match.wanted(*spot) for spot in below)
-        busy = busy or any(leaf in match.pairs for leaf in leaves_of(root))
+            busy = not any(match.wanted(spot) for spot in below)
+        busy = busy or any(place in match.pairs for place in all_of(root))
         if not busy and not any(path == root.path or path.startswith(inside) for path in told):
             known = ", ".join(match.index.roots)
             reason = f"matched nothing; the roots of the checkpoint are: {known}"
@@ -153,32 +165,41 @@ def _read(reader: Reader, nodes: set[int]) -> dict[int, Any]:
     return values
 
 
-def _assign(match: Match, values: dict[int, Any]) -> None:
-    """Everything that may fail first, then assignments, which cannot."""
+def _assign(match: Match, values: dict[int, Any]) -> dict[Place, str]:
+    """Everything that may fail first, then assignments, which cannot; returns notes for the report."""
     variables = [(place.thing, values[node]) for place, node in match.pairs.items() if place.kind is Kind.VARIABLE]
     ready = [
         (variable, variable._storage.backend.arrays.asarray(cast_to(variable, value), variable.dtype))
         for variable, value in variables
     ]
+    notes: dict[Place, str] = {}
+    moved: list[tuple[Any, Any]] = []
     done: list[tuple[Any, Any]] = []
     try:
         for place, node in match.pairs.items():
-            if place.kind is not Kind.VARIABLE:
-                before = place.thing.get_state()
-                if before is not None or values[node] is not None:
-                    done.append((place.thing, before))
+            if isinstance(place.thing, Reparam) and place.kind is Kind.OBJECT:
+                notes[place], before = take(place.thing, cast_to(place.thing, values[node]), place.path)
+                moved += before
+        for place, node in match.pairs.items():
+            if place.kind not in (Kind.VARIABLE, Kind.OBJECT):
+                state = place.thing.get_state()
+                if state is not None or values[node] is not None:
+                    done.append((place.thing, state))
                     place.thing.set_state(values[node])
     except BaseException:
-        for module, before in reversed(done):
-            module.set_state(before)
+        for module, state in reversed(done):
+            module.set_state(state)
+        undo(moved)
         raise
     for variable, value in ready:
         variable.assign(value)
+    return notes
 
 
-def _restored(match: Match, place: Place, node: int) -> Restored:
+def _restored(match: Match, place: Place, node: int, notes: dict[Place, str]) -> Restored:
     index: Index = match.index
     tensor = index.nodes[node].tensor
-    if place.kind is not Kind.VARIABLE or tensor is None:
+    if place.kind not in (Kind.VARIABLE, Kind.OBJECT) or tensor is None:
         return Restored(place.path, match.paths[node])
-    return Restored(place.path, match.paths[node], index.tensors[tensor].dtype, index.tensors[tensor].shape)
+    saved = index.tensors[tensor]
+    return Restored(place.path, match.paths[node], saved.dtype, saved.shape, notes.get(place, ""))

@@ -11,8 +11,9 @@ from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.graph import Graph, Place, SlotPlace
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
-from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.subset import Subset
 from graftax.errors import ArgumentError, StateError, UnsupportedValue
+from graftax.reparam.adapted import adapter_of
 from graftax.variables import storage
 
 _INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
@@ -51,8 +52,8 @@ def save(
         raise ArgumentError(f"meta with the keys {list(meta)!r:.100}", "the keys of meta are text", 'meta={"note": 1}')
     values.encode(meta, "meta")
     leaves = [place for place in graph.places if place.kind.is_leaf]
-    subset.check(Spot(p.path, p.role) for p in [*leaves, *(slot.slot for slot in graph.slots)])
-    chosen = {place for place in leaves if Spot(place.path, place.role) in subset}
+    subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])
+    chosen = {place for place in leaves if place.spot in subset}
     if not chosen:
         raise ArgumentError(
             f"nothing to save at {os.fspath(path)}",
@@ -60,7 +61,7 @@ def save(
             "build the model first: call it on an example" if not leaves else "choose less narrowly",
         )
     drawing = _Drawing(graph, chosen, subset.is_all)
-    wanted = [slot for slot in graph.slots if Spot(slot.slot.path, slot.slot.role) in subset]
+    wanted = [slot for slot in graph.slots if slot.slot.spot in subset]
     left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
     draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta)
     index = commit(path, draft, overwrite=overwrite, fs=fs)
@@ -106,7 +107,9 @@ class _Drawing:
         kind = place.kind
         if kind is Kind.VARIABLE:
             tensor = self._item(place.path, host_value(place.thing, place.path))
-            payload = (tensor, bool(place.thing.trainable), place.role, {})
+            adapter = adapter_of(place.thing)
+            attributes = {} if adapter is None else {"adapter": adapter}
+            payload = (tensor, bool(place.thing.trainable), place.role, attributes)
         elif kind is Kind.VALUE:
             payload = place.thing.get_state()
             if type(payload) is bytes:

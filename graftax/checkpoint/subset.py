@@ -1,22 +1,54 @@
-"""Which part of a graph is meant: ``only`` and ``skip``, selectors of paths and roles, each of which must match."""
+"""Which part of a graph is meant: ``only`` and ``skip``, selectors, of which each part must match."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from graftax.selectors import Selector, SelectorLike, compile_selector, nothing_matched
+from graftax.checkpoint.index import Index, Kind
+from graftax.selectors import SelectorLike, Tally, compile_selector
 
 
-class Spot(NamedTuple):
-    """A path and a role, as selectors see them."""
+class Saved(NamedTuple):
+    """A Variable of a checkpoint, as predicates see it."""
 
     path: str
     role: str
+    shape: tuple[int, ...]
+    dtype: str
+    trainable: bool
+    adapter: str | None
+
+
+class Spot(NamedTuple):
+    """What selectors see: a path and a role, what is there, and the paths of the expressions that it is a part of."""
+
+    path: str
+    role: str
+    item: Any = None
+    wholes: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths by which it is selected."""
+        return (self.path, *self.wholes)
+
+
+def saved_spot(index: Index, node: int, path: str) -> Spot:
+    """The spot of a leaf of a checkpoint."""
+    record = index.nodes[node]
+    if record.kind is not Kind.VARIABLE:
+        return Spot(path, "")
+    tensor, trainable, role, attributes = record.payload
+    adapter = attributes.get("adapter")
+    if tensor is None:
+        return Spot(path, role)
+    array = index.tensors[tensor]
+    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter))
 
 
 class Subset:
-    """A test on paths and roles.
+    """A test of spots.
 
     Args:
         only: What is meant; everything, unless told.
@@ -24,22 +56,21 @@ class Subset:
     """
 
     def __init__(self, only: SelectorLike | None = None, skip: SelectorLike | None = None) -> None:
-        self._only = _parts(only)
-        self._skip = _parts(skip)
-        self._all = only is None
+        self._only = None if only is None else compile_selector(only)
+        self._skip = None if skip is None or skip == () or skip == [] else compile_selector(skip)
 
     @property
     def is_all(self) -> bool:
         """True if nothing is left out."""
-        return self._all and not self._skip
+        return self._only is None and self._skip is None
 
     def __contains__(self, spot: Spot) -> bool:
-        if not self._all and not any(part.matches(spot) for part in self._only):
+        if self._only is not None and not self._only.sees(spot.paths, spot.role, spot.item):
             return False
-        return not any(part.matches(spot) for part in self._skip)
+        return self._skip is None or not self._skip.sees(spot.paths, spot.role, spot.item)
 
     def check(self, spots: Iterable[Spot]) -> None:
-        """Raise if a selector matches none of these.
+        """Raise if a selector, or a part of one, matches none of these.
 
         Raises:
             SelectorError: it does not, so it was given in vain.
@@ -47,15 +78,9 @@ class Subset:
         if self.is_all:
             return
         known = list(spots)
-        for what, parts in (("only=", self._only), ("skip=", self._skip)):
-            for part in parts:
-                if not any(part.matches(spot) for spot in known):
-                    raise nothing_matched(part, [spot.path for spot in known], what)
-
-
-def _parts(selector: SelectorLike | None) -> list[Selector]:
-    if selector is None:
-        return []
-    if isinstance(selector, Sequence) and not isinstance(selector, str):
-        return [compile_selector(part) for part in selector]
-    return [compile_selector(selector)]
+        for what, selector in (("only=", self._only), ("skip=", self._skip)):
+            if selector is not None:
+                tally = Tally(selector)
+                for spot in known:
+                    tally.see(spot.paths, spot.role, spot.item)
+                tally.check(what)

@@ -167,14 +167,36 @@ def test_ck23_restoring_none(toys):
 
 
 def test_fv9_a_leaf_on_one_side_and_a_node_on_the_other(saved, toys):
-    path = saved(m=toys.Box(w=gx.Variable(np.ones((3, 2), "float32"))))
-    with gx.variable_creator_scope(lambda make, spec: gx.reparam.LowRank(rank=1)(make, spec)):
+    """An expression takes a plain value through its inverse; a plain Variable takes no parts of an expression."""
+    value = np.outer([1, 2, 3], [1, -1]).astype("float32")
+    path = saved(m=toys.Box(w=gx.Variable(value)))
+    with gx.variable_creator_scope(gx.reparam.LowRank(rank=1)):
         box = toys.Box(w=gx.Variable(np.zeros((3, 2), "float32")))
-    with pytest.raises(KindMismatch, match="a leaf at m/w, the program has a node with the children left, right"):
-        Checkpoint(m=box).restore(path)
-    plain = toys.Box(w=gx.Variable(np.ones((3, 2), "float32")))
+    (one,) = Checkpoint(m=box).restore(path).assert_consumed().restored
+    np.testing.assert_allclose(box.w.numpy(), value, atol=1e-6)
+    assert one.note.startswith("by the inverse of LowRankMatrix")
+    before = [v.numpy() for v in box.variables]
+    with pytest.raises(KindMismatch, match="m/w: LowRankMatrix cannot have the saved value"):
+        Checkpoint(m=box).restore(saved(m=toys.Box(w=gx.Variable(np.eye(3, 2, dtype="float32")))))
+    assert all(np.array_equal(v.numpy(), old) for v, old in zip(box.variables, before, strict=True))
+    plain = toys.Box(w=gx.Variable(value))
     with pytest.raises(KindMismatch, match="a node with the children left, right at m/w, the program has a leaf"):
         Checkpoint(m=plain).restore(saved(m=box))
+
+
+def test_fv9_an_expression_without_an_inverse(saved, toys):
+    class Opaque(gx.Reparam):
+        def __init__(self, next_creator, spec):
+            super().__init__(spec)
+            self.part = next_creator(spec.replace(name="part"))
+
+    path = saved(m=toys.Box(w=gx.Variable([1.0])))
+    with gx.variable_creator_scope(Opaque):
+        box = toys.Box(w=gx.Variable([1.0]))
+    with pytest.raises(KindMismatch, match="Opaque here has neither a base nor an inverse"):
+        Checkpoint(m=box).restore(path)
+    with pytest.raises(KindMismatch, match="a leaf at m/w, the program has a node with the children a, b"):
+        Checkpoint(m=toys.Box(w=toys.Box(a=toys.number(1), b=toys.number(2)))).restore(path)
 
 
 def test_all_conflicts_are_told_at_once(saved, toys):
