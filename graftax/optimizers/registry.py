@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from graftax.known_names import unknown
 from graftax.optimizers.adam import Adam
 from graftax.optimizers.adamw import AdamW
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.sgd import SGD
 
-_CLASSES: tuple[type[SGD | Adam], ...] = (SGD, Adam, AdamW)
+_CLASSES: tuple[Callable[[], Optimizer], ...] = (
+    SGD,
+    Adam,
+    AdamW,
+)
+NAMES: dict[str, Callable[[], Optimizer]] = {getattr(kind, "__name__", "").lower(): kind for kind in _CLASSES}
 
 
 def get(optimizer: str | Optimizer) -> Optimizer:
@@ -23,7 +30,6 @@ def get(optimizer: str | Optimizer) -> Optimizer:
     """
     if isinstance(optimizer, Optimizer):
         return optimizer
-    names = {kind.__name__.lower(): kind for kind in _CLASSES}
-    if not isinstance(optimizer, str) or optimizer.lower() not in names:
-        raise unknown("optimizer", optimizer, names, "or an optimizer: graftax.optimizers.Adam(1e-3)")
-    return names[optimizer.lower()]()
+    if not isinstance(optimizer, str) or optimizer.lower() not in NAMES:
+        raise unknown("optimizer", optimizer, NAMES, "or an optimizer: graftax.optimizers.Adam(1e-3)")
+    return NAMES[optimizer.lower()]()

@@ -1,4 +1,4 @@
-"""One row for each optimizer, and what all of them promise."""
+"""What all optimizers promise; the rows are in `optimizer_rows.py`."""
 
 import copy
 
@@ -8,28 +8,23 @@ import pytest
 import graftax as gx
 from graftax import ops, optimizers
 from graftax.backend import registry
-from graftax.optimizers import SGD, Adam, AdamW
 from graftax.optimizers.apply import Steps
+from graftax.optimizers.registry import NAMES, get
 from graftax.optimizers.slot import SlotValues
+from tests.conformance.optimizer_rows import ROWS, every_row
 
-ROWS = {
-    "sgd": lambda **o: SGD(0.1, **o),
-    "sgd momentum": lambda **o: SGD(0.05, momentum=0.9, **o),
-    "sgd nesterov": lambda **o: SGD(0.05, momentum=0.9, nesterov=True, **o),
-    "adam": lambda **o: Adam(0.1, **o),
-    "adam torch": lambda **o: Adam(0.1, epsilon=1e-3, epsilon_form="torch", **o),
-    "amsgrad": lambda **o: Adam(0.1, amsgrad=True, **o),
-    "adamw": lambda **o: AdamW(0.1, **{"weight_decay": 0.01, **o}),
-}
 SHAPES = {"kernel": (3, 2), "bias": (2,), "scale": ()}
-
-every_row = pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
 
 
 def test_every_optimizer_has_a_row():
     public = {getattr(optimizers, name) for name in optimizers.__all__ if isinstance(getattr(optimizers, name), type)}
     rules = {kind for kind in public if issubclass(kind, optimizers.Optimizer)} - {optimizers.Optimizer}
-    assert {type(make()) for make in ROWS.values()} == rules
+    assert {type(row.make()) for row in ROWS.values()} == rules
+
+
+def test_every_name_gives_an_optimizer_that_has_a_row():
+    assert {type(get(name)) for name in NAMES} <= {type(row.make()) for row in ROWS.values()}
+    assert all(type(get(name)).__name__.lower() == name for name in NAMES)
 
 
 class Net(gx.Module):
@@ -59,33 +54,33 @@ def trained(optimizer, net=None, steps=4, run=lambda f: f):
 
 
 @every_row
-def test_compiled_as_eager(make):
-    for a, b in zip(trained(make()), trained(make(), run=gx.jit), strict=True):
+def test_compiled_as_eager(row):
+    for a, b in zip(trained(row.make()), trained(row.make(), run=gx.jit), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
 
 
 @every_row
-def test_numpy_as_jax(make):
-    jax = trained(make())
+def test_numpy_as_jax(row):
+    jax = trained(row.make())
     with registry.use("numpy"):
-        host = trained(make())
+        host = trained(row.make())
     for a, b in zip(jax, host, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
 
 
 @every_row
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_16_bit_weights_follow_those_of_32_bits(make, dtype):
+def test_16_bit_weights_follow_those_of_32_bits(row, dtype):
     net = Net(dtype)
-    wide, narrow = trained(make()), trained(make(), net)
+    wide, narrow = trained(row.make()), trained(row.make(), net)
     assert {v.dtype for v in net.variables} == {dtype}
     for a, b in zip(wide[: len(SHAPES)], narrow, strict=False):
         np.testing.assert_allclose(a, b.astype("float32"), rtol=0.03, atol=0.03)
 
 
 @every_row
-def test_an_update_keeps_shapes_and_dtypes(make):
-    net, optimizer = Net(), make()
+def test_an_update_keeps_shapes_and_dtypes(row):
+    net, optimizer = Net(), row.make()
     optimizer.build(net)
     steps = Steps(ops.asarray(0.1), ops.asarray(3, dtype="int32"))
     for variable, gradient in zip(net.variables, gradients(0), strict=True):
@@ -98,9 +93,9 @@ def test_an_update_keeps_shapes_and_dtypes(make):
 
 
 @every_row
-def test_elementwise_as_promised(make):
+def test_elementwise_as_promised(row):
     """On several variables laid end to end, the update is that of each alone, bit for bit."""
-    optimizer = make()
+    optimizer = row.make()
     if not optimizer.elementwise:
         pytest.skip("makes no promise")
     net = Net()
@@ -130,8 +125,8 @@ def test_elementwise_as_promised(make):
 
 @every_row
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
-def test_frozen_is_bit_equal(make, run):
-    net, optimizer = Net(), make(weight_decay=0.1)
+def test_frozen_is_bit_equal(row, run):
+    net, optimizer = Net(), row.make(weight_decay=0.1)
     net.bias.trainable = False
     before = net.bias.numpy().copy()
     trained(optimizer, net, run=run)
@@ -140,11 +135,11 @@ def test_frozen_is_bit_equal(make, run):
 
 
 @every_row
-def test_slots_come_back_by_name_and_variable(make):
+def test_slots_come_back_by_name_and_variable(row):
     """What a checkpoint does: every slot through `ensure_slot` of a fresh optimizer; then both go on alike."""
-    net, optimizer = Net(), make()
+    net, optimizer = Net(), row.make()
     trained(optimizer, net, steps=3)
-    other, fresh = Net(), make()
+    other, fresh = Net(), row.make()
     for a, b in zip(net.variables, other.variables, strict=True):
         b.assign(a.value)
     for record in reversed(list(optimizer.slots())):
@@ -160,8 +155,8 @@ def test_slots_come_back_by_name_and_variable(make):
 
 
 @every_row
-def test_copies_are_independent(make):
-    net, optimizer = Net(), make()
+def test_copies_are_independent(row):
+    net, optimizer = Net(), row.make()
     trained(optimizer, net, steps=2)
     other, copied = copy.deepcopy((net, optimizer))
     before = [v.numpy().copy() for v in (*other.variables, *copied.variables)]
@@ -173,8 +168,8 @@ def test_copies_are_independent(make):
 
 
 @every_row
-def test_repr_is_a_call_that_makes_it_again(make):
-    optimizer = make(clipnorm=3.0)
+def test_repr_is_a_call_that_makes_it_again(row):
+    optimizer = row.make(clipnorm=3.0)
     again = eval(repr(optimizer), vars(optimizers))
     assert repr(again) == repr(optimizer)
     for a, b in zip(trained(optimizer), trained(again), strict=True):
@@ -182,10 +177,10 @@ def test_repr_is_a_call_that_makes_it_again(make):
 
 
 @every_row
-def test_it_goes_down(make):
+def test_it_goes_down(row):
     net = Net()
     target = gradients(9)
-    optimizer = make()
+    optimizer = row.make()
 
     def loss():
         pairs = zip(net.variables, target, strict=True)
@@ -198,8 +193,8 @@ def test_it_goes_down(make):
 
 
 @every_row
-def test_a_new_rate_needs_no_new_trace(make):
-    net, optimizer = Net(), make()
+def test_a_new_rate_needs_no_new_trace(row):
+    net, optimizer = Net(), row.make()
     step = gx.jit(lambda: optimizer.apply(gradients(0), net.variables))
     step()
     optimizer.learning_rate = 0.0
@@ -207,6 +202,6 @@ def test_a_new_rate_needs_no_new_trace(make):
     optimizer.build(net)
     step()
     assert step.trace_count == 1
-    if not isinstance(optimizer, SGD):  # whose momentum holds earlier rates
+    if row.stops_at_rate_zero:
         for a, v in zip(before, net.variables, strict=True):
             np.testing.assert_array_equal(a, v.numpy())
