@@ -56,6 +56,8 @@ def _line(index: Index, node: int, path: str, is_slot: bool) -> dict[str, Any]:
         line |= {"dtype": tensor.dtype, "shape": list(tensor.shape), "bytes": tensor.nbytes}
     if record.kind is Kind.VARIABLE:
         line |= {"trainable": record.payload[1], "role": record.payload[2], "saved": record.tensor is not None}
+        if "adapter" in record.payload[3]:
+            line["adapter"] = record.payload[3]["adapter"]
     elif record.kind is Kind.VALUE:
         line["value"] = record.payload
     return line
@@ -65,6 +67,7 @@ def _row(line: dict[str, Any]) -> tuple[str, ...]:
     path = printable(line["path"])
     if "dtype" in line:
         what = line.get("role", line["kind"]) + ("" if line.get("trainable", True) else ", not trainable")
+        what += f", adapter {line['adapter']}" if "adapter" in line else ""
         return path, line["dtype"], str(tuple(line["shape"])), size(line["bytes"]), printable(what)
     if "value" in line:
         return path, "value", "", "", short(line["value"])
