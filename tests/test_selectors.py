@@ -1,5 +1,6 @@
 """Selectors: globs, roles, regexes, predicates, unions; nothing unused."""
 
+import pickle
 import re
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graftax.errors import SelectorError
-from graftax.selectors import ROLES, compile_selector, nothing_matched
+from graftax.selectors import ROLES, compile_selector, nearest, nothing_matched, select
 
 
 def item(path, role="weight", shape=()):
@@ -87,3 +88,62 @@ def test_nothing_matched_offers_the_nearest():
     assert "bias, kernel" in str(error)
     assert "a/kernel" in error.instead
     assert "build the model first" in nothing_matched(compile_selector("x"), [], "where=").instead
+
+
+def test_combinations():
+    kernels, head = select("**/kernel"), select("head/**")
+    chosen = kernels & ~head
+    assert [chosen.matches_path(p) for p in ("a/kernel", "head/kernel", "a/bias")] == [True, False, False]
+    assert chosen.text == "'**/kernel' & ~'head/**'"
+    assert (~(kernels | head)).matches_path("a/bias")
+    assert ("**/bias" | chosen).text == "'**/bias' | ('**/kernel' & ~'head/**')"
+    assert ("a/**" & kernels).text == "'a/**' & '**/kernel'"
+    assert pickle.loads(pickle.dumps(chosen)).matches_path("a/kernel")
+    assert select("**/kernel", "**/bias").matches_path("bias")
+    with pytest.raises(SelectorError, match="without a selector"):
+        select()
+
+
+def test_a_predicate_becomes_a_selector_by_decoration():
+    @select
+    def large(variable):
+        """Selects what is large."""
+        return variable.size > 3
+
+    assert large(SimpleNamespace(path="x", role="weight", size=4))
+    assert (large.__doc__, large.text, large.__module__) == ("Selects what is large.", "large", __name__)
+    assert not (~large).matches(SimpleNamespace(path="x", role="weight", size=4))
+
+
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [
+        (select("**/kernel") & ~select("haed/**"), r"'haed/\*\*', a part of .* matches none of 3"),
+        (select("**/kernel") | "**/gama", "gama"),
+        (["**/kernel", ("slot", "**/bias")], "role 'slot'"),
+        (select("a/**") & "head/**", "matched by all"),
+        (~select("**"), "nothing is left"),
+        (select(re.compile("^x")), "'\\^x'"),
+    ],
+)
+def test_every_part_must_be_of_use(selector, told):
+    items = [((path,), item(path)) for path in ("a/kernel", "a/bias", "head/kernel")]
+    with pytest.raises(SelectorError, match=told):
+        compile_selector(selector).pick(items, "where=")
+
+
+def test_roles_and_predicates_may_deny_what_is_not_there():
+    items = [((path,), item(path)) for path in ("a/kernel", "a/bias")]
+    chosen = select("**/kernel") & ~select("slot") & ~select(lambda v: v.shape)
+    assert [one.path for one in chosen.pick(items, "where=")] == ["a/kernel"]
+
+
+def test_parts_go_with_the_whole_by_path_and_denial_wins():
+    whole = SimpleNamespace(owner=None)
+    assert compile_selector("**/kernel").sees(("a/kernel/left", "a/kernel"), "weight", whole)
+    assert not (select("**/kernel") & ~select("**/left")).sees(("a/kernel/left", "a/kernel"), "weight", whole)
+
+
+def test_the_nearest_glob_has_its_names_put_right():
+    known = ["encoder/0/attention/kernel", "encoder/0/bias"]
+    assert nearest(compile_selector("encodr/**/kernl"), known)[0] == "encoder/**/kernel"

@@ -300,7 +300,7 @@ class Match:
         for slot in self.index.slots:
             for optimizer in self.objects.get(slot.optimizer, ()):
                 awaited = waiting.get(slot.variable)
-                takers = [place for place in variables.get(slot.variable, ()) if place.kind is Kind.VARIABLE]
+                takers: list[Place | None] = [p for p in variables.get(slot.variable, ()) if p.kind is Kind.VARIABLE]
                 for variable in takers or [None]:
                     owner = variable.path if variable is not None else awaited or self.paths[slot.variable]
                     path = slot_path(optimizer.path, slot.name, owner)

@@ -62,7 +62,8 @@ class DoRAAdapter(LoRAAdapter):
         """The sum, each column as long as that of the weight times its magnitude."""
         moved = value + self.product(value)
         lengths = _lengths(moved)
-        return moved * (self.magnitude * _lengths(value) / ops.where(ops.equal(lengths, 0), 1, lengths))
+        wanted = ops.multiply(self.magnitude, _lengths(value))
+        return moved * (wanted / ops.where(ops.equal(lengths, 0), 1, lengths))
 
     def inverse(self, value: Array) -> Array:
         """The column w0 with length r on the line through w, less the product: ``|t u - d| = r`` for ``t``."""

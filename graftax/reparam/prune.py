@@ -7,7 +7,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module, walk_with_edges
 from graftax.reparam.mask import MaskedWeight
-from graftax.selectors import SelectorLike, compile_selector, nothing_matched
+from graftax.selectors import SelectorLike, compile_selector
 from graftax.typedefs import Array, ArrayLike, unwrap
 
 
@@ -43,10 +43,7 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
     if registry.current().arrays.is_concrete(share) and not 0 <= float(share) <= 1:
         raise ArgumentError(f"fraction={float(share):g}", "it is the part that is 0 then", "a number from 0 to 1")
     found = {"/".join(map(str, edges)): w for edges, w in walk_with_edges(module) if isinstance(w, MaskedWeight)}
-    selector = compile_selector(where)
-    chosen = [weight for path, weight in found.items() if selector.matches_at(path, weight)]
-    if not chosen:
-        raise nothing_matched(selector, found, "prune: where")
+    chosen = compile_selector(where).pick([((path,), weight) for path, weight in found.items()], "prune: where")
     for group in [chosen] if globally else [[weight] for weight in chosen]:
         sizes = [ops.cast(ops.reshape(ops.abs(weight.value), (-1,)), "float32") for weight in group]
         masks = [ops.reshape(weight.mask, (-1,)) for weight in group]
