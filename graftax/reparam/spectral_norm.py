@@ -13,7 +13,8 @@ from graftax.variables.initializers import RandomNormal
 from graftax.variables.spec import VariableSpec
 from graftax.variables.storage import concretely
 
-_AT_FIRST = 15  # iterations from random vectors, or to another value; as in torch
+_AT_FIRST = 15  # iterations from random vectors, as in torch
+_TO_A_VALUE = 60  # and until the norm of a given value is known
 
 
 class SpectralNorm:
@@ -105,7 +106,7 @@ class SpectrallyNormedWeight(Reparam):
     def inverse(self, value: Array) -> None:
         """The value is the base; what comes out is its direction, of norm 1."""
         self.base.assign(value)  # type: ignore[attr-defined]
-        self._move(value, _AT_FIRST)
+        self._move(value, _TO_A_VALUE)
 
     def _move(self, base: Array, iterations: int) -> None:
         matrix = ops.stop_gradient(self._matrix(base))

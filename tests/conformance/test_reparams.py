@@ -1,0 +1,311 @@
+"""One row per reparametrisation, and per layer: whatever stands behind a weight, everything still works."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax.ad_checkpoint import checkpoint_name
+
+import graftax as gx
+from graftax import ops
+from graftax.backend import registry
+from graftax.errors import GraftError, StateError
+from graftax.module import walk
+from graftax.reparam.base import Reparam
+from tests.conformance.reparam_cases import PAIRS, ROWS, Row
+from tests.conformance.test_layers import ROWS as ALL_LAYERS
+from tests.conformance.test_layers import built, close, values
+
+REPARAMS = ROWS | PAIRS
+LAYERS = [
+    *("dense", "conv1d_causal", "conv2d_groups", "conv3d", "batch_normalization", "layer_normalization"),
+    *("embedding", "lstm", "gru", "multi_head_attention"),
+]
+
+
+def weights(layer: Any) -> dict[str, Any]:
+    """The weights of a layer, plain ones and those that are computed, without the parts of these."""
+    found, inside = {}, set()
+    for node in walk(layer):
+        if isinstance(node, Reparam):
+            inside |= {id(part) for part in walk(node) if part is not node}
+        if isinstance(node, Reparam | gx.Variable) and node.role == "weight" and id(node) not in inside:
+            found[node.path] = node
+    return found
+
+
+class Cell:
+    """A layer with an expression behind each weight that the row takes, and its plain twin of the same values.
+
+    Both are there on the reference backend, where nothing needs compiling; the former is also on JAX.
+    """
+
+    def __init__(self, row: Row, layer: str) -> None:
+        self.row, self.layer_row = row, ALL_LAYERS[layer]
+        self.rng = rng = np.random.default_rng(3)
+        self.mix = rng.uniform(-1, 1, self.layer_row.output).astype("float32")
+        with registry.use("numpy"):
+            self.plain, self.x = built(self.layer_row)
+            self.taken = [path for path, weight in weights(self.plain).items() if row.takes(weight.shape)]
+            for path in self.taken:
+                weight = weights(self.plain)[path]
+                weight.assign(row.value(weight.numpy()).astype("float32"))
+            self.reference = self.make()
+            for v in self.reference.trainable_variables:  # away from where a part starts as zeros
+                v.assign_add(rng.uniform(0.05, 0.3, v.shape).astype("float32"))
+            for path, weight in weights(self.reference).items():
+                weight.assign(weights(self.plain)[path].value)
+            self.expected = self.reference(self.x)
+            self.state = values(self.reference)
+
+    def make(self, **options: Any) -> Any:
+        with gx.variable_creator_scope(self.row.creator):
+            layer = self.layer_row.make(**options)
+            layer.build_for(self.x)
+        return layer
+
+    def on_jax(self, **options: Any) -> Any:
+        """A layer of the same values, moved over."""
+        layer = self.make(**options)
+        assert set(layer.named_variables()) == set(self.state)
+        for path, v in layer.named_variables().items():
+            v.assign(self.state[path])
+        return layer
+
+
+WAYS = ("remat", "tape", "vmap", "scan", "half", "fit")
+
+
+def some_ways(reparam: str, layer: str) -> tuple[str, ...]:
+    """Two of them, such that each meets every reparametrisation and every layer."""
+    start = list(REPARAMS).index(reparam) + LAYERS.index(layer)
+    return WAYS[start % 3 :: 3]
+
+
+def check(reparam: str, layer: str, folder: Path, ways: tuple[str, ...] = WAYS) -> None:
+    cell = Cell(REPARAMS[reparam], layer)
+    if not cell.taken:
+        with pytest.raises(GraftError, match="passed on all of"):
+            gx.graft(cell.plain, cell.row.creator)
+        return
+    forward_equals_plain_at_the_inverse(cell)
+    module = cell.on_jax()
+    gradient_is_the_slope(cell, compiled(cell, module, ways))
+    traced_once(cell, module)
+    copies_are_equal_and_apart(module)
+    saved_and_restored(cell, module, folder)
+    if "fit" in ways:
+        fits_one_epoch(cell, module)
+
+
+# --- the properties -------------------------------------------------------------------------------------------------
+
+
+def forward_equals_plain_at_the_inverse(cell: Cell) -> None:
+    """Made with it, and grafted onto the plain layer afterwards."""
+    far = 50 * cell.row.tolerance
+    with registry.use("numpy"):
+        for path in cell.taken:
+            weight, plain = weights(cell.reference)[path], weights(cell.plain)[path].numpy()
+            assert isinstance(weight, Reparam)
+            assert np.linalg.norm(weight.numpy() - plain) <= cell.row.tolerance * np.linalg.norm(plain)
+        plain = cell.plain(cell.x)
+        close(cell.expected, plain, far)
+        grafted = copy.deepcopy(cell.plain)
+        done = gx.graft(grafted, cell.row.creator, tolerance=cell.row.tolerance)
+        assert sorted(graft.path for graft in done) == sorted(cell.taken)
+        close(grafted(cell.x), plain, far)
+        assert sorted(gx.ungraft(grafted)) == sorted(cell.taken)
+        assert not any(isinstance(node, Reparam) for node in walk(grafted))
+        close(grafted(cell.x), plain, far)
+
+
+def compiled(cell: Cell, layer: Any, ways: tuple[str, ...]) -> dict[str, Any]:
+    """One compiled function has all: gradient, remat, tape, rows at once, rows in a loop, mixed precision."""
+    half = cell.on_jax(dtype="mixed_bfloat16") if "half" in ways else None
+
+    def loss() -> Any:
+        return ops.sum(layer(cell.x) * cell.mix)
+
+    def one(row: Any) -> Any:
+        return layer(row[None])[0]
+
+    def tape() -> Any:
+        with gx.GradientTape() as tape:
+            value = loss()
+        return value, tape.gradient(value, layer)
+
+    gradients = {
+        "remat": lambda: gx.value_and_grad(gx.remat(loss), wrt=layer)(),
+        "tape": tape,
+    }
+    outputs = {
+        "vmap": lambda x: gx.vectorized_map(one, x),
+        "scan": lambda x: gx.scan(lambda carry, row: (carry, one(row)), 0.0, x)[1],
+        "half": lambda x: half(x),
+    }
+
+    @gx.jit
+    def run(x: Any) -> Any:
+        return (
+            gx.value_and_grad(loss, wrt=layer)(),
+            [way() for name, way in gradients.items() if name in ways],
+            {name: way(x) for name, way in outputs.items() if name in ways},
+        )
+
+    (value, gradient), others, outs = run(cell.x)
+    close(value, np.sum(cell.expected * cell.mix), 1e-3)
+    for again, slopes in others:
+        close(again, value, 1e-3)
+        for path, slope in gradient.items():
+            close(slopes[path], slope, 1e-3)
+    for way, out in outs.items():
+        assert str(out.dtype) == ("bfloat16" if way == "half" else "float32")
+        close(out, cell.expected, 0.06 if way == "half" else 1e-4)
+    return gradient
+
+
+def gradient_is_the_slope(cell: Cell, gradient: dict[str, Any]) -> None:
+    """Each leaf has one; along a direction in all leaves it is the slope of the loss of the reference."""
+    assert sorted(gradient) == sorted(v.path for v in cell.reference.trainable_variables)
+    for path, slope in gradient.items():
+        assert (slope.shape, slope.dtype) == (cell.state[path].shape, cell.state[path].dtype)
+        assert np.isfinite(np.asarray(slope)).all()
+        assert np.asarray(slope).any(), f"no gradient comes to {path}"
+    if not cell.row.smooth:
+        return
+    direction = {path: cell.rng.uniform(-1, 1, slope.shape).astype("float32") for path, slope in gradient.items()}
+
+    def loss(step: float) -> float:
+        moved = {path: cell.state[path] + np.float32(step) * along for path, along in direction.items()}
+        with registry.use("numpy"):
+            for path, v in cell.reference.named_variables().items():
+                v.assign(moved.get(path, cell.state[path]))
+            return float(np.sum(cell.reference(cell.x).astype("float64") * cell.mix))
+
+    size = 2e-3
+    slope = (loss(size) - loss(-size)) / (2 * size)
+    loss(0)
+    told = sum(float(np.sum(np.asarray(gradient[path]) * along)) for path, along in direction.items())
+    assert told == pytest.approx(slope, rel=2e-2, abs=2e-2)
+
+
+def traced_once(cell: Cell, layer: Any) -> None:
+    """In the jaxpr of a training step each expression has its name once; a map of rows cannot move what it moves."""
+    optimizer = gx.optimizers.SGD(0.1)
+    optimizer.build(layer)
+    expressions = [node for node in walk(layer) if isinstance(node, Reparam)]
+    names = {id(node): f"expression {i}." for i, node in enumerate(expressions)}
+    forwards = {type(node): type(node).forward for node in expressions}
+
+    class Step(gx.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.holds = [layer, optimizer]
+
+        def __call__(self) -> Any:
+            def loss() -> Any:
+                return ops.sum(layer(cell.x, training=True) * cell.mix)
+
+            value, gradients = gx.value_and_grad(loss, wrt=layer)()
+            optimizer.apply(gradients, layer)
+            return value
+
+    step = Step()
+    for kind, forward in forwards.items():
+        kind.forward = lambda self, forward=forward: checkpoint_name(forward(self), names[id(self)])
+    try:
+        text = str(jax.make_jaxpr(lambda state: gx.functional_call(step, state))(gx.state(step)))
+    finally:
+        for kind, forward in forwards.items():
+            kind.forward = forward
+    assert [text.count(name) for name in names.values()] == [1] * len(names)
+    if cell.row.moves:
+        with pytest.raises(StateError, match=f"vectorized_map: the function assigned .*{cell.row.moves}"):
+            gx.vectorized_map(lambda row: layer(row[None], training=True), cell.x)
+
+
+def copies_are_equal_and_apart(layer: Any) -> None:
+    twin, before = copy.deepcopy(layer), values(layer)
+    assert list(twin.named_variables()) == list(before)
+    for path, v in twin.named_variables().items():
+        np.testing.assert_array_equal(v.numpy(), before[path])
+        v.assign(np.zeros(v.shape, v.dtype))
+    for path, value in values(layer).items():
+        np.testing.assert_array_equal(value, before[path])
+
+
+def saved_and_restored(cell: Cell, layer: Any, folder: Path) -> None:
+    """All of it into a new layer; and a part of it, which leaves the rest as it was."""
+    gx.Checkpoint(layer=layer).save(folder / "saved")
+    twin, part = cell.make(), cell.make()
+    gx.Checkpoint(layer=twin).restore(folder / "saved").assert_consumed()
+    before = values(part)
+    chosen = next(path for path, v in part.named_variables().items() if v.trainable)
+    gx.Checkpoint(layer=part).restore(folder / "saved", only=f"layer/{chosen}")
+    for path, value in values(layer).items():
+        np.testing.assert_array_equal(values(twin)[path], value)
+        np.testing.assert_array_equal(values(part)[path], value if path == chosen else before[path])
+
+
+def fits_one_epoch(cell: Cell, layer: Any) -> None:
+    """All that is trained moves, nothing else does; the step takes the memory of what it moves."""
+    model = gx.Sequential([layer])
+    model.compile(gx.optimizers.SGD(1e-3), loss="mse")
+    before = values(layer)
+    y = np.zeros(cell.layer_row.output, "float32")
+    history = model.fit(cell.x, y, batch_size=len(cell.x), verbose=0)
+    assert np.isfinite(history.history["loss"][0])
+    trained = {id(v) for v in model.trainable_variables}
+    for path, v in layer.named_variables().items():
+        if v.role == "weight":
+            assert (v.numpy() != before[path.removeprefix("layers/0/")]).any() == (id(v) in trained), path
+
+
+# --- the cells ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reparam", ROWS)
+def test_every_reparametrisation_on_dense(reparam, tmp_path):
+    check(reparam, "dense", tmp_path, some_ways(reparam, "dense"))
+
+
+@pytest.mark.parametrize("layer", LAYERS[1:])
+def test_every_layer_with_one_reparametrisation(layer):
+    """What needs no compiling."""
+    cell = Cell(ROWS["positive" if layer.endswith("normalization") else "mask"], layer)
+    forward_equals_plain_at_the_inverse(cell)
+    traced_once(cell, cell.on_jax())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("reparam", REPARAMS)
+def test_every_reparametrisation_on_every_layer(reparam, layer, tmp_path):
+    check(reparam, layer, tmp_path, WAYS if layer == "dense" or reparam == "positive" else some_ways(reparam, layer))
+
+
+def test_every_layer_that_has_a_weight_has_a_row():
+    with registry.use("numpy"):
+        kinds = {type(built(ALL_LAYERS[name])[0]) for name in LAYERS}
+        for name, row in ALL_LAYERS.items():
+            layer = built(row)[0]
+            assert type(layer) in kinds or not weights(layer), name
+
+
+def test_the_training_step_takes_the_memory_of_what_it_moves():
+    with gx.variable_creator_scope(ROWS["spectral_norm"].creator):
+        layer = gx.layers.Dense(4)
+        x = np.ones((2, 3), "float32")
+        layer.build_for(x)
+    optimizer = gx.optimizers.SGD(0.1)
+
+    def step() -> None:
+        optimizer.apply(gx.grad(lambda: ops.sum(layer(x, training=True) ** 2), wrt=layer)(), layer)
+
+    lowered = gx.jit(step).lower()
+    moved = [v for v in layer.variables if v.role == "weight" or v.path.endswith(("left", "right"))]
+    assert lowered.memory.donated >= 4 * sum(v.size for v in moved)
