@@ -301,5 +301,6 @@ def nearest(selector: Selector, known: Sequence[str]) -> list[str]:
         ]
         pattern = _glob("/".join(right))
         if any(pattern.fullmatch(path) for path in known):
-            return ["/".join(right), *[path for path in known if pattern.fullmatch(path)][:2]]
+            there = [path for path in known if pattern.fullmatch(path)]
+            return list(dict.fromkeys(["/".join(right), *there[:2]]))
     return get_close_matches(wanted, known, n=3, cutoff=0.3) or list(known[:3])
