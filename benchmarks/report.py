@@ -6,7 +6,16 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import call_overhead, eager_call, first_call, formulations, jacobian, op_by_op, training_step
+from benchmarks import (
+    call_overhead,
+    eager_call,
+    first_call,
+    formulations,
+    jacobian,
+    op_by_op,
+    optimizer_update,
+    training_step,
+)
 from benchmarks.harness import GRAFTAX, JITTED, KERAS, PEERS, TORCH, Result, Work
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -14,7 +23,16 @@ BEGIN, END = "<!-- begin: what python -m benchmarks prints -->", "<!-- end -->"
 
 WORKS: list[Work] = [
     work
-    for family in (training_step, first_call, eager_call, call_overhead, formulations, jacobian, op_by_op)
+    for family in (
+        training_step,
+        optimizer_update,
+        first_call,
+        eager_call,
+        call_overhead,
+        formulations,
+        jacobian,
+        op_by_op,
+    )
     for work in family.WORKS
 ]
 COLUMNS = {GRAFTAX: "graftax", JITTED: "`jax.jit`", KERAS: "Keras 3 on JAX", TORCH: "PyTorch"}

@@ -144,6 +144,8 @@ class Lift(Protocol):
     """What a function that is being traced reads cells through."""
 
     level: Any
+    cells: list[Any]
+    """Those that were read."""
     groups: list[Sequence[Cell]]
     """Cells of one dtype that may share a buffer, put in here while the function runs."""
 

@@ -8,34 +8,31 @@ attributes of the modules that the trace went through. A difference traces anew 
 
 from __future__ import annotations
 
-import inspect
 import logging
 import weakref
 from collections.abc import Callable, Hashable
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from graftax import scopes, traced_checks
+from graftax import traced_checks
 from graftax.backend import registry
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
 from graftax.errors import CompileError, RetraceError, StateError
 from graftax.traced_checks import CHECKED, PLAIN
 from graftax.transforms import eagerly
+from graftax.transforms.call_key import SCALARS, argument_names, describe, is_static, key_of
 from graftax.transforms.entry import Entry
 from graftax.transforms.lowered import Lowered
 from graftax.transforms.running import run_donating, run_nested
 from graftax.transforms.state import CompileFrame
-from graftax.tree import flatten_with_paths
-from graftax.typedefs import VariableLike, unwrap
+from graftax.typedefs import unwrap
 from graftax.variables.storage import Storage, frames
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 log = logging.getLogger("graftax")
-
-_SCALARS = (bool, int, float, complex)
 
 
 class CompiledFunction(Generic[P, R]):
@@ -82,7 +79,7 @@ class CompiledFunction(Generic[P, R]):
             return self._plain(args, kwargs)
         transforms = registry.current().transforms
         leaves, tree = transforms.flatten((args, kwargs))
-        key, dynamic = _key(leaves, tree)
+        key, dynamic = key_of(leaves, tree)
         entries = self._entries.get(key)
         if entries is None or entries[0].difference() is not None:
             entry = self._find_or_trace(transforms, key, leaves, tree)
@@ -97,7 +94,7 @@ class CompiledFunction(Generic[P, R]):
     def _plain(self, args: Any, kwargs: Any) -> R:
         if frames.top is not None or not registry.current().has("transforms"):
             return self._fn(*args, **kwargs)
-        _key(*registry.current().transforms.flatten((args, kwargs)))  # raises for what cannot be an argument
+        key_of(*registry.current().transforms.flatten((args, kwargs)))  # raises for what cannot be an argument
         return cast(R, eagerly.call(self._fn, args, kwargs, self._allow_callback))
 
     def _is_a_part(self) -> bool:
@@ -136,13 +133,13 @@ class CompiledFunction(Generic[P, R]):
         """The trace for these arguments, the arrays among them, and what these are called."""
         transforms = registry.current().transforms
         leaves, tree = transforms.flatten((args, kwargs))
-        key, dynamic = _key(leaves, tree)
+        key, dynamic = key_of(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree)
         return entry, dynamic, self._names(transforms, leaves, tree)
 
     def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
-        names = _argument_names(self._fn, transforms, tree, len(leaves))
-        return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not _is_static(leaf)]
+        names = argument_names(self._fn, transforms, tree, len(leaves))
+        return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not is_static(leaf)]
 
     def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any) -> Entry:
         entries = self._entries.get(key, [])
@@ -156,7 +153,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
         if self.trace_count:
-            reason = reason or _describe_key(self._fn, transforms, next(reversed(self._entries)), key)
+            reason = reason or describe(self._fn, transforms, next(reversed(self._entries)), key)
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
                     f"{_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
@@ -176,20 +173,21 @@ class CompiledFunction(Generic[P, R]):
         def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
             frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)), self._allow_callback)
             values = iter(dynamic)
-            filled = [leaf if _is_static(leaf) else next(values) for leaf in leaves]
+            filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = transforms.unflatten(tree, filled)
             with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
                 out = self._fn(*args, **kwargs)
                 results, out_structure = transforms.flatten(out)
                 results = [_result(self._fn, r) for r in results]
+            frame.group_alike()
             found.update(frame=frame, out=out_structure, results=len(results))
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
-        concrete = [leaf for leaf in leaves if not _is_static(leaf)]
+        concrete = [leaf for leaf in leaves if not is_static(leaf)]
         program = transforms.trace(run, concrete, self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
-        statics = [leaf for leaf in leaves if _is_static(leaf)]
+        statics = [leaf for leaf in leaves if is_static(leaf)]
         entry = Entry(program, found["frame"], found["out"], found["results"], statics)
         entry.warn_of_leaks(transforms, _name(self._fn))
         found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
@@ -274,89 +272,15 @@ def jit(
     return CompiledFunction(fn, max_retraces, allow_callback, looks)
 
 
-# --- keys -----------------------------------------------------------------------------------------------------------
-
-
 _REMEMBERED = 8  # traces for one key: settings that are switched to and fro, such as what is frozen, keep theirs
 
 
 _OFTEN = 5  # traces, at which a line in the log warns
 
 
-def _is_array(leaf: Any) -> bool:
-    return hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not isinstance(leaf, VariableLike)
-
-
-def _is_static(leaf: Any) -> bool:
-    return type(leaf) not in _SCALARS and not _is_array(leaf)
-
-
-def _key(leaves: list[Any], tree: Any) -> tuple[Hashable, list[Any]]:
-    parts: list[Any] = [tree, scopes.ambient()]
-    dynamic = []
-    for leaf in leaves:
-        if type(leaf) in _SCALARS:
-            parts.append(type(leaf))
-            dynamic.append(leaf)
-        elif _is_array(leaf):
-            parts.append((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)))
-            dynamic.append(leaf)
-        elif isinstance(leaf, VariableLike):  # its == compares elements
-            parts.append((type(leaf), id(leaf)))
-        else:
-            try:
-                hash(leaf)
-            except TypeError as error:
-                raise CompileError(
-                    f"an argument {leaf!r} of type {type(leaf).__name__}",
-                    "an argument that is no array is static, and must be hashable to be told apart",
-                    "pass arrays, numbers, strings, tuples, functions or modules",
-                ) from error
-            parts.append((type(leaf), leaf))
-    return tuple(parts), dynamic
-
-
-def _describe_key(fn: Callable[..., Any], transforms: Transforms, before: Hashable, after: Hashable) -> str:
-    old, new = cast("tuple[Any, ...]", before), cast("tuple[Any, ...]", after)
-    if old[0] != new[0]:
-        return "the arguments have another structure: there is one more or less, or a list, tuple or dict changed"
-    if old[1] != new[1]:
-        return "a global setting changed"
-    for i, (a, b) in enumerate(zip(old[2:], new[2:], strict=True)):
-        if a != b:
-            return f"argument {_argument_names(fn, transforms, new[0], len(new) - 2)[i]}: {_show(a)} -> {_show(b)}"
-    return "the same arguments as before"
-
-
-def _argument_names(fn: Callable[..., Any], transforms: Transforms, tree: Any, count: int) -> list[str]:
-    """What the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
-    args, kwargs = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
-    try:
-        given: Any = inspect.signature(fn).bind_partial(*args, **kwargs).arguments
-    except (TypeError, ValueError):  # a function without a signature
-        given = {**{str(i): one for i, one in enumerate(args)}, **kwargs}
-    names = {leaf.index: path for path, leaf in flatten_with_paths(dict(given)) if isinstance(leaf, _Leaf)}
-    return [names.get(i, f"leaf {i}") for i in range(count)]
-
-
-class _Leaf:
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-def _show(part: Any) -> str:
-    if isinstance(part, type):
-        return f"a Python {part.__name__}"
-    if isinstance(part[0], type) and issubclass(part[0], VariableLike):
-        return f"a {part[0].__name__}"
-    if len(part) == 3:
-        return f"{part[1]}{list(part[0])}" + (" (weak)" if part[2] else "")
-    return repr(part[1])
-
-
 def _result(fn: Callable[..., Any], value: Any) -> Any:
     value = unwrap(value)
-    if _is_static(value) and not isinstance(value, _SCALARS):
+    if is_static(value) and not isinstance(value, SCALARS):
         raise CompileError(
             f"{_name(fn)} returned {value!r} of type {type(value).__name__}",
             "a compiled function returns arrays, numbers, None, and nested lists, tuples and dicts of these",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from graftax.backend.protocol import Lift
 from graftax.module import Node
 from graftax.typedefs import Array
+from graftax.variables.pack import in_groups, place_of
 from graftax.variables.storage import Frame, Storage
+from graftax.variables.variable import Variable
+
+_PACKED = ("weight", "state", "slot")  # others, such as a counter, are looked at after each call
+_WORTH_IT = 4  # arrays; to pass fewer of them as one gains nothing
 
 
 class CompileFrame(Frame):
@@ -47,6 +52,14 @@ class CompileFrame(Frame):
         """Note that these may share a buffer."""
         self._lift.groups.append(storages)
 
+    def group_alike(self) -> None:
+        """Let what is read and written, small and alike share buffers, unless it does already or is a number of its own."""
+        grouped = {storage for group in self._lift.groups for storage in group}
+        rest = [s for s in self._lift.cells if s in self._written and s not in grouped and _role(s) in _PACKED]
+        for group in in_groups((s, _kind(s)) for s in rest):
+            if len(group) >= _WORTH_IT:
+                self.group(group)
+
     def first_value(self, tracer: Any) -> Any:
         """The argument that this traced value stands for, as it is at the first call."""
         found = (value for traced, value in self._arguments if traced is tracer)
@@ -62,6 +75,16 @@ class CompileFrame(Frame):
     def written(self) -> list[tuple[Storage, Array]]:
         """What the program assigns, with the last values."""
         return [(storage, self._now[storage]) for storage in self._written]
+
+
+def _role(storage: Storage) -> str | None:
+    user = storage.user
+    return user.role if isinstance(user, Variable) else None
+
+
+def _kind(storage: Storage) -> Hashable | None:
+    place = place_of(storage)
+    return None if place is None else (_role(storage), place)
 
 
 class Substitution(Frame):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from graftax.typedefs import Array
 from graftax.variables.storage import Moves, Storage
+
+T = TypeVar("T")
+
+_SMALL = 64 * 1024  # bytes; to copy a larger array costs more than to pass it
+_MOST = 16  # in a pack; compiling a larger one takes longer, and saves little
 
 
 class Pack:
@@ -94,3 +99,19 @@ def pack_of(storages: Sequence[Storage]) -> Pack:
     """The one that these storages are in already, or a new one."""
     there = storages[0].place[0]
     return there if isinstance(there, Pack) and there.holds(storages) else Pack(storages)
+
+
+def in_groups(kinds: Iterable[tuple[T, Hashable | None]]) -> Iterator[list[T]]:
+    """Things of one kind together, as many as a pack may have; those without a kind each by itself."""
+    found: dict[Hashable, list[T]] = {}
+    for thing, kind in kinds:
+        found.setdefault((id(thing),) if kind is None else kind, []).append(thing)
+    for alike in found.values():
+        for start in range(0, len(alike), _MOST):
+            yield alike[start : start + _MOST]
+
+
+def place_of(storage: Storage) -> Hashable | None:
+    """Equal for storages that may be in one pack: dtype and where on the devices; None for one that is too large."""
+    buffer: Any = storage.buffer
+    return None if buffer.nbytes > _SMALL else (str(buffer.dtype), str(getattr(buffer, "sharding", "")))
