@@ -4,10 +4,49 @@ The base and the declaration of slots, for rules of one's own, are `Optimizer` a
 """
 
 from graftax.optimizers import schedules as schedules
+from graftax.optimizers.adabelief import AdaBelief as AdaBelief
+from graftax.optimizers.adadelta import Adadelta as Adadelta
+from graftax.optimizers.adagrad import Adagrad as Adagrad
 from graftax.optimizers.adam import Adam as Adam
+from graftax.optimizers.adamax import Adamax as Adamax
 from graftax.optimizers.adamw import AdamW as AdamW
+from graftax.optimizers.adan import Adan as Adan
+from graftax.optimizers.ademamix import AdEMAMix as AdEMAMix
+from graftax.optimizers.adopt import ADOPT as ADOPT
+from graftax.optimizers.ftrl import Ftrl as Ftrl
+from graftax.optimizers.lion import Lion as Lion
+from graftax.optimizers.nadam import Nadam as Nadam
+from graftax.optimizers.nadamw import NAdamW as NAdamW
 from graftax.optimizers.optimizer import Optimizer as Optimizer
+from graftax.optimizers.radam import RAdam as RAdam
+from graftax.optimizers.rmsprop import RMSprop as RMSprop
+from graftax.optimizers.rprop import Rprop as Rprop
 from graftax.optimizers.sgd import SGD as SGD
+from graftax.optimizers.sign_sgd import SignSGD as SignSGD
 from graftax.optimizers.slot import Slot as Slot
+from graftax.optimizers.yogi import Yogi as Yogi
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "Slot", "schedules"]
+__all__ = [
+    "ADOPT",
+    "SGD",
+    "AdEMAMix",
+    "AdaBelief",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Adan",
+    "Ftrl",
+    "Lion",
+    "NAdamW",
+    "Nadam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SignSGD",
+    "Slot",
+    "Yogi",
+    "schedules",
+]

@@ -5,15 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftax.known_names import unknown
+from graftax.optimizers.adabelief import AdaBelief
+from graftax.optimizers.adadelta import Adadelta
+from graftax.optimizers.adagrad import Adagrad
 from graftax.optimizers.adam import Adam
+from graftax.optimizers.adamax import Adamax
 from graftax.optimizers.adamw import AdamW
+from graftax.optimizers.adan import Adan
+from graftax.optimizers.ademamix import AdEMAMix
+from graftax.optimizers.adopt import ADOPT
+from graftax.optimizers.ftrl import Ftrl
+from graftax.optimizers.lion import Lion
+from graftax.optimizers.nadam import Nadam
+from graftax.optimizers.nadamw import NAdamW
 from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.radam import RAdam
+from graftax.optimizers.rmsprop import RMSprop
+from graftax.optimizers.rprop import Rprop
 from graftax.optimizers.sgd import SGD
+from graftax.optimizers.sign_sgd import SignSGD
+from graftax.optimizers.yogi import Yogi
 
 _CLASSES: tuple[Callable[[], Optimizer], ...] = (
     SGD,
     Adam,
     AdamW,
+    Nadam,
+    NAdamW,
+    RAdam,
+    Adamax,
+    AdaBelief,
+    Yogi,
+    Adan,
+    AdEMAMix,
+    ADOPT,
+    RMSprop,
+    Adagrad,
+    Adadelta,
+    Ftrl,
+    Lion,
+    Rprop,
+    SignSGD,
 )
 NAMES: dict[str, Callable[[], Optimizer]] = {getattr(kind, "__name__", "").lower(): kind for kind in _CLASSES}
 

@@ -5,7 +5,28 @@ from dataclasses import dataclass
 
 import pytest
 
-from graftax.optimizers import SGD, Adam, AdamW, Optimizer
+from graftax.optimizers import (
+    ADOPT,
+    SGD,
+    AdaBelief,
+    Adadelta,
+    Adagrad,
+    Adam,
+    Adamax,
+    AdamW,
+    Adan,
+    AdEMAMix,
+    Ftrl,
+    Lion,
+    Nadam,
+    NAdamW,
+    Optimizer,
+    RAdam,
+    RMSprop,
+    Rprop,
+    SignSGD,
+    Yogi,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +54,37 @@ BASIC = {
     "adamw": Row(lambda **o: AdamW(0.1, **{"weight_decay": 0.01, **o}), quick=True),
 }
 # Rules that treat each element alone.
-ELEMENTWISE: dict[str, Row] = {}
+ELEMENTWISE = {
+    "nadam": Row(lambda **o: Nadam(0.1, **o)),
+    "nadam keras": Row(lambda **o: Nadam(0.1, momentum_decay=1.0, **o)),
+    "nadamw": Row(lambda **o: NAdamW(0.1, **{"weight_decay": 0.001, **o})),
+    "radam": Row(lambda **o: RAdam(0.1, beta_2=0.9, **o)),
+    "radam optax": Row(lambda **o: RAdam(0.1, beta_2=0.9, epsilon_form="optax", **o)),
+    "adamax": Row(lambda **o: Adamax(0.2, **o)),
+    "adamax torch": Row(lambda **o: Adamax(0.2, epsilon_form="torch", **o)),
+    "adabelief": Row(lambda **o: AdaBelief(0.1, **o)),
+    "yogi": Row(lambda **o: Yogi(0.1, **o)),
+    "adan": Row(lambda **o: Adan(0.1, **o)),
+    "ademamix": Row(lambda **o: AdEMAMix(0.1, beta_3=0.95, alpha=0.5, **o)),
+    "ademamix warm": Row(lambda **o: AdEMAMix(0.1, beta_3=0.95, alpha=0.5, warmup_steps=20, **o)),
+    "adopt": Row(lambda **o: ADOPT(0.1, beta_2=0.99, **o)),
+    "adopt unclipped": Row(lambda **o: ADOPT(0.1, beta_2=0.99, clipping=False, **o)),
+    "rmsprop": Row(lambda **o: RMSprop(0.05, **o), quick=True),
+    "rmsprop momentum": Row(lambda **o: RMSprop(0.02, momentum=0.5, initial_rms=1.0, **o), stops_at_rate_zero=False),
+    "rmsprop centered": Row(lambda **o: RMSprop(0.02, centered=True, epsilon=1e-2, epsilon_form="torch", **o)),
+    "adagrad": Row(lambda **o: Adagrad(1.0, **o)),
+    "adagrad torch": Row(lambda **o: Adagrad(1.0, initial_accumulator=0.0, epsilon_form="torch", **o)),
+    "adadelta": Row(lambda **o: Adadelta(epsilon=0.01, **o)),
+    "ftrl": Row(lambda **o: Ftrl(2.0, **o), stops_at_rate_zero=False),
+    "ftrl penalties": Row(
+        lambda **o: Ftrl(2.0, -0.6, l1_strength=0.01, l2_strength=0.001, l2_shrinkage=0.001, beta=0.1, **o),
+        stops_at_rate_zero=False,
+    ),
+    "lion": Row(lambda **o: Lion(0.06, beta_2=0.9, **o), quick=True),
+    "rprop": Row(lambda **o: Rprop(0.1, **o)),
+    "sign sgd": Row(lambda **o: SignSGD(0.05, **o)),
+    "signum": Row(lambda **o: SignSGD(0.05, momentum=0.9, **o)),
+}
 # Rules that look at a whole variable, at several, or at the loss.
 WHOLE: dict[str, Row] = {}
 
