@@ -53,7 +53,7 @@ class CompileFrame(Frame):
         self._lift.groups.append(storages)
 
     def group_alike(self) -> None:
-        """Let what is read and written, small and alike share buffers, unless it does already or is a number of its own."""
+        """Let what is read and written, small and alike share buffers, unless it does already."""
         grouped = {storage for group in self._lift.groups for storage in group}
         rest = [s for s in self._lift.cells if s in self._written and s not in grouped and _role(s) in _PACKED]
         for group in in_groups((s, _kind(s)) for s in rest):
