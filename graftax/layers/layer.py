@@ -18,6 +18,8 @@ from graftax.layers.call_errors import explained_call
 from graftax.layers.description import all_numbers
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.module import Child, Module, walk
+from graftax.reparam.base import Reparam
+from graftax.reparam.places import is_trainable
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
@@ -214,10 +216,12 @@ class Layer(Module):
         """What `add_loss` got in the latest call, and penalties of trainable weights, of this layer and those below."""
         found = []
         for layer in walk(self):
+            if isinstance(layer, Reparam) and is_trainable(layer):
+                found += [] if (penalty := layer.penalty()) is None else [penalty]
             if isinstance(layer, Layer):
                 if layer._losses[0] == self._call_number:
                     found += [loss for loss in layer._losses[1] if not _dead(loss)]
-                found += [penalty(w.value) for w, penalty in layer._regularized if _is_trainable(w)]
+                found += [term(w.value) for w, term in layer._regularized if is_trainable(w)]
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -387,10 +391,6 @@ def _shape_of(leaf: Any) -> Shape | None:
     if hasattr(leaf, "shape"):
         return tuple(leaf.shape)
     return () if isinstance(leaf, int | float) else None
-
-
-def _is_trainable(weight: Any) -> bool:
-    return bool(weight.trainable_variables) if isinstance(weight, Module) else bool(weight.trainable)
 
 
 def _dead(loss: Array) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from graftax.backend import registry
-from graftax.errors import AssignmentError
+from graftax.errors import AssignmentError, CreatorError
 from graftax.module import Module, structure
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import storage
@@ -26,6 +26,9 @@ class Reparam(Module, Arithmetic):
     Args:
         spec: The spec of the weight that it stands for.
 
+    Raises:
+        CreatorError: the weight has no floating dtype.
+
     Example:
         >>> import graftax as gx
         >>> class Doubled(Reparam):
@@ -43,6 +46,12 @@ class Reparam(Module, Arithmetic):
 
     def __init__(self, spec: VariableSpec) -> None:
         super().__init__(spec.name)
+        if not any(kind in spec.dtype for kind in ("float", "complex")):
+            raise CreatorError(
+                f"{type(self).__name__} for {spec.path!r} of dtype {spec.dtype}",
+                "an expression computes with real numbers, and integers are codes or counts",
+                "enter the scope of Int8 or Int4 outside of the other creator's, or choose weights with where=",
+            )
         self._shape = spec.shape
         self._dtype = spec.dtype
         self.role = spec.role
@@ -60,6 +69,10 @@ class Reparam(Module, Arithmetic):
             f"{type(self).__name__} defines no inverse",
             f"assign to its parts: {', '.join(v.path for v in self.variables)}",
         )
+
+    def penalty(self) -> Array | None:
+        """A term for the loss of the model while any part is trained, collected in ``layer.losses``; None for none."""
+        return None
 
     @property
     def shape(self) -> Shape:

@@ -9,7 +9,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, CreatorError, GraftError
-from graftax.module import Module
+from graftax.module import Module, outermost
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
 from graftax.reparam.places import Weight, chosen_weights, folded, replace, spec_of, weights
@@ -38,7 +38,7 @@ def graft(
     creator: Creator,
     where: SelectorLike = "**",
     roles: Sequence[str] = ("weight",),
-    tolerance: float = 1e-3,
+    tolerance: float | None = None,
 ) -> list[Graft]:
     """Let a creator replace weights of a Module that is built, trained or restored; their values stay what they are.
 
@@ -51,14 +51,16 @@ def graft(
         creator: ``creator(next_creator, spec) -> Variable or VariableLike``.
         where: Which weights, by their path from ``module``; all that the creator does not pass on unless told.
         roles: The roles it sees.
-        tolerance: How far a value may move, relative to its norm.
+        tolerance: How far a value may move, relative to its norm; what the creator states as its ``tolerance``, such as
+            one that rounds, else 1e-3.
 
     Returns:
         What was replaced.
 
     Raises:
         SelectorError: ``where`` matches no weight.
-        GraftError: the creator replaced nothing, or a value moved further than ``tolerance``.
+        GraftError: the creator replaced nothing, or a value moved further than ``tolerance``, or would have to move a
+            weight that stands elsewhere.
         CreatorError: the creator returned nothing, or something of another shape.
 
     Example:
@@ -71,6 +73,8 @@ def graft(
         >>> ungraft(layer)
         ['kernel']
     """
+    if tolerance is None:
+        tolerance = float(getattr(creator, "tolerance", 1e-3))
     if not tolerance >= 0:
         raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
     known = [weight for weight in weights(module) if weight.node.role in roles]
@@ -137,7 +141,8 @@ def _make(weight: Weight, creator: Creator, frozen: list[tuple[Variable, bool, b
     spec = spec_of(node, Zeros())
 
     def next_creator(asked: VariableSpec) -> VariableLike:
-        if asked is spec or (asked.name == "base" and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
+        base = asked.name == "base" and asked.path in (spec.path, f"{spec.path}/base")  # none of a part of it
+        if asked is spec or (base and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
             if asked.trainable != spec.trainable and not isinstance(node, Adapted):  # whose base is frozen already
                 leaves = node.variables if isinstance(node, Module) else [node]
                 frozen.extend((leaf, leaf.made_trainable, leaf.frozen) for leaf in leaves)
@@ -160,9 +165,18 @@ def _make(weight: Weight, creator: Creator, frozen: list[tuple[Variable, bool, b
 def _settle(weight: Weight, new: Any, tolerance: float) -> float:
     """Give the new weight the value of the old one; how far it is from it."""
     old = weight.node.value
-    if new is not weight.node and distance(new.value, old) > 0:
-        new.assign(old)
     error = distance(new.value, old)
+    if error > 0 and new is not weight.node:
+        if elsewhere := _elsewhere(new, weight.node):
+            if error <= tolerance:
+                return error
+            raise GraftError(
+                f"graft: {weight.path!r} and {', '.join(elsewhere)} for it, by {new!r}, differ by {error:.2g}",
+                "graft changes no value, neither that of the one nor that of the other",
+                "assign the one to the other first, or share them when they are made, in a variable_creator_scope",
+            )
+        new.assign(old)
+        error = distance(new.value, old)
     if error > tolerance or error != error:
         raise GraftError(
             f"graft: {new!r} cannot have the value that {weight.path!r} has: it is {error:.2g} of its norm away",
@@ -170,6 +184,13 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
             f"a creator that comes nearer (a higher rank), or tolerance={_rounded_up(error)}",
         )
     return error
+
+
+def _elsewhere(new: Any, old: Any) -> list[str]:
+    """The paths of Variables of the new weight that are not its own: other weights hold them too."""
+    leaves, known = (node.variables if isinstance(node, Module) else [node] for node in (new, old))
+    own = {id(leaf) for leaf in known}
+    return [v.path for v in leaves if id(v) not in own and v.owner is not None and outermost(v) is not new]
 
 
 def distance(new: Any, old: Any) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from graftax.module import Module, structure, walk, walk_with_edges
-from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
 from graftax.selectors import SelectorLike, compile_selector
 from graftax.typedefs import VariableLike
@@ -79,9 +78,7 @@ def base_of(node: Reparam) -> Any:
 
 def folded(node: Reparam) -> VariableLike:
     """A Variable of the value now: the one that the expression started from, where there is one."""
-    value, trainable = node.value, is_trainable(node)
-    if isinstance(node, Adapted):
-        trainable = node.was_trainable
+    value, trainable = node.value, getattr(node, "was_trainable", is_trainable(node))
     base = base_of(node)
     if isinstance(base, Reparam):
         base = folded(base)
@@ -89,7 +86,7 @@ def folded(node: Reparam) -> VariableLike:
         base.assign(value)
         thaw(base, trainable)
         return base
-    return make(spec_of(node, Constant(value)))
+    return make(spec_of(node, Constant(value)).replace(trainable=trainable))
 
 
 def thaw(base: Any, trainable: bool) -> None:

@@ -1,0 +1,119 @@
+"""FakeQuant: weights rounded to a grid in the forward pass, trained as if they were not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graftax import ops
+from graftax.errors import ArgumentError, CreatorError
+from graftax.reparam.base import Reparam
+from graftax.reparam.grid import Per, checked_per, scale_of, spread
+from graftax.reparam.quantized import QuantizedWeight
+from graftax.typedefs import Array, VariableLike
+from graftax.variables.spec import VariableSpec
+
+
+class FakeQuant:
+    r"""A creator that rounds weights of two and more axes to ``2**bits`` numbers at each read; other shapes pass.
+
+    .. math:: w = s \left(\mathrm{round}(v / s + z) - z\right), \quad \frac{\partial w}{\partial v} := 1
+
+    The scale ``s`` follows from the range of the weight as it is: from its largest magnitude, with ``z = 0``, or, where
+    not symmetric, from its least and largest number and 0. The gradient goes straight through the rounding. What is
+    trained so loses nothing when `graftax.ungraft` and `Int8` or `Int4` store it afterwards.
+
+    Args:
+        bits: From 2 to 16.
+        per: ``"tensor"``, one scale for all, or ``"channel"``, one for each index of the last axis.
+        symmetric: Whether the grid is the same on both sides of 0.
+
+    Attributes:
+        tolerance: How far `graftax.graft` lets a weight move; only one with extreme outliers moves further.
+
+    Raises:
+        ArgumentError: ``bits`` or ``per`` is none of these.
+        CreatorError: the weight is stored as integers already.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> with gx.variable_creator_scope(FakeQuant(bits=2)):
+        ...     layer = gx.layers.Dense(8)
+        ...     y = layer(np.ones((1, 16), "float32"))
+        >>> np.unique(layer.kernel).size, [v.path for v in layer.trainable_variables]
+        (3, ['kernel/base', 'bias'])
+
+    Source: Jacob et al., arXiv 1712.05877; the gradient: Bengio et al., arXiv 1308.3432.
+    """
+
+    def __init__(self, bits: int = 8, per: Per = "tensor", symmetric: bool = True) -> None:
+        if not isinstance(bits, int) or not 2 <= bits <= 16:
+            raise ArgumentError(f"bits={bits!r}", "a grid has 2 to 16 bits", "FakeQuant(bits=8)")
+        self.bits = bits
+        self.per = checked_per(per)
+        self.symmetric = symmetric
+        self.tolerance = min(1.0, 8 / 2**bits)
+
+    def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
+        """Make the rounded weight for a matrix or kernel, anything else as it would have been."""
+        if len(spec.shape) < 2:
+            return next_creator(spec)
+        return FakeQuantizedWeight(next_creator, spec, self.bits, self.per, self.symmetric)
+
+    def __repr__(self) -> str:
+        return f"FakeQuant(bits={self.bits}, per={self.per!r}, symmetric={self.symmetric})"
+
+
+class FakeQuantizedWeight(Reparam):
+    """The weight that `FakeQuant` makes.
+
+    Args:
+        next_creator: Makes the part.
+        spec: The spec of the weight.
+        bits: How many numbers the grid has, as a power of 2.
+        per: What has a scale of its own.
+        symmetric: Whether the grid is the same on both sides of 0.
+    """
+
+    def __init__(
+        self,
+        next_creator: Callable[[VariableSpec], VariableLike],
+        spec: VariableSpec,
+        bits: int,
+        per: Per,
+        symmetric: bool,
+    ) -> None:
+        super().__init__(spec)
+        self.bits = bits
+        self.per = per
+        self.symmetric = symmetric
+        self.base = next_creator(spec.replace(name="base"))
+        if isinstance(self.base, QuantizedWeight):
+            raise CreatorError(
+                f"FakeQuant of {spec.path!r}, which {self.base!r} stores as integers",
+                "it lies on a grid already and is not trained, so that there is nothing to prepare for rounding",
+                "FakeQuant while it is trained; then graftax.ungraft(model), and Int8() or Int4()",
+            )
+
+    def forward(self) -> Array:
+        """The nearest numbers of the grid."""
+        base = ops.asarray(self.base)
+        fixed = ops.stop_gradient(base)
+        rounded = self._symmetric(fixed) if self.symmetric else self._asymmetric(fixed)
+        return ops.stop_gradient(rounded) + (base - fixed)  # the second term is exactly 0, and has the gradient
+
+    def inverse(self, value: Array) -> None:
+        """The value before it is rounded."""
+        self.base.assign(value)  # type: ignore[attr-defined]
+
+    def _symmetric(self, value: Array) -> Array:
+        scale = scale_of(value, self.bits, self.per)
+        return ops.round(value / spread(scale)) * scale
+
+    def _asymmetric(self, value: Array) -> Array:
+        axes = None if self.per == "tensor" else tuple(range(value.ndim - 1))
+        low, high = ops.minimum(ops.min(value, axis=axes), 0), ops.maximum(ops.max(value, axis=axes), 0)
+        scale: Array = (high - low) / (2**self.bits - 1)
+        zero = ops.round(-low / spread(scale))  # 0 is a number of the grid
+        steps = ops.clip(ops.round(value / spread(scale)) + zero, 0, 2**self.bits - 1)
+        rounded: Array = (steps - zero) * scale
+        return rounded

@@ -1,0 +1,44 @@
+"""Grids of equal steps that weights are rounded to, and their numbers packed two in a byte."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+from graftax import ops
+from graftax.errors import ArgumentError
+from graftax.typedefs import Array, Shape
+
+Per = Literal["tensor", "channel"]
+
+
+def checked_per(per: Per) -> Per:
+    """What has a scale of its own."""
+    if per not in get_args(Per):
+        raise ArgumentError(f"per={per!r}", "scales belong to the tensor or to a channel", 'per="channel"')
+    return per
+
+
+def scale_of(value: Array, bits: int, per: Per) -> Array:
+    """The step of a symmetric grid for the largest magnitudes."""
+    axes = None if per == "tensor" else tuple(range(value.ndim - 1))
+    step: Array = ops.max(ops.abs(value), axis=axes) / (2 ** (bits - 1) - 1)
+    return step
+
+
+def spread(scale: Array) -> Array:
+    """What to divide by: 1 where all is 0."""
+    return ops.where(ops.equal(scale, 0), 1, scale)
+
+
+def packed(codes: Array) -> Array:
+    """Integers from -8 to 7, two in a byte, in a row."""
+    flat = ops.cast(ops.reshape(codes, (-1,)) + 8, "uint8")
+    pairs = ops.reshape(ops.pad(flat, ((0, flat.shape[0] % 2),)), (-1, 2))
+    return ops.bitwise_or(pairs[:, 0], ops.left_shift(pairs[:, 1], 4))
+
+
+def unpacked(pairs: Array, shape: Shape) -> Array:
+    """What `packed` has packed, in its shape."""
+    codes = ops.stack([ops.bitwise_and(pairs, 15), ops.right_shift(pairs, 4)], axis=-1)
+    return ops.reshape(ops.cast(ops.reshape(codes, (-1,))[: math.prod(shape)], "int8") - 8, shape)

@@ -1,0 +1,120 @@
+"""Int8 and Int4: frozen weights stored as small integers and scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+from graftax import ops
+from graftax.reparam.base import Reparam
+from graftax.reparam.grid import Per, checked_per, packed, scale_of, spread, unpacked
+from graftax.typedefs import Array, VariableLike
+from graftax.variables.initializers import Zeros
+from graftax.variables.keys import variable_key
+from graftax.variables.spec import VariableSpec
+from graftax.variables.storage import concretely
+
+
+class Int8:
+    r"""A creator that stores weights of two and more axes as frozen integers of 8 bits with scales; other shapes pass.
+
+    .. math:: w = s \, c, \quad c \in \{-127, \dots, 127\}
+
+    The scale ``s`` is such that the largest magnitude is 127. Adapters over it train at full precision, as in QLoRA:
+    graft `LoRA` onto the stored model, or enter its scope inside that of this creator.
+
+    Args:
+        per: ``"channel"``, one scale for each index of the last axis, or ``"tensor"``, one for all.
+
+    Attributes:
+        tolerance: How far `graftax.graft` lets a weight move; only one with extreme outliers moves further.
+
+    Raises:
+        ArgumentError: there is no such ``per``.
+        CreatorError: another creator would compute the integers.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> layer = gx.layers.Dense(8)
+        >>> y = layer(np.ones((1, 16), "float32"))
+        >>> done = gx.graft(layer, Int8(), where="kernel")
+        >>> done = gx.graft(layer, gx.reparam.LoRA(rank=2), where="kernel")
+        >>> [(v.path, v.dtype) for v in layer.kernel.base.variables]
+        [('kernel/base/codes', 'int8'), ('kernel/base/scale', 'float32')]
+
+    Source: Jacob et al., arXiv 1712.05877; adapters over it: Dettmers et al., arXiv 2305.14314.
+    """
+
+    bits: ClassVar[int] = 8
+
+    def __init__(self, per: Per = "channel") -> None:
+        self.per = checked_per(per)
+        self.tolerance = 8 / 2**self.bits
+
+    def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
+        """Make the stored weight for a matrix or kernel, anything else, and parts of adapters, as they would be."""
+        part_of_adapter = spec.path.split("/")[-3:-2] == ["adapters"]
+        if len(spec.shape) < 2 or part_of_adapter:
+            return next_creator(spec)
+        return QuantizedWeight(next_creator, spec, self.bits, self.per)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(per={self.per!r})"
+
+
+class Int4(Int8):
+    """As `Int8`, with integers from -7 to 7, of which two share a byte.
+
+    Example:
+        >>> import graftax as gx
+        >>> with gx.variable_creator_scope(Int4()):
+        ...     layer = gx.layers.Dense(8)
+        ...     layer.build((16,))
+        >>> [(v.path, v.dtype, v.size) for v in layer.kernel.variables]
+        [('kernel/codes', 'uint8', 64), ('kernel/scale', 'float32', 8)]
+    """
+
+    bits = 4
+
+
+class QuantizedWeight(Reparam):
+    """The weight that `Int8` and `Int4` make; what is assigned is rounded.
+
+    Args:
+        next_creator: Makes the parts.
+        spec: The spec of the weight.
+        bits: 8, or 4: then two codes share a byte.
+        per: What has a scale of its own.
+    """
+
+    def __init__(
+        self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, bits: int, per: Per
+    ) -> None:
+        super().__init__(spec)
+        self.was_trainable = spec.trainable
+        self.bits = bits
+        self.per = per
+        shape = (-(-math.prod(spec.shape) // 2),) if bits == 4 else spec.shape
+        frozen = spec.replace(name="codes", trainable=False, initializer=Zeros())
+        self.codes = next_creator(frozen.replace(dtype="uint8" if bits == 4 else "int8", shape=shape))
+        scales = spec.shape[-1:] if per == "channel" else ()
+        self.scale = next_creator(frozen.replace(name="scale", path=f"{spec.path}/scale", shape=scales))
+        with concretely():  # as the weight would start, rounded
+            key = variable_key(spec.owner, spec.path, getattr(spec.initializer, "seed", None))
+            self.inverse(spec.initializer(ops.asarray(key), spec.shape, spec.dtype))
+
+    def forward(self) -> Array:
+        """``scale * codes``."""
+        scale = ops.asarray(self.scale)
+        codes = ops.asarray(self.codes)
+        if self.bits == 4:
+            codes = unpacked(codes, self.shape)
+        return ops.cast(codes, scale.dtype) * scale
+
+    def inverse(self, value: Array) -> None:
+        """The nearest numbers of the grid."""
+        scale = scale_of(value, self.bits, self.per)
+        codes = ops.cast(ops.round(value / spread(scale)), "int8")
+        self.codes.assign(packed(codes) if self.bits == 4 else codes)  # type: ignore[attr-defined]
+        self.scale.assign(scale)  # type: ignore[attr-defined]

@@ -1,0 +1,121 @@
+"""VariationalNormal: weights that are distributions, sampled in training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from graftax import ops
+from graftax.errors import ArgumentError, CreatorError
+from graftax.reparam.base import Reparam
+from graftax.reparam.quantized import QuantizedWeight
+from graftax.typedefs import Array, VariableLike
+from graftax.variables import random
+from graftax.variables.calls import training
+from graftax.variables.initializers import Constant, Zeros
+from graftax.variables.random import SeedGenerator
+from graftax.variables.spec import VariableSpec
+
+
+class VariationalNormal:
+    r"""A creator that learns a mean and a spread of each weight, of any shape; training draws from the distribution.
+
+    .. math:: w = \mu + \log(1 + e^\rho) \, \varepsilon, \quad \varepsilon \sim \mathcal{N}(0, 1)
+
+    Layer calls that are not of training read the mean. A compiled step draws once, eager code at each read. How far
+    the distribution is from the prior, ``kl_weight * KL(q || N(0, prior_stddev))``, is one of ``layer.losses``, which
+    `Model.fit` adds.
+
+    Args:
+        prior_stddev: The spread of the prior, which has the mean 0.
+        kl_weight: How much the distance counts: 1 over the number of training examples, where the loss is a mean.
+        stddev: The spread at first.
+
+    Raises:
+        ArgumentError: a spread is not above 0, or ``kl_weight`` is negative.
+        CreatorError: the parts are stored as integers.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> x = np.ones((1, 16), "float32")
+        >>> with gx.variable_creator_scope(VariationalNormal(kl_weight=1e-3), where="kernel"):
+        ...     layer = gx.layers.Dense(8)
+        ...     y = layer(x)
+        >>> [v.path for v in layer.trainable_variables], len(layer.losses)
+        (['kernel/base', 'kernel/rho', 'bias'], 1)
+        >>> bool((layer(x) == y).all()), bool((layer(x, training=True) == y).all())
+        (True, False)
+
+    Source: Blundell et al., arXiv 1505.05424.
+    """
+
+    def __init__(self, prior_stddev: float = 1.0, kl_weight: float = 1.0, stddev: float = 0.02) -> None:
+        for name, value in (("prior_stddev", prior_stddev), ("stddev", stddev)):
+            if not value > 0:
+                raise ArgumentError(f"{name}={value!r}", "it is a standard deviation", f"{name}=1.0")
+        if not kl_weight >= 0:
+            raise ArgumentError(f"kl_weight={kl_weight!r}", "it would drive weights off the prior", "kl_weight=1e-3")
+        self.prior_stddev, self.kl_weight, self.stddev = prior_stddev, kl_weight, stddev
+
+    def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
+        """Make the distribution."""
+        return NormalWeight(next_creator, spec, self.prior_stddev, self.kl_weight, self.stddev)
+
+    def __repr__(self) -> str:
+        return f"VariationalNormal({self.prior_stddev:g}, kl_weight={self.kl_weight:g}, stddev={self.stddev:g})"
+
+
+class NormalWeight(Reparam):
+    """The weight that `VariationalNormal` makes: ``base`` is the mean.
+
+    Args:
+        next_creator: Makes the parts.
+        spec: The spec of the weight.
+        prior_stddev: The spread of the prior.
+        kl_weight: How much the distance to it counts.
+        stddev: The spread at first.
+    """
+
+    def __init__(
+        self,
+        next_creator: Callable[[VariableSpec], VariableLike],
+        spec: VariableSpec,
+        prior_stddev: float,
+        kl_weight: float,
+        stddev: float,
+    ) -> None:
+        super().__init__(spec)
+        self.prior_stddev = prior_stddev
+        self.kl_weight = kl_weight
+        self.base = next_creator(spec.replace(name="base"))
+        start = Constant(math.log(math.expm1(stddev)))
+        self.rho = next_creator(spec.replace(name="rho", initializer=start))
+        if isinstance(self.base, QuantizedWeight) or isinstance(self.rho, QuantizedWeight):
+            raise CreatorError(
+                f"VariationalNormal of {spec.path!r}, the parts of which would be stored as frozen integers",
+                "a distribution that cannot be trained says nothing about the data",
+                "train it first; then graftax.ungraft(model), and Int8() or Int4() for the means",
+            )
+        seed = spec.replace(name="state", path=f"{spec.path}/seed/state", trainable=False, initializer=Zeros())
+        self.seed = SeedGenerator()
+        self.seed.state = next_creator(  # type: ignore[assignment]
+            seed.replace(role="seed", dtype="uint32", shape=(2,), initializer=lambda key, shape, dtype: key)
+        )
+
+    def forward(self) -> Array:
+        """A draw in training, else the mean."""
+        mean = ops.asarray(self.base)
+        if not training():
+            return mean
+        noise = random.normal(self.shape, dtype=str(mean.dtype), seed=self.seed)
+        return mean + ops.softplus(self.rho) * noise
+
+    def inverse(self, value: Array) -> None:
+        """The mean moves, the spread stays."""
+        self.base.assign(value)  # type: ignore[attr-defined]
+
+    def penalty(self) -> Array:
+        """``kl_weight`` times the Kullback-Leibler divergence from the prior."""
+        ratio = ops.softplus(self.rho) / self.prior_stddev
+        distance = ops.square(ratio) + ops.square(ops.asarray(self.base) / self.prior_stddev) - 1
+        return self.kl_weight * ops.sum(distance / 2 - ops.log(ratio))

@@ -1,0 +1,94 @@
+"""Shared: one Variable behind several weights."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import ops
+from graftax.errors import ArgumentTypeError, DTypeError, GraftError, ShapeError
+from graftax.reparam import LowRank, Shared
+
+IDS = np.array([[3, 1, 0]])
+
+
+def tied(creator=None):
+    """A model whose output layer is its embedding transposed."""
+    embedding = gx.layers.Embedding(7, 4)
+    vectors = embedding(IDS)
+    with gx.variable_creator_scope(Shared(embedding.embeddings, transpose=True), where="kernel"):
+        output = gx.layers.Dense(7)
+        output(vectors)
+    return gx.Sequential([embedding, output])
+
+
+def test_counts_once_and_has_the_sum_of_both_gradients():
+    model = tied()
+    table = model.layers[0].embeddings
+    assert [v.path for v in model.trainable_variables] == ["layers/0/embeddings", "layers/1/bias"]
+    t = table.numpy().astype("float64")
+    logits = t[IDS[0]] @ t.T
+    np.testing.assert_allclose(model(IDS)[0], logits, atol=1e-5)
+    (gradient,) = gx.jit(lambda: gx.grad(lambda: ops.sum(model(IDS) ** 2), wrt=[table])())()
+    expected = 2 * logits.T @ t[IDS[0]]
+    np.add.at(expected, IDS[0], 2 * logits @ t)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_training_checkpoint_and_copy_keep_the_tie(tmp_path):
+    model = tied()
+    optimizer = gx.optimizers.Adam(0.1)
+    weights = model.trainable_variables
+    before = model.layers[0].embeddings.numpy()
+    optimizer.apply(gx.grad(lambda: ops.sum(model(IDS) ** 2), wrt=weights)(), weights)
+    np.testing.assert_allclose(np.abs(model.layers[0].embeddings.numpy() - before).max(), 0.1, rtol=1e-2)
+    gx.Checkpoint(model=model).save(tmp_path / "c")
+    other = tied()
+    gx.Checkpoint(model=other).restore(tmp_path / "c").assert_consumed()
+    twin = copy.deepcopy(other)
+    for one in (other, twin):
+        np.testing.assert_allclose(one(IDS), model(IDS), atol=1e-6)
+        np.testing.assert_array_equal(one.layers[1].kernel.numpy(), one.layers[0].embeddings.numpy().T)
+    assert len(twin.variables) == 2
+
+
+def test_across_layers_and_behind_an_expression():
+    with gx.variable_creator_scope(LowRank(1)):
+        first = gx.layers.Dense(3, use_bias=False)
+        first.build((3,))
+    with gx.variable_creator_scope(Shared(first.kernel)):
+        second = gx.layers.Dense(3, use_bias=False)
+        second.build((3,))
+    model = gx.Sequential([first, second])
+    assert [v.path for v in model.variables] == ["layers/0/kernel/left", "layers/0/kernel/right"]
+    second.kernel.assign(np.ones((3, 3), "float32"))
+    np.testing.assert_allclose(first.kernel.numpy(), 1, rtol=1e-5)
+
+
+def test_graft_ties_equal_weights_only_and_ungraft_unties():
+    model = tied()
+    gx.ungraft(model, where="layers/1/kernel")
+    table, kernel = model.layers[0].embeddings, model.layers[1].kernel
+    assert len(model.variables) == 3
+    before = table.numpy()
+    kernel.assign_add(np.ones((4, 7), "float32"))
+    with pytest.raises(GraftError, match="'layers/1/kernel' and layers/0/embeddings"):
+        gx.graft(model, Shared(table, transpose=True), where="layers/1/kernel")
+    np.testing.assert_array_equal(table.numpy(), before)
+    kernel.assign(before.T)
+    gx.graft(model, Shared(table, transpose=True), where="layers/1/kernel")
+    assert len(model.variables) == 2
+
+
+def test_refused():
+    table = gx.Variable(np.ones((7, 4), "float32"))
+    with pytest.raises(ArgumentTypeError, match="source=Dense"):
+        Shared(gx.layers.Dense(3))
+    with gx.variable_creator_scope(Shared(table)), pytest.raises(ShapeError, match="transpose=True"):
+        gx.Variable(np.ones((4, 7), "float32"))
+    with gx.variable_creator_scope(Shared(table, transpose=True)), pytest.raises(ShapeError, match="where="):
+        gx.Variable(np.ones((4, 6), "float32"))
+    with gx.variable_creator_scope(Shared(table)), pytest.raises(DTypeError, match="one dtype"):
+        gx.Variable(np.ones((7, 4), "float16"))
+    assert repr(Shared(table)) == "Shared('variable', transpose=False)"
