@@ -12,7 +12,7 @@ from jax.ad_checkpoint import checkpoint_name
 import graftax as gx
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import GraftError, StateError
+from graftax.errors import AssignmentError, GraftError, StateError
 from graftax.module import walk
 from graftax.reparam.base import Reparam
 from tests.conformance.reparam_cases import PAIRS, ROWS, Row
@@ -55,14 +55,19 @@ class Cell:
                 weight.assign(row.value(weight.numpy()).astype("float32"))
             self.reference = self.make()
             for v in self.reference.trainable_variables:  # away from where a part starts as zeros
-                v.assign_add(rng.uniform(0.05, 0.3, v.shape).astype("float32"))
+                v.assign_add(rng.uniform(0.01, 0.05, v.shape).astype("float32"))
             for path, weight in weights(self.reference).items():
-                weight.assign(weights(self.plain)[path].value)
+                to, value = (weight, weights(self.plain)[path]) if row.inverse else (weights(self.plain)[path], weight)
+                to.assign(value.value)
             self.expected = self.reference(self.x)
             self.state = values(self.reference)
+            self.seeds = [path for path, v in self.reference.named_variables().items() if v.role == "seed"]
+
+    def creator(self) -> Any:
+        return self.row.creator() if self.row.afresh else self.row.creator
 
     def make(self, **options: Any) -> Any:
-        with gx.variable_creator_scope(self.row.creator):
+        with gx.variable_creator_scope(self.creator()):
             layer = self.layer_row.make(**options)
             layer.build_for(self.x)
         return layer
@@ -75,21 +80,28 @@ class Cell:
             v.assign(self.state[path])
         return layer
 
+    def loss(self, layer: Any) -> Any:
+        """In training for those that draw then; the same draws each time."""
+        named = layer.named_variables()
+        for path in self.seeds:
+            named[path].assign(self.state[path])
+        return ops.sum(layer(self.x, training=self.row.draws) * self.mix)
+
 
 WAYS = ("remat", "tape", "vmap", "scan", "half", "fit")
 
 
-def some_ways(reparam: str, layer: str) -> tuple[str, ...]:
-    """Two of them, such that each meets every reparametrisation and every layer."""
+def some_ways(reparam: str, layer: str, count: int) -> tuple[str, ...]:
+    """Some of them, others for each reparametrisation and each layer."""
     start = list(REPARAMS).index(reparam) + LAYERS.index(layer)
-    return WAYS[start % 3 :: 3]
+    return tuple(WAYS[(start + 2 * i) % len(WAYS)] for i in range(count))
 
 
 def check(reparam: str, layer: str, folder: Path, ways: tuple[str, ...] = WAYS) -> None:
     cell = Cell(REPARAMS[reparam], layer)
     if not cell.taken:
         with pytest.raises(GraftError, match="passed on all of"):
-            gx.graft(cell.plain, cell.row.creator)
+            gx.graft(cell.plain, cell.creator())
         return
     forward_equals_plain_at_the_inverse(cell)
     module = cell.on_jax()
@@ -97,7 +109,7 @@ def check(reparam: str, layer: str, folder: Path, ways: tuple[str, ...] = WAYS) 
     traced_once(cell, module)
     copies_are_equal_and_apart(module)
     saved_and_restored(cell, module, folder)
-    if "fit" in ways:
+    if "fit" in ways and module.trainable_variables:
         fits_one_epoch(cell, module)
 
 
@@ -115,7 +127,11 @@ def forward_equals_plain_at_the_inverse(cell: Cell) -> None:
         plain = cell.plain(cell.x)
         close(cell.expected, plain, far)
         grafted = copy.deepcopy(cell.plain)
-        done = gx.graft(grafted, cell.row.creator, tolerance=cell.row.tolerance)
+        if cell.row.refuses:
+            with pytest.raises((GraftError, AssignmentError), match=cell.row.refuses):
+                gx.graft(grafted, cell.creator())
+            return
+        done = gx.graft(grafted, cell.creator(), tolerance=cell.row.tolerance)
         assert sorted(graft.path for graft in done) == sorted(cell.taken)
         close(grafted(cell.x), plain, far)
         assert sorted(gx.ungraft(grafted)) == sorted(cell.taken)
@@ -127,8 +143,10 @@ def compiled(cell: Cell, layer: Any, ways: tuple[str, ...]) -> dict[str, Any]:
     """One compiled function has all: gradient, remat, tape, rows at once, rows in a loop, mixed precision."""
     half = cell.on_jax(dtype="mixed_bfloat16") if "half" in ways else None
 
+    trained = bool(layer.trainable_variables)
+
     def loss() -> Any:
-        return ops.sum(layer(cell.x) * cell.mix)
+        return cell.loss(layer)
 
     def one(row: Any) -> Any:
         return layer(row[None])[0]
@@ -151,13 +169,14 @@ def compiled(cell: Cell, layer: Any, ways: tuple[str, ...]) -> dict[str, Any]:
     @gx.jit
     def run(x: Any) -> Any:
         return (
-            gx.value_and_grad(loss, wrt=layer)(),
-            [way() for name, way in gradients.items() if name in ways],
+            gx.value_and_grad(loss, wrt=layer)() if trained else (loss(), {}),
+            [way() for name, way in gradients.items() if name in ways and trained],
             {name: way(x) for name, way in outputs.items() if name in ways},
         )
 
     (value, gradient), others, outs = run(cell.x)
-    close(value, np.sum(cell.expected * cell.mix), 1e-3)
+    with registry.use("numpy"):
+        close(value, cell.loss(cell.reference), 1e-3)
     for again, slopes in others:
         close(again, value, 1e-3)
         for path, slope in gradient.items():
@@ -175,7 +194,7 @@ def gradient_is_the_slope(cell: Cell, gradient: dict[str, Any]) -> None:
         assert (slope.shape, slope.dtype) == (cell.state[path].shape, cell.state[path].dtype)
         assert np.isfinite(np.asarray(slope)).all()
         assert np.asarray(slope).any(), f"no gradient comes to {path}"
-    if not cell.row.smooth:
+    if not cell.row.smooth or not gradient:
         return
     direction = {path: cell.rng.uniform(-1, 1, slope.shape).astype("float32") for path, slope in gradient.items()}
 
@@ -184,7 +203,7 @@ def gradient_is_the_slope(cell: Cell, gradient: dict[str, Any]) -> None:
         with registry.use("numpy"):
             for path, v in cell.reference.named_variables().items():
                 v.assign(moved.get(path, cell.state[path]))
-            return float(np.sum(cell.reference(cell.x).astype("float64") * cell.mix))
+            return float(cell.loss(cell.reference))
 
     size = 2e-3
     slope = (loss(size) - loss(-size)) / (2 * size)
@@ -210,6 +229,8 @@ def traced_once(cell: Cell, layer: Any) -> None:
             def loss() -> Any:
                 return ops.sum(layer(cell.x, training=True) * cell.mix)
 
+            if not layer.trainable_variables:
+                return loss()
             value, gradients = gx.value_and_grad(loss, wrt=layer)()
             optimizer.apply(gradients, layer)
             return value
@@ -244,7 +265,7 @@ def saved_and_restored(cell: Cell, layer: Any, folder: Path) -> None:
     twin, part = cell.make(), cell.make()
     gx.Checkpoint(layer=twin).restore(folder / "saved").assert_consumed()
     before = values(part)
-    chosen = next(path for path, v in part.named_variables().items() if v.trainable)
+    chosen = next(iter(part.named_variables()))
     gx.Checkpoint(layer=part).restore(folder / "saved", only=f"layer/{chosen}")
     for path, value in values(layer).items():
         np.testing.assert_array_equal(values(twin)[path], value)
@@ -270,7 +291,7 @@ def fits_one_epoch(cell: Cell, layer: Any) -> None:
 
 @pytest.mark.parametrize("reparam", ROWS)
 def test_every_reparametrisation_on_dense(reparam, tmp_path):
-    check(reparam, "dense", tmp_path, some_ways(reparam, "dense"))
+    check(reparam, "dense", tmp_path, some_ways(reparam, "dense", 2))
 
 
 @pytest.mark.parametrize("layer", LAYERS[1:])
@@ -285,7 +306,9 @@ def test_every_layer_with_one_reparametrisation(layer):
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("reparam", REPARAMS)
 def test_every_reparametrisation_on_every_layer(reparam, layer, tmp_path):
-    check(reparam, layer, tmp_path, WAYS if layer == "dense" or reparam == "positive" else some_ways(reparam, layer))
+    """All ways on Dense, and of one reparametrisation; else one of them besides the gradient, which takes 4 minutes."""
+    whole = layer == "dense" or reparam == "positive"
+    check(reparam, layer, tmp_path, WAYS if whole else some_ways(reparam, layer, 1))
 
 
 def test_every_layer_that_has_a_weight_has_a_row():

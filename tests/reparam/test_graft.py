@@ -216,3 +216,18 @@ def test_lora_at_creation_scales_its_product():
     expected = weight.base.numpy() + 4 * lora.down.numpy() @ np.ones((2, 3))
     np.testing.assert_allclose(weight.numpy(), expected, atol=1e-5)
     assert np.abs(lora.down.numpy()).max() <= 1 / 2  # uniform up to 1 / sqrt(4)
+
+
+def test_the_base_of_a_part_is_not_the_weight():
+    """Though it has its shape: one half of a product of full rank, masked."""
+
+    def creator(next_creator, spec):
+        return gx.reparam.LoRA(rank=3)(lambda part: gx.reparam.Mask()(next_creator, part), spec)
+
+    layer = gx.layers.Dense(3)
+    x = np.ones((1, 3), "float32")
+    before, kernel = layer(x), layer.kernel
+    gx.graft(layer, creator, where="kernel")
+    np.testing.assert_array_equal(layer(x), before)
+    assert layer.kernel.base.base is kernel
+    assert len({id(v) for v in layer.variables}) == 7
