@@ -2,24 +2,36 @@
 
 from graftax.optimizers.cosine import CosineDecay as CosineDecay
 from graftax.optimizers.cosine import CosineDecayRestarts as CosineDecayRestarts
+from graftax.optimizers.cyclic import Cyclic as Cyclic
 from graftax.optimizers.decays import ExponentialDecay as ExponentialDecay
 from graftax.optimizers.decays import InverseTimeDecay as InverseTimeDecay
 from graftax.optimizers.decays import PiecewiseConstant as PiecewiseConstant
 from graftax.optimizers.decays import PolynomialDecay as PolynomialDecay
+from graftax.optimizers.inverse_root import InverseSquareRoot as InverseSquareRoot
 from graftax.optimizers.joined import Join as Join
 from graftax.optimizers.joined import LinearWarmup as LinearWarmup
+from graftax.optimizers.one_cycle import OneCycle as OneCycle
 from graftax.optimizers.schedule import Constant as Constant
 from graftax.optimizers.schedule import Schedule as Schedule
+from graftax.optimizers.stable import WarmupStableDecay as WarmupStableDecay
+from graftax.optimizers.warmups import ConstantWarmup as ConstantWarmup
+from graftax.optimizers.warmups import ExponentialWarmup as ExponentialWarmup
 
 __all__ = [
     "Constant",
+    "ConstantWarmup",
     "CosineDecay",
     "CosineDecayRestarts",
+    "Cyclic",
     "ExponentialDecay",
+    "ExponentialWarmup",
+    "InverseSquareRoot",
     "InverseTimeDecay",
     "Join",
     "LinearWarmup",
+    "OneCycle",
     "PiecewiseConstant",
     "PolynomialDecay",
     "Schedule",
+    "WarmupStableDecay",
 ]

@@ -12,15 +12,21 @@ from graftax.errors import ArgumentError
 from graftax.optimizers import SGD
 from graftax.optimizers.schedules import (
     Constant,
+    ConstantWarmup,
     CosineDecay,
     CosineDecayRestarts,
+    Cyclic,
     ExponentialDecay,
+    ExponentialWarmup,
+    InverseSquareRoot,
     InverseTimeDecay,
     Join,
     LinearWarmup,
+    OneCycle,
     PiecewiseConstant,
     PolynomialDecay,
     Schedule,
+    WarmupStableDecay,
 )
 
 STEPS = (0, 1, 4, 5, 6, 10, 11, 12, 20, 25)
@@ -57,6 +63,26 @@ NUMBERS = {
     "join": (
         Join([LinearWarmup(4, 1.0), ExponentialDecay(1.0, 10, 0.5), 0.01], [5, 12]),
         [0, 0.25, 1, 1, 0.93303, 0.70711, 0.65975, 0.01, 0.01, 0.01],
+    ),
+    "constant, then": (
+        ConstantWarmup(5, ExponentialDecay(1.0, 5, 0.5), 0.3),
+        [0.3] * 3 + [1] + [2 ** (-k / 5) for k in (1, 5, 6, 7, 15, 20)],
+    ),
+    "exponential, then": (ExponentialWarmup(4, 1.0, 0.0625), [0.0625, 0.125, *[1] * 8]),
+    "inverse root": (InverseSquareRoot(1.0, 5), [0.2, 0.4, *[(5 / (s + 1)) ** 0.5 for s in STEPS[2:]]]),
+    "stable": (WarmupStableDecay(1.0, 5, 5, 10, end=0.2), [0, 0.2, 0.8, 1, 1, 1, 0.92, 0.84, 0.2, 0.2]),
+    "stable, root": (
+        WarmupStableDecay(1.0, 5, 5, 10, shape="root"),
+        [0, 0.2, 0.8, 1, 1, 1, 1 - 0.1**0.5, 1 - 0.2**0.5, 0, 0],
+    ),
+    "stable, cosine": (
+        WarmupStableDecay(1.0, 5, 5, 10, shape="cosine"),
+        [0, 0.2, 0.8, 1, 1, 1, *[0.5 + 0.5 * math.cos(math.pi * d) for d in (0.1, 0.2)], 0, 0],
+    ),
+    "cyclic": (Cyclic(0.1, 1.1, 5, 10, cycle_factor=0.5), [0.1, 0.3, 0.9, 1.1, 1, 0.6, 0.5, 0.4, 0.6, 0.35]),
+    "one cycle": (
+        OneCycle(1.0, 21, 6 / 21, 10.0, 10.0, "linear"),
+        [0.1, 0.28, 0.82, 1, 0.934, 0.67, 0.604, 0.538, 0.01, 0.01],
     ),
 }
 
@@ -106,6 +132,47 @@ def test_against_keras(against_keras, name, keras_name, arguments):
     ours = name(*arguments)
     for step in range(40):
         np.testing.assert_allclose(float(ours(step)), float(theirs(step)), rtol=1e-5, atol=1e-6, err_msg=str(step))
+
+
+@pytest.mark.parametrize(
+    ("name", "ours", "options"),
+    [
+        ("OneCycleLR", OneCycle(0.5, 30), {"max_lr": 0.5, "total_steps": 30}),
+        (
+            "OneCycleLR",
+            OneCycle(0.5, 30, 0.4, 10.0, 100.0, "linear"),
+            {
+                "max_lr": 0.5,
+                "total_steps": 30,
+                "pct_start": 0.4,
+                "div_factor": 10.0,
+                "final_div_factor": 100.0,
+                "anneal_strategy": "linear",
+            },
+        ),
+        ("CyclicLR", Cyclic(0.1, 0.9, 4), {"base_lr": 0.1, "max_lr": 0.9, "step_size_up": 4}),
+        (
+            "CyclicLR",
+            Cyclic(0.1, 0.9, 4, 7, cycle_factor=0.5),
+            {"base_lr": 0.1, "max_lr": 0.9, "step_size_up": 4, "step_size_down": 7, "mode": "triangular2"},
+        ),
+        (
+            "CyclicLR",
+            Cyclic(0.1, 0.9, 4, step_factor=0.9),
+            {"base_lr": 0.1, "max_lr": 0.9, "step_size_up": 4, "mode": "exp_range", "gamma": 0.9},
+        ),
+    ],
+)
+def test_against_torch(name, ours, options):
+    torch = pytest.importorskip("torch")
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=0.1, momentum=0.9)
+    theirs = getattr(torch.optim.lr_scheduler, name)(optimizer, **options)
+    with registry.use("numpy"):
+        for step in range(30):
+            np.testing.assert_allclose(float(ours(step)), theirs.get_last_lr()[0], rtol=1e-4, atol=1e-6)
+            optimizer.step()
+            if step < 29:
+                theirs.step()
 
 
 def test_warm_cosine_against_keras(against_keras):
@@ -195,6 +262,13 @@ def test_repr_shows_the_arguments():
         (lambda: CosineDecay(1.0, 10, warmup_target=5.0), "warmup_steps=0"),
         (lambda: CosineDecayRestarts(1.0, 10, t_mul=0.5), "t_mul=0.5"),
         (lambda: LinearWarmup(0, 1.0), "warmup_steps=0"),
+        (lambda: ConstantWarmup(0, 1.0, 0.1), "warmup_steps=0"),
+        (lambda: ExponentialWarmup(4, 1.0, 0.0), "start=0"),
+        (lambda: InverseSquareRoot(1.0, 0), "warmup_steps=0"),
+        (lambda: WarmupStableDecay(1.0, 4, 4, 4, shape="steep"), "shape='steep'"),
+        (lambda: OneCycle(1.0, 2), "total_steps=2"),
+        (lambda: OneCycle(1.0, 20, shape="cos"), "shape='cos'"),
+        (lambda: Cyclic(0.0, 1.0, 0), "steps_up=0"),
     ],
 )
 def test_arguments_that_cannot_be(make, message):
