@@ -9,13 +9,16 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
+SLOW = {"lora_transformer.py"}  # compiles a dozen programs
 
 
 def test_the_demo_is_there():
     assert "digits.py" in EXAMPLES
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize(
+    "example", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in EXAMPLES]
+)
 def test_example(example, tmp_path):
     run = subprocess.run(
         [sys.executable, "-W", "error", str(FOLDER / example)],
