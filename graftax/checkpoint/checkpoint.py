@@ -61,8 +61,8 @@ class Checkpoint:
         Args:
             path: The directory to make.
             overwrite: Replace a checkpoint that is there already, in one step.
-            only: Save only what this selects: globs of paths that begin with the name of a root, such as
-                ``"model/encoder/**"``, roles, or several of these.
+            only: Save only what this selects, see `graftax.select`: such as globs of paths that begin with the name of
+                a root, ``"model/encoder/**"``, or ``gx.is_adapter``.
             skip: Save all but what this selects.
             step: A number to list it under.
             meta: Values of your own: numbers, text, lists, dicts.

@@ -12,7 +12,7 @@ from graftax.reparam.places import base_of
 from graftax.variables.storage import concretely
 
 TOLERANCE = 1e-3
-"""How far an expression may be from a saved value, relative to the norm of that."""
+"""How far an expression that states no ``tolerance`` may be from a saved value, relative to the norm of that."""
 
 
 def receiver(thing: Any) -> Any:
@@ -45,10 +45,11 @@ def take(expression: Reparam, value: Any, path: str) -> tuple[str, list[tuple[An
         with concretely():
             expression.assign(value)
             error = distance(expression.value, expression._fit(value, "restore"))
-        if not error <= TOLERANCE:
+        tolerance = getattr(expression, "tolerance", TOLERANCE)
+        if not error <= tolerance:
             raise KindMismatch(
                 f"{path}: {type(expression).__name__} cannot have the saved value: it is {error:.2g} of its norm away",
-                f"at most {TOLERANCE:g} is rounding; nothing was changed",
+                f"at most {tolerance:g} is rounding; nothing was changed",
                 "build the weight plain, restore, then gx.graft(model, ..., tolerance=...); or skip=[...] it",
             )
     except BaseException:

@@ -94,6 +94,7 @@ class QuantizedWeight(Reparam):
         super().__init__(spec)
         self.was_trainable = spec.trainable
         self.bits = bits
+        self.tolerance = 8 / 2**bits
         self.per = per
         shape = (-(-math.prod(spec.shape) // 2),) if bits == 4 else spec.shape
         frozen = spec.replace(name="codes", trainable=False, initializer=Zeros())

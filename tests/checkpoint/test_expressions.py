@@ -9,7 +9,7 @@ import graftax as gx
 from graftax import layers, ops
 from graftax.cli.main import main
 from graftax.errors import MissingInCheckpoint, SelectorError, UnusedInCheckpoint
-from graftax.reparam import DoRA, LoRA, LowRank, Mask, WeightNorm
+from graftax.reparam import DoRA, Int8, LoRA, LowRank, Mask, WeightNorm
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)
 
@@ -118,6 +118,18 @@ def test_expressions_without_a_base_take_the_value_by_their_inverse(tmp_path):
         report = gx.Checkpoint(model=model).restore(tmp_path / "base").assert_consumed()
         np.testing.assert_allclose(model(X), base(X), atol=1e-5)
         assert sum("of its norm away" in str(one.note) for one in report.restored) == 2
+
+
+def test_a_base_file_is_rounded_where_few_bits_store_it(tmp_path):
+    base = moved(net())
+    gx.Checkpoint(model=base).save(tmp_path / "base")
+    model = grafted(Int8(), LoRA(1))
+    report = gx.Checkpoint(model=model).restore(tmp_path / "base").assert_consumed()
+    assert len(report.fresh) == 4
+    for i in (0, 1):
+        kernel = base.layers[i].kernel.numpy()
+        assert np.abs(model.layers[i].kernel.numpy() - kernel).max() <= np.abs(kernel).max() / 127
+    assert "by the inverse of QuantizedWeight" in str(report)
 
 
 def test_all_of_it_into_a_model_that_is_not_built_yet(tmp_path):
