@@ -14,6 +14,7 @@ from benchmarks import (
     jacobian,
     op_by_op,
     optimizer_update,
+    realistic_step,
     training_step,
 )
 from benchmarks.harness import GRAFTAX, JITTED, KERAS, PEERS, TORCH, Result, Work
@@ -25,6 +26,7 @@ WORKS: list[Work] = [
     work
     for family in (
         training_step,
+        realistic_step,
         optimizer_update,
         first_call,
         eager_call,
