@@ -10,7 +10,7 @@ import numpy as np
 import graftax as gx
 from benchmarks.harness import GRAFTAX, TORCH, Run, Work
 from benchmarks.nets import torch_array
-from graftax import layers, ops
+from graftax import layers
 
 Weights = dict[str, Any]
 
@@ -301,7 +301,7 @@ WORKS = [
     row(
         "training step, convolutional net, 64 × (32, 32, 3)",
         Convolutions(),
-        Convolutions(4, 2, 3, 2, 2),
+        Convolutions(4, 3, 8, 3, 4),
         convolutions_by_hand,
         graftax_convolutions,
         torch_convolutions,
