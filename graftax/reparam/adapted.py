@@ -43,6 +43,8 @@ class Adapter(Module):
         ['kernel/adapters/louder/gain', 'bias']
     """
 
+    untracked: ClassVar[frozenset[str]] = frozenset({"_frozen_before"})  # a trace does not depend on it
+
     additive: ClassVar[bool] = False
     """Promise that it adds something to the weight that does not depend on it."""
 

@@ -82,6 +82,17 @@ def test_a_rule_that_selects_nothing_raises_and_nothing_moves(use):
     assert net.head.numpy().tolist() == [1.0]
 
 
+def test_a_rule_selects_the_parts_of_an_expression_with_their_weight_and_takes_combinations():
+    net = Net()
+    gx.graft(net, gx.reparam.WeightNorm(), where="blocks/0/kernel")
+    selector = gx.select("**/kernel") & ~gx.select("blocks/1/**")
+    optimizer = SGD(1.0, rules=[(selector, {"frozen": True}), ("**/magnitude", {"frozen": False})])
+    still = [path for path, by in moved(pickle.loads(pickle.dumps(optimizer)), net).items() if by == 0]
+    assert still == ["blocks/0/kernel/direction"]
+    with pytest.raises(SelectorError, match=r"haed/\*\*', a part of"):
+        moved(SGD(rules=[(gx.select("**/kernel") & ~gx.select("haed/**"), {"frozen": True})]))
+
+
 def test_a_rule_may_select_what_is_not_given_but_hangs_in_the_same_model():
     net = Net()
     net.blocks[0].trainable = False
