@@ -9,7 +9,9 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
-SLOW = {"lora_transformer.py"}  # compiles a dozen programs
+SLOW = {  # compile a dozen programs
+    *("lora_transformer.py", "low_rank_digits.py", "pruning.py", "quantization.py", "spectral_norm_gan.py")
+}
 
 
 def test_the_demo_is_there():
