@@ -6,6 +6,7 @@ The base and the declaration of slots, for rules of one's own, are `Optimizer` a
 from graftax.optimizers import schedules as schedules
 from graftax.optimizers.adabelief import AdaBelief as AdaBelief
 from graftax.optimizers.adadelta import Adadelta as Adadelta
+from graftax.optimizers.adafactor import Adafactor as Adafactor
 from graftax.optimizers.adagrad import Adagrad as Adagrad
 from graftax.optimizers.adam import Adam as Adam
 from graftax.optimizers.adamax import Adamax as Adamax
@@ -14,9 +15,13 @@ from graftax.optimizers.adan import Adan as Adan
 from graftax.optimizers.ademamix import AdEMAMix as AdEMAMix
 from graftax.optimizers.adopt import ADOPT as ADOPT
 from graftax.optimizers.ftrl import Ftrl as Ftrl
+from graftax.optimizers.lamb import LAMB as LAMB
+from graftax.optimizers.lars import LARS as LARS
 from graftax.optimizers.lion import Lion as Lion
+from graftax.optimizers.muon import Muon as Muon
 from graftax.optimizers.nadam import Nadam as Nadam
 from graftax.optimizers.nadamw import NAdamW as NAdamW
+from graftax.optimizers.novograd import Novograd as Novograd
 from graftax.optimizers.optimizer import Optimizer as Optimizer
 from graftax.optimizers.radam import RAdam as RAdam
 from graftax.optimizers.rmsprop import RMSprop as RMSprop
@@ -24,14 +29,19 @@ from graftax.optimizers.rprop import Rprop as Rprop
 from graftax.optimizers.sgd import SGD as SGD
 from graftax.optimizers.sign_sgd import SignSGD as SignSGD
 from graftax.optimizers.slot import Slot as Slot
+from graftax.optimizers.sm3 import SM3 as SM3
 from graftax.optimizers.yogi import Yogi as Yogi
 
 __all__ = [
     "ADOPT",
+    "LAMB",
+    "LARS",
     "SGD",
+    "SM3",
     "AdEMAMix",
     "AdaBelief",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
@@ -39,8 +49,10 @@ __all__ = [
     "Adan",
     "Ftrl",
     "Lion",
+    "Muon",
     "NAdamW",
     "Nadam",
+    "Novograd",
     "Optimizer",
     "RAdam",
     "RMSprop",

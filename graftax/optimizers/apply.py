@@ -24,12 +24,14 @@ class Step:
         learning_rate: The rate now, in the dtype of ``value``; schedule and rules are in it.
         iterations: How many updates came before, int32; 0 in the first.
         count: The number of this update, from 1 on, in the dtype of ``value``.
+        weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number.
     """
 
-    def __init__(self, learning_rate: Array, iterations: Array, count: Array) -> None:
+    def __init__(self, learning_rate: Array, iterations: Array, count: Array, weight_decay: float = 0.0) -> None:
         self.learning_rate = learning_rate
         self.iterations = iterations
         self.count = count
+        self.weight_decay = weight_decay
         self._known: dict[Callable[[Step], Any], Any] = {}
 
     def once(self, function: Callable[[Step], T]) -> T:
@@ -40,20 +42,21 @@ class Step:
 
 
 class Steps:
-    """The `Step` of each dtype and multiplier."""
+    """The `Step` of each dtype, multiplier and decay."""
 
     def __init__(self, learning_rate: Array, iterations: Array) -> None:
         self._rate = learning_rate
         self._iterations = iterations
-        self._made: dict[tuple[str, float], Step] = {}
+        self._made: dict[tuple[str, float, float], Step] = {}
 
-    def step(self, dtype: str, multiplier: float) -> Step:
+    def step(self, dtype: str, multiplier: float, weight_decay: float = 0.0) -> Step:
         """The one for a variable that is updated in this dtype."""
-        key = dtype, multiplier
+        key = dtype, multiplier, weight_decay
         if key not in self._made:
             rate = cast_to(self._rate, dtype)
             count = cast_to(self._iterations + 1, dtype)
-            self._made[key] = Step(rate * multiplier if multiplier != 1 else rate, self._iterations, count)
+            rate = rate * multiplier if multiplier != 1 else rate
+            self._made[key] = Step(rate, self._iterations, count, weight_decay)
         return self._made[key]
 
 
@@ -72,13 +75,14 @@ def _update(optimizer: Optimizer, group: list[tuple[Pair, Row]], steps: Steps) -
     """Move one variable, or several as one array."""
     (variable, _), row = group[0]
     dtype = compute_dtype(variable.dtype)
-    step = steps.step(dtype, row.settings.learning_rate_multiplier)
     decay, l2 = row.settings.decays(optimizer.weight_decay, optimizer.l2)
+    inside = decay if optimizer.decays_inside else 0.0
+    step = steps.step(dtype, row.settings.learning_rate_multiplier, inside)
     value = cast_to(joined([variable.value for (variable, _), _ in group]), dtype)
     gradient = joined([gradient for (_, gradient), _ in group])
     if l2:
         gradient = gradient + l2 * value
-    if decay:
+    if decay and not inside:
         value = value - step.learning_rate * decay * value
     before = {name: joined([row.slots[name].value for _, row in group]) for name in row.slots}
     slots = SlotValues({name: cast_to(slot, dtype) for name, slot in before.items()})

@@ -75,6 +75,9 @@ class Optimizer(SlotKeeper):
     elementwise: ClassVar[bool] = False
     """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
 
+    decays_inside: ClassVar[bool] = False
+    """Whether `update` takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
+
     untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_rules"}
 
     def __init__(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from graftax.known_names import unknown
 from graftax.optimizers.adabelief import AdaBelief
 from graftax.optimizers.adadelta import Adadelta
+from graftax.optimizers.adafactor import Adafactor
 from graftax.optimizers.adagrad import Adagrad
 from graftax.optimizers.adam import Adam
 from graftax.optimizers.adamax import Adamax
@@ -15,15 +16,20 @@ from graftax.optimizers.adan import Adan
 from graftax.optimizers.ademamix import AdEMAMix
 from graftax.optimizers.adopt import ADOPT
 from graftax.optimizers.ftrl import Ftrl
+from graftax.optimizers.lamb import LAMB
+from graftax.optimizers.lars import LARS
 from graftax.optimizers.lion import Lion
+from graftax.optimizers.muon import Muon
 from graftax.optimizers.nadam import Nadam
 from graftax.optimizers.nadamw import NAdamW
+from graftax.optimizers.novograd import Novograd
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.radam import RAdam
 from graftax.optimizers.rmsprop import RMSprop
 from graftax.optimizers.rprop import Rprop
 from graftax.optimizers.sgd import SGD
 from graftax.optimizers.sign_sgd import SignSGD
+from graftax.optimizers.sm3 import SM3
 from graftax.optimizers.yogi import Yogi
 
 _CLASSES: tuple[Callable[[], Optimizer], ...] = (
@@ -46,6 +52,12 @@ _CLASSES: tuple[Callable[[], Optimizer], ...] = (
     Lion,
     Rprop,
     SignSGD,
+    Adafactor,
+    LAMB,
+    LARS,
+    Muon,
+    Novograd,
+    SM3,
 )
 NAMES: dict[str, Callable[[], Optimizer]] = {getattr(kind, "__name__", "").lower(): kind for kind in _CLASSES}
 

@@ -7,9 +7,13 @@ import pytest
 
 from graftax.optimizers import (
     ADOPT,
+    LAMB,
+    LARS,
     SGD,
+    SM3,
     AdaBelief,
     Adadelta,
+    Adafactor,
     Adagrad,
     Adam,
     Adamax,
@@ -18,8 +22,10 @@ from graftax.optimizers import (
     AdEMAMix,
     Ftrl,
     Lion,
+    Muon,
     Nadam,
     NAdamW,
+    Novograd,
     Optimizer,
     RAdam,
     RMSprop,
@@ -86,7 +92,16 @@ ELEMENTWISE = {
     "signum": Row(lambda **o: SignSGD(0.05, momentum=0.9, **o)),
 }
 # Rules that look at a whole variable, at several, or at the loss.
-WHOLE: dict[str, Row] = {}
+WHOLE = {
+    "adafactor": Row(lambda **o: Adafactor(0.1, **o)),
+    "adafactor absolute": Row(lambda **o: Adafactor(0.1, relative_step=False, **o)),
+    "lamb": Row(lambda **o: LAMB(0.05, **o)),
+    "lars": Row(lambda **o: LARS(0.05, trust=1.0, momentum=0.5, **o), stops_at_rate_zero=False),
+    "novograd": Row(lambda **o: Novograd(0.02, beta_1=0.8, **o)),
+    "sm3": Row(lambda **o: SM3(1.0, **o)),
+    "sm3 plain": Row(lambda **o: SM3(1.0, momentum=0.0, **o)),
+    "muon": Row(lambda **o: Muon(0.1, scale="shape", **o), quick=True),
+}
 
 ROWS = BASIC | ELEMENTWISE | WHOLE
 
