@@ -46,10 +46,10 @@ class Reparam(Module, Arithmetic):
 
     def __init__(self, spec: VariableSpec) -> None:
         super().__init__(spec.name)
-        if not any(kind in spec.dtype for kind in ("float", "complex")):
+        if not spec.trainable and not any(kind in spec.dtype for kind in ("float", "complex")):
             raise CreatorError(
                 f"{type(self).__name__} for {spec.path!r} of dtype {spec.dtype}",
-                "an expression computes with real numbers, and integers are codes or counts",
+                "an expression computes with real numbers, and frozen integers are codes or counts",
                 "enter the scope of Int8 or Int4 outside of the other creator's, or choose weights with where=",
             )
         self._shape = spec.shape
