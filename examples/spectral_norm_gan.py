@@ -2,8 +2,8 @@
 
 The generator learns eight bumps on a ring from a hinge loss. Divided by their largest singular values, the critic's
 layers stretch no distance, so that its slope cannot exceed `SCALE` by much (Miyato et al. 2018, arXiv:1802.05957).
-That of a plain critic grows as it likes. The critic's code knows nothing of it. A ring is easy: a plain critic teaches it as
-well, and the table shows what the bound costs or gains.
+That of a plain critic grows as it likes. The critic's code knows nothing of it. A ring is easy: a plain critic
+teaches it as well, and the table shows what the bound costs or gains.
 
     python examples/spectral_norm_gan.py
 """
