@@ -26,6 +26,7 @@ from graftax.optimizers.optimizer import Optimizer as Optimizer
 from graftax.optimizers.radam import RAdam as RAdam
 from graftax.optimizers.rmsprop import RMSprop as RMSprop
 from graftax.optimizers.rprop import Rprop as Rprop
+from graftax.optimizers.sam import SAM as SAM
 from graftax.optimizers.sgd import SGD as SGD
 from graftax.optimizers.sign_sgd import SignSGD as SignSGD
 from graftax.optimizers.slot import Slot as Slot
@@ -36,6 +37,7 @@ __all__ = [
     "ADOPT",
     "LAMB",
     "LARS",
+    "SAM",
     "SGD",
     "SM3",
     "AdEMAMix",

@@ -67,7 +67,7 @@ class Novograd(Optimizer):
         """One step."""
         square = ops.sum(gradient * gradient)
         average = self.beta_2 * slots.velocity + (1 - self.beta_2) * square
-        velocity = ops.where(step.iterations == 0, square, average)
+        velocity = ops.where(step.iterations < 1, square, average)
         direction = gradient / (ops.sqrt(velocity) + self.epsilon) + step.weight_decay * value
         momentum = self.beta_1 * slots.momentum + direction
         return value - step.learning_rate * momentum, {"momentum": momentum, "velocity": velocity}

@@ -1,0 +1,74 @@
+"""SAM: an optimizer that is given the gradient from where the loss nearby is worst."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graftax import ops
+from graftax.errors import ArgumentError
+from graftax.module import Module
+from graftax.optimizers import gradients as grads
+from graftax.optimizers.describe import call_of
+from graftax.optimizers.gradients import cast_to
+from graftax.optimizers.optimizer import Optimizer, Variables
+from graftax.transforms.grad import value_and_grad
+from graftax.typedefs import Array
+from graftax.variables import storage
+
+
+class SAM(Module):
+    """Steps of another optimizer, with gradients taken at ``w + radius * g / |g|``, to end in a flat valley.
+
+    The loss is computed twice in each step, so there is `minimize` and no ``apply``; what it assigns on its way (moving
+    averages, random streams) is assigned twice. The norm is that of all gradients together; a gradient of zero moves
+    nothing. The radius is a plain number: a change makes a compiled step anew.
+
+    Args:
+        optimizer: The one that takes the steps; its rules and clips hold for the second gradient.
+        radius: How far away the worst is looked for, in the norm of all weights; positive.
+        name: Its name.
+
+    Raises:
+        ArgumentError: the radius is not positive.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([3.0, -4.0])
+        >>> sam = SAM(gx.optimizers.SGD(0.25), radius=5.0)
+        >>> float(sam.minimize(lambda: gx.ops.sum(w * w), [w]))
+        25.0
+        >>> w.numpy().tolist()  # by the gradient at (6, -8)
+        [0.0, 0.0]
+
+    Source: Foret et al., arXiv:2010.01412.
+    """
+
+    def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:
+        super().__init__(name)
+        if not radius > 0:
+            raise ArgumentError(f"radius={radius!r}", "it is a distance, and positive", "radius=0.05")
+        self.optimizer = optimizer
+        self.radius = radius
+
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
+        """One step, for the trainable ones of the variables; gives the loss where they were."""
+        storage.touch(self)
+        moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
+        loss, gradients = value_and_grad(loss_fn, wrt=moving)()
+        squares = [ops.sum(cast_to(g, "float32") ** 2) for g in gradients]
+        norm = ops.sqrt(ops.sum(ops.stack(squares)))
+        factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
+        before = [variable.value for variable in moving]
+        try:
+            for variable, gradient in zip(moving, gradients, strict=True):
+                variable.assign_add(cast_to(factor, variable.dtype) * gradient)
+            _, gradients = value_and_grad(loss_fn, wrt=moving)()
+        finally:
+            for variable, value in zip(moving, before, strict=True):
+                variable.assign(value)
+        self.optimizer.apply(gradients, moving)
+        return loss  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return call_of(self)
