@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, cast
 
-from graftax import tree, user_line
+from graftax import tree
 from graftax.backend import registry
 from graftax.errors import NotBuiltError, StateError
-from graftax.layers import shapes
+from graftax.layers import building, shapes
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call
 from graftax.layers.description import all_numbers
@@ -23,7 +23,7 @@ from graftax.reparam.places import is_trainable
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
-from graftax.variables import creation, initializers, storage
+from graftax.variables import initializers, storage
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.node import Edge
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
@@ -100,6 +100,11 @@ class Layer(Module):
             scope.waiting.add(self)
         return self
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "build" in vars(cls):
+            cls.build = building.whole(cls.build)  # type: ignore[method-assign]
+
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
         self._policy = as_policy(dtype)
@@ -108,6 +113,7 @@ class Layer(Module):
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
 
+    @building.whole
     def build(self, input_shape: Any) -> None:
         """Make the weights; called once, before the first `call`, with the shape (or shapes) of its input."""
 
@@ -249,7 +255,9 @@ class Layer(Module):
         with contexts.entered(context), self._explained(args, kwargs):
             args, kwargs = self._converted(args, kwargs, context)
             if not self.built:
-                self._build(args, kwargs, context)
+                building.warn_if_not_held(self, context)
+                first = args[0] if args else next(iter(kwargs.values()), None)
+                self.build(tree.map_structure(_shape_of, first))
             mask = context.mask_of(args[0]) if args else None
             if signature.takes_mask and "mask" not in kwargs:
                 kwargs["mask"] = mask
@@ -332,25 +340,6 @@ class Layer(Module):
             tuple(tree.map_structure(convert, a) for a in args),
             {name: tree.map_structure(convert, value) for name, value in kwargs.items()},
         )
-
-    def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any], context: CallContext) -> None:
-        if self.owner is None and context.root is not None and context.root is not self:
-            for _ in walk(context.root):  # adopts what was appended to lists since
-                pass
-            if self.owner is None:
-                root = context.root
-                user_line.warn(
-                    f"{self._title()} is built in a call of {root.path or root.name!r} ({type(root).__name__}), which "
-                    "does not hold it: its weights are neither trained nor saved with it, and new ones are made if it "
-                    "is made again. "
-                    f"Hold it: self.{self.name} = {type(self).__name__}(...) in __init__.",
-                )
-        first = args[0] if args else next(iter(kwargs.values()), None)
-        shape = tree.map_structure(_shape_of, first)
-        with creation.remembered(self._captured), storage.concretely(), contexts.replaced(()):
-            self.build(shape)
-        self.input_shape = shape
-        self.mark_built()
 
     def mark_built(self) -> None:
         """Note that the weights are there; for subclasses that build in another way than through `build`."""

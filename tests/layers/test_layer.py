@@ -395,3 +395,37 @@ def test_require_built():
         layer.require_built("summary()")
     layer(X)
     layer.require_built("summary()")
+
+
+# --- building by hand -------------------------------------------------------------------------------------------------
+
+
+def test_built_by_hand_it_keeps_its_weights_in_the_first_call():
+    layer = gx.layers.Dense(2)
+    layer.build((None, 3))
+    kernel = layer.kernel
+    layer(np.ones((1, 3), "float32"))
+    assert layer.built
+    assert layer.input_shape == (None, 3)
+    assert layer.kernel is kernel
+    assert len(layer.variables) == 2
+
+
+def test_built_by_hand_it_obeys_the_creators_under_which_it_was_made():
+    with gx.variable_creator_scope(gx.reparam.WeightNorm()):
+        layer = gx.layers.Dense(2)
+    layer.build((None, 3))
+    assert isinstance(layer.kernel, gx.Reparam)
+
+
+def test_a_build_that_goes_on_to_that_of_its_base_is_one():
+    class Wider(gx.layers.Dense):
+        def build(self, input_shape):
+            super().build(input_shape)
+            assert not self.built
+            self.extra = self.add_weight((2,))
+
+    layer = Wider(2)
+    layer.build((None, 3))
+    assert layer.built
+    assert [v.name for v in layer.variables] == ["kernel", "bias", "extra"]

@@ -1,0 +1,55 @@
+"""What surrounds the making of a layer's weights, whoever asks for it: a first call, or ``layer.build(shape)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from graftax import user_line
+from graftax.module import walk
+from graftax.scopes import ScopeStack
+from graftax.variables import creation, storage
+from graftax.variables.calls import CallContext, contexts
+
+if TYPE_CHECKING:
+    from graftax.layers.layer import Layer
+
+_under_way: ScopeStack[Any] = ScopeStack("build")
+
+
+def whole(build: Callable[..., None]) -> Callable[..., None]:
+    """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it."""
+
+    @wraps(build)
+    def run(self: Layer, input_shape: Any) -> None:
+        if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
+            build(self, input_shape)
+            return
+        with (
+            creation.remembered(self._captured),
+            storage.concretely(),
+            contexts.replaced(()),
+            _under_way.entered(self),
+        ):
+            build(self, input_shape)
+        self.input_shape = input_shape
+        self.mark_built()
+
+    return run
+
+
+def warn_if_not_held(layer: Layer, context: CallContext) -> None:
+    """Warn of a layer that is built inside of another's call, which does not hold it."""
+    root = context.root
+    if layer.owner is not None or root is None or root is layer:
+        return
+    for _ in walk(root):  # adopts what was appended to lists since
+        pass
+    if layer.owner is None:
+        user_line.warn(
+            f"{layer._title()} is built in a call of {root.path or root.name!r} ({type(root).__name__}), which "
+            "does not hold it: its weights are neither trained nor saved with it, and new ones are made if it "
+            "is made again. "
+            f"Hold it: self.{layer.name} = {type(layer).__name__}(...) in __init__.",
+        )
