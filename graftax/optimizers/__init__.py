@@ -18,6 +18,7 @@ from graftax.optimizers.ftrl import Ftrl as Ftrl
 from graftax.optimizers.lamb import LAMB as LAMB
 from graftax.optimizers.lars import LARS as LARS
 from graftax.optimizers.lion import Lion as Lion
+from graftax.optimizers.loss_scale import LossScale as LossScale
 from graftax.optimizers.muon import Muon as Muon
 from graftax.optimizers.nadam import Nadam as Nadam
 from graftax.optimizers.nadamw import NAdamW as NAdamW
@@ -51,6 +52,7 @@ __all__ = [
     "Adan",
     "Ftrl",
     "Lion",
+    "LossScale",
     "Muon",
     "NAdamW",
     "Nadam",

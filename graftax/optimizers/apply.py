@@ -84,14 +84,15 @@ def _update(optimizer: Optimizer, group: list[tuple[Pair, Row]], steps: Steps) -
         gradient = gradient + l2 * value
     if decay and not inside:
         value = value - step.learning_rate * decay * value
-    before = {name: joined([row.slots[name].value for _, row in group]) for name in row.slots}
+    kept = row.of_the_rule()
+    before = {name: joined([row.slots[name].value for _, row in group]) for name in kept}
     slots = SlotValues({name: cast_to(slot, dtype) for name, slot in before.items()})
     new, changes = _checked(optimizer, optimizer.update(gradient, value, slots, step))
     for name, change in changes.items():
-        if name not in row.slots:
+        if name not in kept:
             raise ArgumentError(
                 f"{type(optimizer).__name__}.update returned a slot {name!r}",
-                f"create_slots declares {', '.join(row.slots) or 'none'}",
+                f"create_slots declares {', '.join(kept) or 'none'}",
                 "declare it there, or leave it out",
             )
         for (_, other), part in zip(group, split(cast_to(change, row.slots[name].dtype), group), strict=True):

@@ -150,8 +150,14 @@ def cast_to(array: Array, dtype: str) -> Array:
 _name: Callable[[Any], str] = cache(str)  # the name of a dtype takes NumPy longer than a whole operation
 
 
-def clip(pairs: list[Pair], value: float | None, norm: float | None, global_norm: float | None) -> list[Pair]:
-    """Limit each element, then the norm of each gradient, then the norm of all together."""
+def clip(
+    pairs: list[Pair],
+    value: float | None,
+    norm: float | None,
+    global_norm: float | None,
+    adaptive: float | None = None,
+) -> list[Pair]:
+    """Limit each element, the norm of each gradient, that of all, and that of each unit relative to its weights."""
     if value is not None:
         pairs = [(v, ops.clip(g, -value, value)) for v, g in pairs]
     if norm is not None:
@@ -160,7 +166,21 @@ def clip(pairs: list[Pair], value: float | None, norm: float | None, global_norm
         squares = [cast_to(ops.sum(g * g), "float32") for _, g in pairs]
         factor = _factor(ops.sum(ops.stack(squares)), global_norm)
         pairs = [(v, g * cast_to(factor, _name(g.dtype))) for v, g in pairs]
+    if adaptive is not None:
+        pairs = [(v, _clip_units(g, cast_to(v.value, _name(g.dtype)), adaptive)) for v, g in pairs]
     return pairs
+
+
+def _clip_units(gradient: Array, value: Array, limit: float) -> Array:
+    """The gradient of each unit, the last axis of a kernel, no longer than ``limit`` times the unit's weights."""
+    most = limit * ops.maximum(_unit_norms(value), 1e-3)
+    norms = _unit_norms(gradient)
+    return ops.where(norms > most, gradient * (most / ops.maximum(norms, 1e-6)), gradient)
+
+
+def _unit_norms(x: Array) -> Array:
+    axes = tuple(range(x.ndim - 1)) if x.ndim > 1 else None
+    return ops.sqrt(ops.sum(x * x, axis=axes, keepdims=True))
 
 
 def _factor(square: Array, limit: float) -> Array:

@@ -28,7 +28,7 @@ def groups(optimizer: Optimizer, work: Sequence[Work]) -> Iterator[list[Work]]:
     for group in in_groups((one, _kind(optimizer, one)) for one in work):
         if len(group) > 1:
             frame.group([variable._storage for (variable, _), _ in group])
-            for name in group[0][1].slots:
+            for name in group[0][1].of_the_rule():
                 frame.group([row.slots[name]._storage for _, row in group])
         yield group
 
@@ -36,7 +36,7 @@ def groups(optimizer: Optimizer, work: Sequence[Work]) -> Iterator[list[Work]]:
 def _kind(optimizer: Optimizer, one: Work) -> Hashable | None:
     """Equal for what may be updated as one array; None for what goes alone."""
     (variable, _), row = one
-    slots = list(row.slots.items())
+    slots = list(row.of_the_rule().items())
     if any(type(slot) is not Variable or slot.shape != variable.shape for _, slot in slots):
         return None
     places = [place_of(kept._storage) for kept in (variable, *(slot for _, slot in slots))]

@@ -38,6 +38,10 @@ class SlotKeeper(Module):
         """What to keep for a variable, by name; nothing unless a subclass says so."""
         return {}
 
+    def _all_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """Those of the rule, and what the base class keeps besides."""
+        return self.create_slots(variable)
+
     def slot(self, variable: Variable, name: str) -> Variable:
         """The slot of that name for a variable; made if it is missing.
 
@@ -49,7 +53,7 @@ class SlotKeeper(Module):
             raise ArgumentError(
                 f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
                 "it keeps no slot of that name",
-                f"one of {', '.join(self.create_slots(variable)) or 'none'}",
+                f"one of {', '.join(self._all_slots(variable)) or 'none'}",
             )
         return found
 
@@ -60,7 +64,7 @@ class SlotKeeper(Module):
         return next((slot for known, slot in _parts(row) if known == name), None)
 
     def _make_slots(self, variable: Variable, row: Row) -> None:
-        for name, slot in self.create_slots(variable).items():
+        for name, slot in self._all_slots(variable).items():
             if name not in row.slots:
                 row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
 

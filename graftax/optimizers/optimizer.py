@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeAlias, cast
 
+from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.errors import ArgumentError, ArgumentTypeError, StateError
 from graftax.module import Module
+from graftax.optimizers import averaging, rate
 from graftax.optimizers import gradients as grads
-from graftax.optimizers import rate
+from graftax.optimizers.accumulation import SLOT as ACCUMULATED
+from graftax.optimizers.accumulation import accumulate, check_steps
 from graftax.optimizers.apply import Step, Steps, apply
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation, explain
 from graftax.optimizers.keeper import SlotKeeper
+from graftax.optimizers.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.rules import RuleLike, Rules
-from graftax.optimizers.slot import Row, SlotValues
+from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, SlotValues, compute_dtype
 from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array, VariableLike
 from graftax.variables import storage
@@ -28,10 +33,10 @@ Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 class Optimizer(SlotKeeper):
     """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
 
-    An update clips the gradients by value, by norm and by global norm; then, for each variable, it takes ``value -=
-    learning_rate * weight_decay * value``, the rule, and the variable's own constraint; at last ``iterations`` counts
-    one more. Variables that are not trainable at that moment stay as they are, bit for bit. Variables of 16 bits are
-    updated in float32 and rounded once at the end.
+    An update clips the gradients by value, by norm, by global norm, and relative to the weights; then, for each
+    variable, it takes ``value -= learning_rate * weight_decay * value``, the rule, and the variable's own constraint;
+    at last ``iterations`` counts one more. Variables that are not trainable at that moment stay as they are, bit for
+    bit. Variables of 16 bits are updated in float32 and rounded once at the end.
 
     Args:
         learning_rate: A number, kept in a Variable so that a change needs no new trace; a schedule, or any function of
@@ -41,6 +46,12 @@ class Optimizer(SlotKeeper):
         clipvalue: Limit on the magnitude of each element of a gradient.
         clipnorm: Limit on the norm of each variable's gradient.
         global_clipnorm: Limit on the norm of all gradients together.
+        adaptive_clip: Limit on the norm of a unit's gradient, relative to the norm of its weights (Brock et al.,
+            arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit.
+        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients.
+        ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`.
+        loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)``
+            and leaves out what is not finite. `minimize` and `fit` see to it by themselves.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, "l2": 0.0, "frozen": True})``
             for variables selected by path; later rules win, key by key. Each must select something. A variable is
             matched when it is first seen.
@@ -78,7 +89,7 @@ class Optimizer(SlotKeeper):
     decays_inside: ClassVar[bool] = False
     """Whether `update` takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
 
-    untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_rules"}
+    untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_rules", "_swapped"}
 
     def __init__(
         self,
@@ -89,12 +100,17 @@ class Optimizer(SlotKeeper):
         clipvalue: float | None = None,
         clipnorm: float | None = None,
         global_clipnorm: float | None = None,
+        adaptive_clip: float | None = None,
+        accumulation_steps: int = 1,
+        ema_momentum: float | None = None,
+        loss_scale: LossScaleLike = None,
         rules: Sequence[RuleLike] = (),
         slot_dtype: str | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(slot_dtype, name)
-        for option, limit in (("clipvalue", clipvalue), ("clipnorm", clipnorm), ("global_clipnorm", global_clipnorm)):
+        limits = {"clipvalue": clipvalue, "clipnorm": clipnorm, "global_clipnorm": global_clipnorm}
+        for option, limit in (limits | {"adaptive_clip": adaptive_clip}).items():
             if limit is not None and not limit > 0:
                 raise ArgumentError(f"{option}={limit!r}", "a limit is positive", f"{option}=1.0, or None for no limit")
         self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
@@ -104,6 +120,13 @@ class Optimizer(SlotKeeper):
         self.clipvalue = clipvalue
         self.clipnorm = clipnorm
         self.global_clipnorm = global_clipnorm
+        self.adaptive_clip = adaptive_clip
+        self.accumulation_steps = check_steps(accumulation_steps)
+        self.ema_momentum = averaging.check_momentum(ema_momentum)
+        self.loss_scale = as_loss_scale(loss_scale)
+        if accumulation_steps > 1:
+            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
+        self._swapped = False
         self._rules = Rules(rules)
 
     # --- the rule -----------------------------------------------------------------------------------------------------
@@ -153,13 +176,35 @@ class Optimizer(SlotKeeper):
             SelectorError: a rule selects nothing.
         """
         storage.touch(self)
+        if self._swapped:
+            raise StateError(
+                f"{type(self).__name__}.apply inside of averaged()",
+                "the variables have their averages there, and get their own values back at its end",
+                "train outside of `with optimizer.averaged():`",
+            )
         pairs = grads.pair_up(gradients, variables)
         rows = {id(variable): row for variable, row in self._moving([variable for variable, _ in pairs])}
         ready = grads.prepare([pair for pair in pairs if id(pair[0]) in rows], stacklevel=3)
-        ready = grads.clip(ready, self.clipvalue, self.clipnorm, self.global_clipnorm)
+
+        def collect(pairs: list[grads.Pair]) -> None:
+            if self.accumulation_steps == 1:
+                self._move(pairs, rows)
+            else:
+                accumulate(pairs, rows, self.gathered, self.accumulation_steps, lambda mean: self._move(mean, rows))
+
+        if self.loss_scale is None:
+            collect(ready)
+        else:
+            self.loss_scale.guarded(ready, collect)
+
+    def _move(self, pairs: list[grads.Pair], rows: Mapping[int, Row]) -> None:
+        """One update."""
+        pairs = grads.clip(pairs, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
         iterations = self.iterations.value
         steps = Steps(rate.current(self.__dict__["learning_rate"], iterations), iterations)
-        apply(self, steps, [(pair, rows[id(pair[0])]) for pair in ready])
+        apply(self, steps, [(pair, rows[id(pair[0])]) for pair in pairs])
+        if self.ema_momentum is not None:
+            averaging.follow([variable for variable, _ in pairs], rows, self.ema_momentum, ops.equal(iterations, 0))
         self.iterations.assign_add(1)
 
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
@@ -182,9 +227,75 @@ class Optimizer(SlotKeeper):
                 "optimizer.minimize(lambda: compute_loss(...), variables)",
             )
         moving = [variable for variable in grads.flat_variables(variables) if variable.trainable]
-        loss, gradients = value_and_grad(loss_fn, wrt=moving)()
+        (_, loss), gradients = value_and_grad(lambda: self._twice(loss_fn()), wrt=moving, has_aux=True)()
         self.apply(gradients, moving)
         return cast(Array, loss)
+
+    def _twice(self, loss: Any) -> tuple[Array, Array]:
+        """The loss as it is differentiated, and as it is."""
+        return self.scale_loss(loss), loss
+
+    def scale_loss(self, loss: Any) -> Array:
+        """The loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
+        return loss if self.loss_scale is None else self.loss_scale.scaled(loss)
+
+    # --- averages -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Inside, the variables have the averages of their values, to evaluate with; afterwards their own again.
+
+        Raises:
+            StateError: this optimizer keeps no averages, or none yet.
+
+        Example:
+            >>> import graftax as gx
+            >>> w = gx.Variable([0.0])
+            >>> optimizer = gx.optimizers.SGD(1.0, ema_momentum=0.5)
+            >>> for _ in range(3):
+            ...     optimizer.apply([[-1.0]], [w])
+            >>> with optimizer.averaged():
+            ...     w.numpy().tolist()
+            [2.25]
+            >>> w.numpy().tolist()
+            [3.0]
+        """
+        pairs = self._averages()
+        if self._swapped:
+            raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
+        object.__setattr__(self, "_swapped", True)
+        try:
+            with averaging.swapped(pairs):
+                yield
+        finally:
+            object.__setattr__(self, "_swapped", False)
+
+    def assign_averages(self) -> None:
+        """Give the variables their averages for good, at the end of training."""
+        for variable, average in self._averages():
+            variable.assign(grads.cast_to(average.value, variable.dtype))
+
+    def _averages(self) -> list[tuple[Variable, Variable]]:
+        found = [(v, row.slots[averaging.SLOT]) for v, row in self._slots.items() if averaging.SLOT in row.slots]
+        if not found:
+            raise StateError(
+                f"{type(self).__name__} has no averages",
+                "it keeps none" if self.ema_momentum is None else "nothing has been updated yet",
+                f"{type(self).__name__}(..., ema_momentum=0.999), and a step",
+            )
+        return found
+
+    def _all_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        slots = dict(self.create_slots(variable))
+        if taken := [name for name in slots if name in OF_THE_BASE]:
+            raise ArgumentError(
+                f"{type(self).__name__}.create_slots declares {taken[0]!r}", "the base class has one", "another name"
+            )
+        if self.accumulation_steps > 1:
+            slots[ACCUMULATED] = Slot(dtype=compute_dtype(variable.dtype))
+        if self.ema_momentum is not None:
+            slots[averaging.SLOT] = averaging.slot_for(variable)
+        return slots
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""

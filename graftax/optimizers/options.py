@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
+from graftax.optimizers.loss_scale import LossScaleLike
 from graftax.optimizers.rules import RuleLike
 
 
@@ -15,6 +16,10 @@ class SharedOptions(TypedDict, total=False):
     clipvalue: float | None
     clipnorm: float | None
     global_clipnorm: float | None
+    adaptive_clip: float | None
+    accumulation_steps: int
+    ema_momentum: float | None
+    loss_scale: LossScaleLike
     rules: Sequence[RuleLike]
     slot_dtype: str | None
     name: str | None

@@ -16,6 +16,9 @@ from graftax.variables import creation, initializers
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable
 
+OF_THE_BASE = ("accumulated_gradient", "moving_average")
+"""Names of slots that no rule sees: the base class keeps them for every rule."""
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -62,6 +65,10 @@ class Row:
         self.slots = slots
         self.fresh = settings is None
         self.settings = settings or DEFAULT
+
+    def of_the_rule(self) -> dict[str, Variable]:
+        """The slots that `Optimizer.update` sees."""
+        return {name: slot for name, slot in self.slots.items() if name not in OF_THE_BASE}
 
 
 class SlotTable:

@@ -149,16 +149,17 @@ class Model(Layer):
         self._require_restored()
         variables = self.trainable_variables
 
-        def forward() -> tuple[Array, tuple[Any, Any]]:
+        def forward() -> tuple[Array, tuple[Any, Any, Any]]:
             with call_context(training=True) as context:
                 y_pred = self(x, training=True)
-                return self.compute_loss(x, y, y_pred, sample_weight), (y_pred, context.mask_of(y_pred))
+                loss = self.compute_loss(x, y, y_pred, sample_weight)
+                return self.optimizer.scale_loss(loss), (loss, y_pred, context.mask_of(y_pred))
 
         if variables:
-            (loss, (y_pred, masks)), gradients = value_and_grad(forward, wrt=variables, has_aux=True)()
+            (_, (loss, y_pred, masks)), gradients = value_and_grad(forward, wrt=variables, has_aux=True)()
             self.optimizer.apply(gradients, variables)
         else:
-            loss, (y_pred, masks) = forward()  # all is frozen: there is still a loss to report
+            _, (loss, y_pred, masks) = forward()  # all is frozen: there is still a loss to report
         return self._measure(loss, y, y_pred, sample_weight, masks)
 
     def test_step(self, batch: data.Batch) -> dict[str, Array]:

@@ -1,0 +1,51 @@
+"""Accumulation: several small batches that move the weights as one large batch would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from graftax import ops
+from graftax.errors import ArgumentError
+from graftax.optimizers.gradients import Pair
+from graftax.optimizers.slot import Row
+from graftax.transforms.control_flow import cond
+from graftax.variables.variable import Variable
+
+SLOT = "accumulated_gradient"
+
+
+def check_steps(steps: int) -> int:
+    """The number of small batches, if it is one."""
+    if type(steps) is not int or steps < 1:
+        raise ArgumentError(
+            f"accumulation_steps={steps!r}",
+            "it says how many gradients make one update",
+            "accumulation_steps=4, or 1 to update with each gradient",
+        )
+    return steps
+
+
+def accumulate(
+    pairs: list[Pair], rows: Mapping[int, Row], gathered: Variable, steps: int, move: Callable[[list[Pair]], None]
+) -> None:
+    """Add gradients up; with the last of ``steps``, move along their mean and start anew.
+
+    Args:
+        pairs: Variables with the gradients of one small batch.
+        rows: The rows of the variables by their identity.
+        gathered: How many small batches there are so far.
+        steps: How many it takes.
+        move: Does the update.
+    """
+    kept = [(variable, rows[id(variable)].slots[SLOT]) for variable, _ in pairs]
+    for (_, slot), (_, gradient) in zip(kept, pairs, strict=True):
+        slot.assign_add(ops.cast(gradient / steps, slot.dtype))
+    gathered.assign_add(1)
+
+    def last() -> None:
+        move([(variable, slot.value) for variable, slot in kept])
+        for _, slot in kept:
+            slot.assign(ops.zeros_like(slot))
+        gathered.assign(ops.zeros_like(gathered))
+
+    cond(gathered.value >= steps, last, lambda: None)
