@@ -227,12 +227,12 @@ class Optimizer(SlotKeeper):
                 "optimizer.minimize(lambda: compute_loss(...), variables)",
             )
         moving = [variable for variable in grads.flat_variables(variables) if variable.trainable]
-        (_, loss), gradients = value_and_grad(lambda: self._twice(loss_fn()), wrt=moving, has_aux=True)()
+        (_, loss), gradients = value_and_grad(lambda: self.scaled_and_plain(loss_fn()), wrt=moving, has_aux=True)()
         self.apply(gradients, moving)
         return cast(Array, loss)
 
-    def _twice(self, loss: Any) -> tuple[Array, Array]:
-        """The loss as it is differentiated, and as it is."""
+    def scaled_and_plain(self, loss: Any) -> tuple[Array, Array]:
+        """The loss as it is to be differentiated, and as it is."""
         return self.scale_loss(loss), loss
 
     def scale_loss(self, loss: Any) -> Array:

@@ -55,7 +55,8 @@ class SAM(Module):
         """One step, for the trainable ones of the variables; gives the loss where they were."""
         storage.touch(self)
         moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
-        loss, gradients = value_and_grad(loss_fn, wrt=moving)()
+        both = value_and_grad(lambda: self.optimizer.scaled_and_plain(loss_fn()), wrt=moving, has_aux=True)
+        (_, loss), gradients = both()
         squares = [ops.sum(cast_to(g, "float32") ** 2) for g in gradients]
         norm = ops.sqrt(ops.sum(ops.stack(squares)))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
@@ -63,7 +64,7 @@ class SAM(Module):
         try:
             for variable, gradient in zip(moving, gradients, strict=True):
                 variable.assign_add(cast_to(factor, variable.dtype) * gradient)
-            _, gradients = value_and_grad(loss_fn, wrt=moving)()
+            _, gradients = both()
         finally:
             for variable, value in zip(moving, before, strict=True):
                 variable.assign(value)

@@ -86,3 +86,13 @@ def test_wrong_radius_and_repr():
     with pytest.raises(ArgumentError):
         SAM(SGD(0.1), radius=0.0)
     assert repr(SAM(SGD(0.1), radius=0.3)) == "SAM(optimizer=SGD(learning_rate=0.1), radius=0.3)"
+
+
+def test_the_inner_optimizer_may_scale_the_loss():
+    values = []
+    for scale in (None, 256.0):
+        w = gx.Variable([3.0, -4.0])
+        sam = SAM(gx.optimizers.SGD(0.1, loss_scale=scale), radius=0.5)
+        loss = sam.minimize(lambda w=w: gx.ops.sum(w * w), [w])
+        values.append([float(loss), *w.numpy().tolist()])
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
