@@ -43,6 +43,7 @@ _NAMES = {
     "DTypePolicy": "graftax.layers.policy",
     "ForwardAccumulator": "graftax.transforms.forward",
     "GradientTape": "graftax.transforms.tape",
+    "IndexedRows": "graftax.optimizers.sparse_rows",
     "Layer": "graftax.layers.layer",
     "Model": "graftax.training.model",
     "Module": "graftax.module",
@@ -115,6 +116,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.module import Module as Module
     from graftax.optimizers.optimizer import Optimizer as Optimizer
     from graftax.optimizers.slot import Slot as Slot
+    from graftax.optimizers.sparse_rows import IndexedRows as IndexedRows
     from graftax.reparam import adapters as adapters
     from graftax.reparam.adapted import is_adapter as is_adapter
     from graftax.reparam.base import Reparam as Reparam

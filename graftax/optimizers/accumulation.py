@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from graftax import ops
 from graftax.errors import ArgumentError
@@ -26,25 +26,31 @@ def check_steps(steps: int) -> int:
 
 
 def accumulate(
-    pairs: list[Pair], rows: Mapping[int, Row], gathered: Variable, steps: int, move: Callable[[list[Pair]], None]
+    pairs: list[Pair],
+    rows: Mapping[int, Row],
+    still: Iterable[Variable],
+    gathered: Variable,
+    steps: int,
+    move: Callable[[list[Pair]], None],
 ) -> None:
     """Add gradients up; with the last of ``steps``, move along their mean and start anew.
 
     Args:
         pairs: Variables with the gradients of one small batch.
         rows: The rows of the variables by their identity.
+        still: Sums of variables that are frozen: they are dropped with the update.
         gathered: How many small batches there are so far.
         steps: How many it takes.
         move: Does the update.
     """
     kept = [(variable, rows[id(variable)].slots[SLOT]) for variable, _ in pairs]
     for (_, slot), (_, gradient) in zip(kept, pairs, strict=True):
-        slot.assign_add(ops.cast(gradient / steps, slot.dtype))
+        slot.assign_add(ops.cast(gradient, slot.dtype))
     gathered.assign_add(1)
 
     def last() -> None:
-        move([(variable, slot.value) for variable, slot in kept])
-        for _, slot in kept:
+        move([(variable, slot.value / ops.cast(gathered, slot.dtype)) for variable, slot in kept])
+        for slot in (*(slot for _, slot in kept), *still):
             slot.assign(ops.zeros_like(slot))
         gathered.assign(ops.zeros_like(gathered))
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graftax.errors import ArgumentError, GraftaxError
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.optimizers.grouping import groups, joined, split
+from graftax.optimizers.rate import is_on, number
 from graftax.optimizers.slot import Row, SlotValues, compute_dtype
+from graftax.optimizers.sparse_rows import Touched
 from graftax.typedefs import Array
+from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
     from graftax.optimizers.optimizer import Optimizer
@@ -51,54 +55,94 @@ class Steps:
 
     def step(self, dtype: str, multiplier: float, weight_decay: float = 0.0) -> Step:
         """The one for a variable that is updated in this dtype."""
-        key = dtype, multiplier, weight_decay
+        key = dtype, multiplier, weight_decay if isinstance(weight_decay, int | float) else id(weight_decay)
         if key not in self._made:
             rate = cast_to(self._rate, dtype)
             count = cast_to(self._iterations + 1, dtype)
             rate = rate * multiplier if multiplier != 1 else rate
-            self._made[key] = Step(rate, self._iterations, count, weight_decay)
+            self._made[key] = Step(rate, self._iterations, count, number(weight_decay, dtype))
         return self._made[key]
 
 
-def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]]) -> None:
-    """Update every variable with its gradient; the slots are there."""
-    for group in groups(optimizer, work):
-        try:
+def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]], touched: Mapping[int, Touched]) -> None:
+    """Update every variable with its gradient; the slots are there.
+
+    Args:
+        optimizer: Whose rule it is.
+        steps: What the rule may know of the step.
+        work: Variables with gradients, and their rows.
+        touched: For variables, by identity, whose gradients are those of some rows: which ones.
+    """
+    whole = [one for one in work if id(one[0][0]) not in touched]
+    for group in groups(optimizer, whole):
+        with _context(optimizer, group):
             _update(optimizer, group, steps)
-        except GraftaxError as error:
-            paths = ", ".join(repr(variable.path) for (variable, _), _ in group)
-            error.add_context(f"the update of {paths} by {type(optimizer).__name__}")
-            raise
+    for one in work if touched else ():
+        (variable, gradient), row = one
+        if id(variable) in touched:
+            with _context(optimizer, [one]):
+                _update_rows(optimizer, variable, gradient, row, touched[id(variable)], steps)
+
+
+@contextmanager
+def _context(optimizer: Optimizer, group: list[tuple[Pair, Row]]) -> Iterator[None]:
+    try:
+        yield
+    except GraftaxError as error:
+        paths = ", ".join(repr(variable.path) for (variable, _), _ in group)
+        error.add_context(f"the update of {paths} by {type(optimizer).__name__}")
+        raise
 
 
 def _update(optimizer: Optimizer, group: list[tuple[Pair, Row]], steps: Steps) -> None:
     """Move one variable, or several as one array."""
     (variable, _), row = group[0]
-    dtype = compute_dtype(variable.dtype)
-    decay, l2 = row.settings.decays(optimizer.weight_decay, optimizer.l2)
-    inside = decay if optimizer.decays_inside else 0.0
-    step = steps.step(dtype, row.settings.learning_rate_multiplier, inside)
-    value = cast_to(joined([variable.value for (variable, _), _ in group]), dtype)
+    value = joined([variable.value for (variable, _), _ in group])
     gradient = joined([gradient for (_, gradient), _ in group])
-    if l2:
-        gradient = gradient + l2 * value
-    if decay and not inside:
-        value = value - step.learning_rate * decay * value
-    kept = row.of_the_rule()
-    before = {name: joined([row.slots[name].value for _, row in group]) for name in kept}
-    slots = SlotValues({name: cast_to(slot, dtype) for name, slot in before.items()})
-    new, changes = _checked(optimizer, optimizer.update(gradient, value, slots, step))
+    slots = {name: joined([row.slots[name].value for _, row in group]) for name in row.of_the_rule()}
+    new, changes = _moved(optimizer, steps, row, compute_dtype(variable.dtype), gradient, value, slots)
     for name, change in changes.items():
-        if name not in kept:
-            raise ArgumentError(
-                f"{type(optimizer).__name__}.update returned a slot {name!r}",
-                f"create_slots declares {', '.join(kept) or 'none'}",
-                "declare it there, or leave it out",
-            )
         for (_, other), part in zip(group, split(cast_to(change, row.slots[name].dtype), group), strict=True):
             other.slots[name].assign(part)
     for ((moved, _), _), part in zip(group, split(cast_to(new, variable.dtype), group), strict=True):
         moved.assign(part if moved.constraint is None else moved.constraint(part))
+
+
+def _update_rows(
+    optimizer: Optimizer, variable: Variable, sums: Array, row: Row, touched: Touched, steps: Steps
+) -> None:
+    """Move some rows of a variable; the others, and those of its slots, stay."""
+    kept = row.of_the_rule()
+    slots = {name: touched.of(slot.value) for name, slot in kept.items()}
+    gradient, value = touched.share(sums), touched.of(variable.value)
+    new, changes = _moved(optimizer, steps, row, compute_dtype(variable.dtype), gradient, value, slots)
+    for name, change in changes.items():
+        kept[name].assign(touched.put(kept[name].value, cast_to(change, kept[name].dtype)))
+    whole = touched.put(variable.value, cast_to(new, variable.dtype))
+    variable.assign(whole if variable.constraint is None else variable.constraint(whole))
+
+
+def _moved(
+    optimizer: Optimizer, steps: Steps, row: Row, dtype: str, gradient: Array, value: Array, slots: dict[str, Array]
+) -> tuple[Array, Mapping[str, Array]]:
+    """The new value and slots, in the dtype of the computation: a function of arrays."""
+    decay, l2 = row.settings.decays(optimizer.weight_decay, optimizer.l2)
+    inside = decay if optimizer.decays_inside else 0.0
+    step = steps.step(dtype, row.settings.learning_rate_multiplier, inside)
+    value = cast_to(value, dtype)
+    if is_on(l2):
+        gradient = gradient + number(l2, dtype) * value
+    if is_on(decay) and not optimizer.decays_inside:
+        value = value - step.learning_rate * number(decay, dtype) * value
+    seen = SlotValues({name: cast_to(slot, dtype) for name, slot in slots.items()})
+    new, changes = _checked(optimizer, optimizer.update(gradient, value, seen, step))
+    if unknown := [name for name in changes if name not in slots]:
+        raise ArgumentError(
+            f"{type(optimizer).__name__}.update returned a slot {unknown[0]!r}",
+            f"create_slots declares {', '.join(slots) or 'none'}",
+            "declare it there, or leave it out",
+        )
+    return new, changes
 
 
 def _checked(optimizer: Optimizer, result: Any) -> tuple[Array, Mapping[str, Array]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, StateError
 from graftax.optimizers.gradients import cast_to
+from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.slot import Row, Slot, compute_dtype
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
@@ -44,14 +45,80 @@ def follow(variables: list[Variable], rows: Mapping[int, Row], momentum: float, 
         average.assign(ops.where(first, value, average.value + (1 - momentum) * (value - average.value)))
 
 
+def take(pairs: list[tuple[Variable, Variable]], fresh: Array) -> None:
+    """Give each variable its average, unless there was no update yet (``fresh``)."""
+    for variable, average in pairs:
+        variable.assign(ops.where(fresh, variable.value, cast_to(average.value, variable.dtype)))
+
+
 @contextmanager
-def swapped(pairs: list[tuple[Variable, Variable]]) -> Iterator[None]:
+def swapped(pairs: list[tuple[Variable, Variable]], fresh: Array) -> Iterator[None]:
     """Inside, each variable has the value of its average; at the end its own again, whatever happens."""
     before = [variable.value for variable, _ in pairs]
     try:
-        for variable, average in pairs:
-            variable.assign(cast_to(average.value, variable.dtype))
+        take(pairs, fresh)
         yield
     finally:
         for (variable, _), value in zip(pairs, before, strict=True):
             variable.assign(value)
+
+
+class Averaging(SlotKeeper):
+    """The part of an optimizer that keeps averages of the variables."""
+
+    untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_swapped"}
+
+    ema_momentum: float | None
+    iterations: Variable
+    _swapped = False
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Inside, the variables have the averages of their values, to evaluate with; afterwards their own again.
+
+        Raises:
+            StateError: this optimizer keeps no averages, or none yet.
+
+        Example:
+            >>> import graftax as gx
+            >>> w = gx.Variable([0.0])
+            >>> optimizer = gx.optimizers.SGD(1.0, ema_momentum=0.5)
+            >>> for _ in range(3):
+            ...     optimizer.apply([[-1.0]], [w])
+            >>> with optimizer.averaged():
+            ...     w.numpy().tolist()
+            [2.25]
+            >>> w.numpy().tolist()
+            [3.0]
+        """
+        pairs = self._averages()
+        if self._swapped:
+            raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
+        object.__setattr__(self, "_swapped", True)
+        try:
+            with swapped(pairs, ops.equal(self.iterations, 0)):
+                yield
+        finally:
+            object.__setattr__(self, "_swapped", False)
+
+    def assign_averages(self) -> None:
+        """Give the variables their averages for good, at the end of training."""
+        take(self._averages(), ops.equal(self.iterations, 0))
+
+    def _averages(self) -> list[tuple[Variable, Variable]]:
+        found = [(v, row.slots[SLOT]) for v, row in self._slots.items() if SLOT in row.slots]
+        if not found:
+            raise StateError(
+                f"{type(self).__name__} has no averages",
+                "it keeps none" if self.ema_momentum is None else "nothing has been updated yet",
+                f"{type(self).__name__}(..., ema_momentum=0.999), and a step",
+            )
+        return found
+
+    def _refuse_swapped(self) -> None:
+        if self._swapped:
+            raise StateError(
+                f"{type(self).__name__}.apply inside of averaged()",
+                "the variables have their averages there, and get their own values back at its end",
+                "train outside of `with optimizer.averaged():`",
+            )

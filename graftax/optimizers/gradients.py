@@ -12,6 +12,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
 from graftax.module import Module
 from graftax.optimizers.slot import compute_dtype
+from graftax.optimizers.sparse_rows import IndexedRows
 from graftax.typedefs import Array, unwrap
 from graftax.variables.variable import Variable
 
@@ -109,8 +110,15 @@ def require_floating(variables: Iterable[Variable]) -> None:
             )
 
 
-def prepare(pairs: list[tuple[Variable, Any]], stacklevel: int) -> list[Pair]:
+def prepare(
+    pairs: list[tuple[Variable, Any]], stacklevel: int, rows: Callable[[Variable, IndexedRows], Array]
+) -> list[Pair]:
     """Gradients as arrays in the dtype of the computation; those that are None left out, with a warning.
+
+    Args:
+        pairs: Variables and what was given for them.
+        stacklevel: How far away the line is that the warning is about.
+        rows: Makes an array of `IndexedRows`.
 
     Raises:
         GradientError: all of them are None.
@@ -131,13 +139,15 @@ def prepare(pairs: list[tuple[Variable, Any]], stacklevel: int) -> list[Pair]:
     for variable, gradient in pairs:
         if gradient is None:
             continue
-        array = arrays.asarray(unwrap(gradient))
+        sparse = isinstance(gradient, IndexedRows)
+        array = gradient if sparse else arrays.asarray(unwrap(gradient))
         if tuple(array.shape) != variable.shape:
             raise ShapeError(
                 f"a gradient of shape {tuple(array.shape)} for the variable {variable.path!r}",
                 f"the variable has shape {variable.shape}",
                 "gradients in the order of their variables",
             )
+        array = rows(variable, gradient) if sparse else array
         found.append((variable, cast_to(array, compute_dtype(variable.dtype))))
     return found
 
@@ -148,42 +158,3 @@ def cast_to(array: Array, dtype: str) -> Array:
 
 
 _name: Callable[[Any], str] = cache(str)  # the name of a dtype takes NumPy longer than a whole operation
-
-
-def clip(
-    pairs: list[Pair],
-    value: float | None,
-    norm: float | None,
-    global_norm: float | None,
-    adaptive: float | None = None,
-) -> list[Pair]:
-    """Limit each element, the norm of each gradient, that of all, and that of each unit relative to its weights."""
-    if value is not None:
-        pairs = [(v, ops.clip(g, -value, value)) for v, g in pairs]
-    if norm is not None:
-        pairs = [(v, g * _factor(ops.sum(g * g), norm)) for v, g in pairs]
-    if global_norm is not None and pairs:
-        squares = [cast_to(ops.sum(g * g), "float32") for _, g in pairs]
-        factor = _factor(ops.sum(ops.stack(squares)), global_norm)
-        pairs = [(v, g * cast_to(factor, _name(g.dtype))) for v, g in pairs]
-    if adaptive is not None:
-        pairs = [(v, _clip_units(g, cast_to(v.value, _name(g.dtype)), adaptive)) for v, g in pairs]
-    return pairs
-
-
-def _clip_units(gradient: Array, value: Array, limit: float) -> Array:
-    """The gradient of each unit, the last axis of a kernel, no longer than ``limit`` times the unit's weights."""
-    most = limit * ops.maximum(_unit_norms(value), 1e-3)
-    norms = _unit_norms(gradient)
-    return ops.where(norms > most, gradient * (most / ops.maximum(norms, 1e-6)), gradient)
-
-
-def _unit_norms(x: Array) -> Array:
-    axes = tuple(range(x.ndim - 1)) if x.ndim > 1 else None
-    return ops.sqrt(ops.sum(x * x, axis=axes, keepdims=True))
-
-
-def _factor(square: Array, limit: float) -> Array:
-    """What brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
-    norm = ops.sqrt(square)
-    return ops.where(ops.isfinite(norm), limit / ops.maximum(norm, limit), float("nan"))

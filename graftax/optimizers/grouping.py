@@ -25,7 +25,7 @@ def groups(optimizer: Optimizer, work: Sequence[Work]) -> Iterator[list[Work]]:
     if not optimizer.elementwise or frame is None or registry.current().transforms.eager():
         yield from ([one] for one in work)
         return
-    for group in in_groups((one, _kind(optimizer, one)) for one in work):
+    for group in in_groups((one, _kind(one)) for one in work):
         if len(group) > 1:
             frame.group([variable._storage for (variable, _), _ in group])
             for name in group[0][1].of_the_rule():
@@ -33,7 +33,7 @@ def groups(optimizer: Optimizer, work: Sequence[Work]) -> Iterator[list[Work]]:
         yield group
 
 
-def _kind(optimizer: Optimizer, one: Work) -> Hashable | None:
+def _kind(one: Work) -> Hashable | None:
     """Equal for what may be updated as one array; None for what goes alone."""
     (variable, _), row = one
     slots = list(row.of_the_rule().items())
@@ -42,7 +42,7 @@ def _kind(optimizer: Optimizer, one: Work) -> Hashable | None:
     places = [place_of(kept._storage) for kept in (variable, *(slot for _, slot in slots))]
     if None in places:
         return None
-    decays = row.settings.decays(optimizer.weight_decay, optimizer.l2)
+    decays = row.settings.weight_decay, row.settings.l2
     return decays, row.settings.learning_rate_multiplier, tuple(name for name, _ in slots), tuple(places)
 
 

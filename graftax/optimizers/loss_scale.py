@@ -60,7 +60,8 @@ class LossScale(Module):
             if self.growth_interval is not None:
                 count = self.good_steps.value + 1
                 full = count >= self.growth_interval
-                self.scale.assign(ops.where(full, self.scale.value * 2, self.scale.value))
+                doubled = self.scale.value * 2
+                self.scale.assign(ops.where(ops.logical_and(full, ops.isfinite(doubled)), doubled, self.scale.value))
                 self.good_steps.assign(ops.where(full, ops.zeros_like(count), count))
 
         def bad() -> None:

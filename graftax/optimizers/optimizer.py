@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, cast
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError, StateError
+from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
 from graftax.optimizers import averaging, rate
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.accumulation import accumulate, check_steps
 from graftax.optimizers.apply import Step, Steps, apply
+from graftax.optimizers.averaging import Averaging
+from graftax.optimizers.clipping import Limits, clip
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation, explain
-from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.rules import RuleLike, Rules
 from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, SlotValues, compute_dtype
+from graftax.optimizers.sparse_rows import IndexedRows, Touched, check_lazy
 from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array, VariableLike
 from graftax.variables import storage
@@ -30,7 +32,7 @@ from graftax.variables.variable import Variable
 Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 
 
-class Optimizer(SlotKeeper):
+class Optimizer(Averaging):
     """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
 
     An update clips the gradients by value, by norm, by global norm, and relative to the weights; then, for each
@@ -40,7 +42,8 @@ class Optimizer(SlotKeeper):
 
     Args:
         learning_rate: A number, kept in a Variable so that a change needs no new trace; a schedule, or any function of
-            the number of updates so far; or a Variable.
+            the number of updates so far, or of nothing; or a Variable. Any other number, here or in a rule, may be a
+            Variable, too; a plain one that is changed later makes one new trace.
         weight_decay: Decoupled decay, per unit of the rate.
         l2: Coupled decay: ``l2 * value`` is added to the (clipped) gradient, as torch's SGD and Adam do.
         clipvalue: Limit on the magnitude of each element of a gradient.
@@ -52,9 +55,11 @@ class Optimizer(SlotKeeper):
         ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`.
         loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)``
             and leaves out what is not finite. `minimize` and `fit` see to it by themselves.
-        rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, "l2": 0.0, "frozen": True})``
-            for variables selected by path; later rules win, key by key. Each must select something. A variable is
-            matched when it is first seen.
+        lazy: Whether `IndexedRows` move their rows only, and leave the others and their slots as they are; also with
+            decay and momentum. Needs an elementwise rule, and no accumulation.
+        rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
+            by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
+            too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen.
         slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
         name: Its name.
 
@@ -89,7 +94,7 @@ class Optimizer(SlotKeeper):
     decays_inside: ClassVar[bool] = False
     """Whether `update` takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
 
-    untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_rules", "_swapped"}
+    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
 
     def __init__(
         self,
@@ -104,6 +109,7 @@ class Optimizer(SlotKeeper):
         accumulation_steps: int = 1,
         ema_momentum: float | None = None,
         loss_scale: LossScaleLike = None,
+        lazy: bool = False,
         rules: Sequence[RuleLike] = (),
         slot_dtype: str | None = None,
         name: str | None = None,
@@ -121,13 +127,14 @@ class Optimizer(SlotKeeper):
         self.clipnorm = clipnorm
         self.global_clipnorm = global_clipnorm
         self.adaptive_clip = adaptive_clip
-        self.accumulation_steps = check_steps(accumulation_steps)
+        self.accumulation_steps = accumulation_steps
         self.ema_momentum = averaging.check_momentum(ema_momentum)
-        self.loss_scale = as_loss_scale(loss_scale)
-        if accumulation_steps > 1:
-            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
-        self._swapped = False
+        self.loss_scale: Any = loss_scale
+        self.lazy = lazy
         self._rules = Rules(rules)
+        self.others = self._rules.optimizers
+        for other in self.others:
+            _check_other(other)
 
     # --- the rule -----------------------------------------------------------------------------------------------------
 
@@ -157,6 +164,10 @@ class Optimizer(SlotKeeper):
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "learning_rate":
             value = rate.keep(self, self.__dict__.get(name), value)
+        elif name == "loss_scale":
+            value = as_loss_scale(value)
+        elif name == "accumulation_steps" and check_steps(value) > 1 and "gathered" not in self.__dict__:
+            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
         super().__setattr__(name, value)
 
     # --- applying -----------------------------------------------------------------------------------------------------
@@ -176,36 +187,66 @@ class Optimizer(SlotKeeper):
             SelectorError: a rule selects nothing.
         """
         storage.touch(self)
-        if self._swapped:
-            raise StateError(
-                f"{type(self).__name__}.apply inside of averaged()",
-                "the variables have their averages there, and get their own values back at its end",
-                "train outside of `with optimizer.averaged():`",
-            )
+        self._refuse_swapped()
         pairs = grads.pair_up(gradients, variables)
         rows = {id(variable): row for variable, row in self._moving([variable for variable, _ in pairs])}
-        ready = grads.prepare([pair for pair in pairs if id(pair[0]) in rows], stacklevel=3)
+        touched: dict[int, Touched] = {}
+
+        def sparse(variable: Variable, given: IndexedRows) -> Array:
+            mover, row = self._mover(variable)
+            if not mover.lazy or "gathered" in self.__dict__:
+                return given.dense()
+            check_lazy(mover, variable, row)
+            touched[id(variable)], sums = given.summed()
+            return sums
+
+        ready = grads.prepare([pair for pair in pairs if id(pair[0]) in rows], 3, sparse)
 
         def collect(pairs: list[grads.Pair]) -> None:
-            if self.accumulation_steps == 1:
-                self._move(pairs, rows)
+            if "gathered" not in self.__dict__:
+                self._move(pairs, rows, touched)
             else:
-                accumulate(pairs, rows, self.gathered, self.accumulation_steps, lambda mean: self._move(mean, rows))
+                still = [
+                    row.slots[ACCUMULATED]
+                    for v, row in self._slots.items()
+                    if ACCUMULATED in row.slots and not v.trainable
+                ]
+                accumulate(
+                    pairs, rows, still, self.gathered, self.accumulation_steps, lambda mean: self._move(mean, rows, {})
+                )
 
         if self.loss_scale is None:
             collect(ready)
         else:
             self.loss_scale.guarded(ready, collect)
 
-    def _move(self, pairs: list[grads.Pair], rows: Mapping[int, Row]) -> None:
+    def _move(self, pairs: list[grads.Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
         """One update."""
-        pairs = grads.clip(pairs, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
+        storage.touch(self)
+        pairs = clip(pairs, self._limits(rows))
         iterations = self.iterations.value
         steps = Steps(rate.current(self.__dict__["learning_rate"], iterations), iterations)
-        apply(self, steps, [(pair, rows[id(pair[0])]) for pair in pairs])
+        work = [(pair, rows[id(pair[0])]) for pair in pairs]
+        apply(self, steps, [one for one in work if one[1].settings.optimizer is None], touched)
+        for place, other in enumerate(self.others):
+            theirs = [pair for pair, row in work if row.settings.optimizer == place]
+            other._move(theirs, {id(v): other._slots.row(v) for v, _ in theirs}, touched)
         if self.ema_momentum is not None:
             averaging.follow([variable for variable, _ in pairs], rows, self.ema_momentum, ops.equal(iterations, 0))
         self.iterations.assign_add(1)
+
+    def _limits(self, rows: Mapping[int, Row]) -> Limits:
+        adaptive = None
+        if self.adaptive_clip is not None or any(row.settings.adaptive_clip is not None for row in rows.values()):
+            adaptive = lambda variable: rows[id(variable)].settings.limit(self.adaptive_clip)  # noqa: E731
+        return Limits(self.clipvalue, self.clipnorm, self.global_clipnorm, adaptive)
+
+    def _mover(self, variable: Variable) -> tuple[Optimizer, Row]:
+        """The optimizer whose rule moves a variable, and its row there."""
+        row = self._slots.row(variable)
+        if row.fresh:
+            self._settle(variable, row)
+        return (self, row) if row.settings.optimizer is None else self.others[row.settings.optimizer]._mover(variable)
 
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
         """`apply` for pairs of a gradient and its variable."""
@@ -237,65 +278,46 @@ class Optimizer(SlotKeeper):
 
     def scale_loss(self, loss: Any) -> Array:
         """The loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
-        return loss if self.loss_scale is None else self.loss_scale.scaled(loss)
+        return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))
 
-    # --- averages -----------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """Inside, the variables have the averages of their values, to evaluate with; afterwards their own again.
-
-        Raises:
-            StateError: this optimizer keeps no averages, or none yet.
-
-        Example:
-            >>> import graftax as gx
-            >>> w = gx.Variable([0.0])
-            >>> optimizer = gx.optimizers.SGD(1.0, ema_momentum=0.5)
-            >>> for _ in range(3):
-            ...     optimizer.apply([[-1.0]], [w])
-            >>> with optimizer.averaged():
-            ...     w.numpy().tolist()
-            [2.25]
-            >>> w.numpy().tolist()
-            [3.0]
-        """
-        pairs = self._averages()
-        if self._swapped:
-            raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
-        object.__setattr__(self, "_swapped", True)
-        try:
-            with averaging.swapped(pairs):
-                yield
-        finally:
-            object.__setattr__(self, "_swapped", False)
-
-    def assign_averages(self) -> None:
-        """Give the variables their averages for good, at the end of training."""
-        for variable, average in self._averages():
-            variable.assign(grads.cast_to(average.value, variable.dtype))
-
-    def _averages(self) -> list[tuple[Variable, Variable]]:
-        found = [(v, row.slots[averaging.SLOT]) for v, row in self._slots.items() if averaging.SLOT in row.slots]
-        if not found:
-            raise StateError(
-                f"{type(self).__name__} has no averages",
-                "it keeps none" if self.ema_momentum is None else "nothing has been updated yet",
-                f"{type(self).__name__}(..., ema_momentum=0.999), and a step",
-            )
-        return found
+    # --- slots and settings -------------------------------------------------------------------------------------------
 
     def _all_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        slots = dict(self.create_slots(variable))
+        row = self._slots.row(variable)
+        if row.fresh:
+            self._settle(variable, row)
+        slots = dict(self.create_slots(variable)) if row.settings.optimizer is None else {}
         if taken := [name for name in slots if name in OF_THE_BASE]:
             raise ArgumentError(
                 f"{type(self).__name__}.create_slots declares {taken[0]!r}", "the base class has one", "another name"
             )
-        if self.accumulation_steps > 1:
+        if "gathered" in self.__dict__:
             slots[ACCUMULATED] = Slot(dtype=compute_dtype(variable.dtype))
         if self.ema_momentum is not None:
             slots[averaging.SLOT] = averaging.slot_for(variable)
         return slots
+
+    def _make_slots(self, variable: Variable, row: Row) -> None:
+        super()._make_slots(variable, row)
+        if row.settings.optimizer is not None:
+            other = self.others[row.settings.optimizer]
+            other._make_slots(variable, other._slots.row(variable))
+
+    def slot(self, variable: Variable, name: str) -> Variable:
+        """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
+
+        Raises:
+            ArgumentError: there is no such slot.
+        """
+        mover = self if name in OF_THE_BASE else self._mover(variable)[0]
+        return super().slot(variable, name) if mover is self else mover.slot(variable, name)
+
+    def named_variables(self) -> dict[str, Variable]:
+        """Its own and those of optimizers in its rules; a slot is at ``slots/<path of its variable>/<its name>``."""
+        found = super().named_variables()
+        for place, other in enumerate(self.others):
+            found |= {f"others/{place}/{path}": v for path, v in other.named_variables().items()}
+        return found
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
@@ -308,17 +330,29 @@ class Optimizer(SlotKeeper):
         grads.require_floating(variable for variable, _ in moving)
         for variable, row in moving:
             self._make_slots(variable, row)
-        self._leave_scopes()
+        for keeper in (self, *self.others):
+            keeper._leave_scopes()
         return moving
 
     def _settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
         """The variables with their rows, in which the settings are."""
         self._rules.check(variables)
+        for other in self.others:
+            other._rules.check(variables)
         rows = [(variable, self._slots.row(variable)) for variable in variables]
         for variable, row in rows:
             if row.fresh:
-                row.settings, row.fresh = self._rules.settings(variable), False
+                self._settle(variable, row)
         return rows
+
+    def _settle(self, variable: Variable, row: Row) -> None:
+        """Find the settings of a variable, in the optimizer that a rule names, too."""
+        settings = self._rules.settings(variable)
+        if settings.optimizer is not None:
+            ((_, theirs),) = self.others[settings.optimizer]._settled([variable])
+            theirs.settings = settings.over(theirs.settings)
+            settings = replace(settings, frozen=theirs.settings.frozen)
+        row.settings, row.fresh = settings, False
 
     def explain(self, variables: Variables) -> Explanation:
         """What this optimizer does with each variable, as a table that can be printed.
@@ -332,7 +366,7 @@ class Optimizer(SlotKeeper):
         if isinstance(variables, Module):
             variables = [v for v in variables.variables if v.role == "weight"]
         rows = self._settled(grads.flat_variables(variables))
-        return explain(self, [(variable, row.settings) for variable, row in rows])
+        return explain(self, [(variable, *self._mover(variable)) for variable, _ in rows])
 
     def __repr__(self) -> str:
         kept = self.__dict__["learning_rate"]
@@ -344,3 +378,19 @@ class Optimizer(SlotKeeper):
     def rules(self) -> tuple[RuleLike, ...]:
         """The rules as they were given."""
         return self._rules.given
+
+
+def _check_other(other: Any) -> None:
+    """Raise unless an optimizer may be named in the rules of another one."""
+    if not isinstance(other, Optimizer):
+        raise ArgumentTypeError(
+            f"a rule names {other!r} as optimizer",
+            "it moves variables with its `update`, and has to be an Optimizer",
+            '("head/**", {"optimizer": graftax.optimizers.SGD(0.1)})',
+        )
+    if "gathered" in other.__dict__ or other.ema_momentum is not None or other.loss_scale is not None:
+        raise ArgumentError(
+            f"a rule names {other!r} as optimizer",
+            "gradients are gathered, averages kept and losses scaled once, by the optimizer around it",
+            "accumulation_steps=, ema_momentum= and loss_scale= for the one that has the rule",
+        )

@@ -20,6 +20,7 @@ class SharedOptions(TypedDict, total=False):
     accumulation_steps: int
     ema_momentum: float | None
     loss_scale: LossScaleLike
+    lazy: bool
     rules: Sequence[RuleLike]
     slot_dtype: str | None
     name: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -10,7 +11,7 @@ from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.module import Module
 from graftax.optimizers.gradients import cast_to
 from graftax.typedefs import Array, VariableLike, unwrap
-from graftax.variables import initializers
+from graftax.variables import initializers, storage
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable, make
 
@@ -55,7 +56,7 @@ def current(rate: Any, iterations: Array) -> Array:
     Raises:
         ShapeError: it is no scalar.
     """
-    found = registry.current().arrays.asarray(unwrap(rate if isinstance(rate, VariableLike) else rate(iterations)))
+    found = registry.current().arrays.asarray(unwrap(_now(rate, iterations)))
     if tuple(found.shape) != ():
         raise ShapeError(
             f"a learning rate of shape {tuple(found.shape)} from {rate!r}",
@@ -63,6 +64,40 @@ def current(rate: Any, iterations: Array) -> Array:
             'rules=[(selector, {"learning_rate_multiplier": 0.1})] for rates that differ by variable',
         )
     return cast_to(found, "float32")
+
+
+def _now(rate: Any, iterations: Array) -> Any:
+    if isinstance(rate, VariableLike):
+        return rate
+    if isinstance(rate, Module) or not _takes_nothing(rate):
+        return rate(iterations)
+    found = rate()
+    if isinstance(found, int | float) and storage.frames.top is not None and not registry.current().transforms.eager():
+        raise ArgumentTypeError(
+            f"learning_rate={rate!r} gave the number {found!r} while a function is compiled",
+            "what it gives later would be ignored: a compiled step does not call it again",
+            "keep the number in a Variable, and assign it; or a function of the step: lambda step: ...",
+        )
+    return found
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    try:
+        return not inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def is_on(setting: Any) -> bool:
+    """False for the number 0 alone: what a Variable holds is not known in a trace."""
+    return not isinstance(setting, int | float) or setting != 0
+
+
+def number(setting: Any, dtype: str) -> Any:
+    """A setting to compute with: a number as it is, the value of a Variable in a dtype."""
+    if isinstance(setting, int | float):
+        return setting
+    return cast_to(registry.current().arrays.asarray(unwrap(setting)), dtype)
 
 
 def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:

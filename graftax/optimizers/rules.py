@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypedDict
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from graftax.errors import ArgumentError, SelectorError
 from graftax.module import Module, outermost
 from graftax.selectors import Selector, SelectorLike, compile_selector, wholes
 from graftax.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from graftax.optimizers.optimizer import Optimizer
+
 
 class Setting(TypedDict, total=False):
     """What a rule may set.
 
     ``weight_decay`` and ``l2`` replace those of the optimizer, ``learning_rate_multiplier`` is a factor on its rate,
-    and ``frozen`` leaves the variable as it is.
+    ``adaptive_clip`` replaces that of the optimizer (``inf`` for no limit), ``frozen`` leaves the variable as it is,
+    and ``optimizer`` is another one that moves it.
     """
 
     weight_decay: float
     l2: float
     learning_rate_multiplier: float
+    adaptive_clip: float
     frozen: bool
+    optimizer: Optimizer
 
 
 RuleLike: TypeAlias = "tuple[SelectorLike, Setting]"
@@ -30,21 +37,49 @@ RuleLike: TypeAlias = "tuple[SelectorLike, Setting]"
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds for one variable; None for what the optimizer says. ``by`` names the rules that chose it."""
+    """What holds for one variable; None for what the optimizer says. ``by`` names the rules that chose it.
+
+    ``optimizer`` is the place, among those that the rules name, of the one that moves it.
+    """
 
     weight_decay: float | None = None
     l2: float | None = None
     learning_rate_multiplier: float = 1.0
+    adaptive_clip: float | None = None
     frozen: bool = False
+    optimizer: int | None = None
     by: tuple[str, ...] = ()
 
     def decays(self, weight_decay: float, l2: float) -> tuple[float, float]:
         """Both decays, where the optimizer has these."""
         return weight_decay if self.weight_decay is None else self.weight_decay, l2 if self.l2 is None else self.l2
 
+    def limit(self, adaptive_clip: Any) -> Any:
+        """The adaptive limit, where the optimizer has this; None for none."""
+        return (
+            adaptive_clip if self.adaptive_clip is None else None if self.adaptive_clip == inf else self.adaptive_clip
+        )
+
+    def over(self, inner: Settings) -> Settings:
+        """What holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
+        mine = {name: getattr(self, name) for name in ("weight_decay", "l2", "adaptive_clip")}
+        return replace(
+            inner,
+            **{name: value for name, value in mine.items() if value is not None},
+            learning_rate_multiplier=self.learning_rate_multiplier * inner.learning_rate_multiplier,
+            frozen=self.frozen or inner.frozen,
+            by=(*self.by, *inner.by),
+        )
+
 
 DEFAULT = Settings()
-_KEYS = ("weight_decay", "l2", "learning_rate_multiplier", "frozen")
+_KEYS = ("weight_decay", "l2", "learning_rate_multiplier", "adaptive_clip", "frozen", "optimizer")
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "frozen": (bool, "True or False"),
+    "optimizer": (Module, "an optimizer, such as graftax.optimizers.SGD(0.1)"),
+}
 
 
 class Rules:
@@ -60,6 +95,14 @@ class Rules:
     def __init__(self, rules: Sequence[RuleLike]) -> None:
         self.given = tuple(rules)
         self._rules = [_compile(rule) for rule in self.given]
+        self.optimizers: tuple[Optimizer, ...] = tuple(
+            {
+                id(setting["optimizer"]): setting["optimizer"] for _, setting in self._rules if "optimizer" in setting
+            }.values()
+        )
+        for _, setting in self._rules:
+            if "optimizer" in setting:  # by its place: copies of settings must not lead to the original
+                setting["optimizer"] = next(i for i, o in enumerate(self.optimizers) if o is setting["optimizer"])
         self._unchecked = [selector for selector, _ in self._rules]
 
     def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
@@ -110,7 +153,7 @@ def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
             raise ArgumentError(
                 f"rules= sets {key!r} for {selector.text}", f"a rule may set {', '.join(_KEYS)}", f'"{_KEYS[0]}": 0.0'
             )
-        if not isinstance(value, bool if key == "frozen" else int | float):
-            kind = "True or False" if key == "frozen" else "a number"
-            raise ArgumentError(f"rules= sets {key}={value!r} for {selector.text}", f"it is {kind}")
+        kind, words = _KINDS.get(key, (int | float, "a number"))
+        if not isinstance(value, kind):
+            raise ArgumentError(f"rules= sets {key}={value!r} for {selector.text}", f"it is {words}")
     return selector, dict(rule[1])

@@ -1,0 +1,71 @@
+"""Clipping: gradients brought down to limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from graftax import ops
+from graftax.optimizers.gradients import Pair, cast_to
+from graftax.optimizers.rate import number
+from graftax.optimizers.slot import compute_dtype
+from graftax.typedefs import Array
+from graftax.variables.variable import Variable
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits in the order in which they act; None for no limit.
+
+    Args:
+        value: On the magnitude of each element.
+        norm: On the norm of each gradient.
+        global_norm: On the norm of all gradients together.
+        adaptive: For a variable, on the norm of each unit's gradient relative to that of its weights.
+    """
+
+    value: Any
+    norm: Any
+    global_norm: Any
+    adaptive: Callable[[Variable], Any] | None
+
+
+def clip(pairs: list[Pair], limits: Limits) -> list[Pair]:
+    """The gradients, no larger than the limits."""
+    if limits.value is not None:
+        pairs = [(v, _within(g, number(limits.value, compute_dtype(v.dtype)))) for v, g in pairs]
+    if limits.norm is not None:
+        pairs = [(v, g * _factor(ops.sum(g * g), number(limits.norm, compute_dtype(v.dtype)))) for v, g in pairs]
+    if limits.global_norm is not None and pairs:
+        squares = [cast_to(ops.sum(g * g), "float32") for _, g in pairs]
+        factor = _factor(ops.sum(ops.stack(squares)), number(limits.global_norm, "float32"))
+        pairs = [(v, g * cast_to(factor, compute_dtype(v.dtype))) for v, g in pairs]
+    if limits.adaptive is not None:
+        pairs = [(v, _clip_units(g, v, limits.adaptive(v))) for v, g in pairs]
+    return pairs
+
+
+def _within(gradient: Array, limit: Any) -> Array:
+    return ops.clip(gradient, -limit, limit)
+
+
+def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
+    """The gradient of each unit, the last axis of a kernel, no longer than ``limit`` times the unit's weights."""
+    if limit is None:
+        return gradient
+    dtype = compute_dtype(variable.dtype)
+    most = number(limit, dtype) * ops.maximum(_unit_norms(cast_to(variable.value, dtype)), 1e-3)
+    norms = _unit_norms(gradient)
+    return ops.where(norms > most, gradient * (most / ops.maximum(norms, 1e-6)), gradient)
+
+
+def _unit_norms(x: Array) -> Array:
+    axes = tuple(range(x.ndim - 1)) if x.ndim > 1 else None
+    return ops.sqrt(ops.sum(x * x, axis=axes, keepdims=True))
+
+
+def _factor(square: Array, limit: float) -> Array:
+    """What brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
+    norm = ops.sqrt(square)
+    return ops.where(ops.isfinite(norm), limit / ops.maximum(norm, limit), float("nan"))
