@@ -18,6 +18,7 @@ from graftax.optimizers.ftrl import Ftrl as Ftrl
 from graftax.optimizers.lamb import LAMB as LAMB
 from graftax.optimizers.lars import LARS as LARS
 from graftax.optimizers.lion import Lion as Lion
+from graftax.optimizers.lookahead import Lookahead as Lookahead
 from graftax.optimizers.loss_scale import LossScale as LossScale
 from graftax.optimizers.muon import Muon as Muon
 from graftax.optimizers.nadam import Nadam as Nadam
@@ -29,9 +30,12 @@ from graftax.optimizers.rmsprop import RMSprop as RMSprop
 from graftax.optimizers.rprop import Rprop as Rprop
 from graftax.optimizers.sam import SAM as SAM
 from graftax.optimizers.sgd import SGD as SGD
+from graftax.optimizers.shampoo import Shampoo as Shampoo
 from graftax.optimizers.sign_sgd import SignSGD as SignSGD
 from graftax.optimizers.slot import Slot as Slot
 from graftax.optimizers.sm3 import SM3 as SM3
+from graftax.optimizers.soap import SOAP as SOAP
+from graftax.optimizers.sophia import Sophia as Sophia
 from graftax.optimizers.yogi import Yogi as Yogi
 
 __all__ = [
@@ -41,6 +45,7 @@ __all__ = [
     "SAM",
     "SGD",
     "SM3",
+    "SOAP",
     "AdEMAMix",
     "AdaBelief",
     "Adadelta",
@@ -52,6 +57,7 @@ __all__ = [
     "Adan",
     "Ftrl",
     "Lion",
+    "Lookahead",
     "LossScale",
     "Muon",
     "NAdamW",
@@ -61,8 +67,10 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "Shampoo",
     "SignSGD",
     "Slot",
+    "Sophia",
     "Yogi",
     "schedules",
 ]

@@ -28,8 +28,11 @@ from graftax.optimizers.radam import RAdam
 from graftax.optimizers.rmsprop import RMSprop
 from graftax.optimizers.rprop import Rprop
 from graftax.optimizers.sgd import SGD
+from graftax.optimizers.shampoo import Shampoo
 from graftax.optimizers.sign_sgd import SignSGD
 from graftax.optimizers.sm3 import SM3
+from graftax.optimizers.soap import SOAP
+from graftax.optimizers.sophia import Sophia
 from graftax.optimizers.yogi import Yogi
 
 _CLASSES: tuple[Callable[[], Optimizer], ...] = (
@@ -58,6 +61,9 @@ _CLASSES: tuple[Callable[[], Optimizer], ...] = (
     Muon,
     Novograd,
     SM3,
+    Shampoo,
+    SOAP,
+    Sophia,
 )
 NAMES: dict[str, Callable[[], Optimizer]] = {getattr(kind, "__name__", "").lower(): kind for kind in _CLASSES}
 

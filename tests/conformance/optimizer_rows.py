@@ -11,6 +11,7 @@ from graftax.optimizers import (
     LARS,
     SGD,
     SM3,
+    SOAP,
     AdaBelief,
     Adadelta,
     Adafactor,
@@ -30,7 +31,9 @@ from graftax.optimizers import (
     RAdam,
     RMSprop,
     Rprop,
+    Shampoo,
     SignSGD,
+    Sophia,
     Yogi,
 )
 
@@ -101,6 +104,10 @@ WHOLE = {
     "sm3": Row(lambda **o: SM3(1.0, **o)),
     "sm3 plain": Row(lambda **o: SM3(1.0, momentum=0.0, **o)),
     "muon": Row(lambda **o: Muon(0.1, scale="shape", **o), quick=True),
+    "shampoo": Row(lambda **o: Shampoo(0.5, epsilon=0.1, **o)),
+    "shampoo grafted": Row(lambda **o: Shampoo(0.2, epsilon=0.1, decay=0.9, update_every=3, graft="sgd", **o)),
+    "soap": Row(lambda **o: SOAP(0.1, epsilon=1e-3, update_every=3, **o)),
+    "sophia": Row(lambda **o: Sophia(0.1, 0.9, 0.9, gamma=1.0, update_every=2, **o)),
 }
 
 ROWS = BASIC | ELEMENTWISE | WHOLE
