@@ -17,6 +17,7 @@ CASES = {
     "compiled functions": "FN1-FN23",
     "Python inside programs": "PF1-PF6",
     "templates and devices": "TP1-TP5 DV1-DV4",
+    "optimizers": "OP1-OP24",
     "checkpoints": "CK1-CK19 CK21-CK28 CK32 CL1-CL9 SL1-SL7",
 }
 
