@@ -83,11 +83,16 @@ class Lookahead(SlotKeeper):
         pairs = [(variable, self.slot(variable, "slow")) for variable in moving]
         self._leave_scopes()
         before = self.optimizer.iterations.value
+        cond(ops.equal(before, 0), lambda: self._set_out(pairs), lambda: None)
         result = step()
         after = self.optimizer.iterations.value
         due = ops.logical_and(after > before, ops.equal(after % self.every, 0))
         cond(due, lambda: self._come_back(pairs), lambda: None)
         return result
+
+    def _set_out(self, pairs: list[tuple[Variable, Variable]]) -> None:
+        for fast, slow in pairs:  # again: values may have been loaded, or assigned in this trace, since it was made
+            slow.assign(grads.cast_to(fast.value, slow.dtype))
 
     def _come_back(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:

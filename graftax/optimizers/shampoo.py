@@ -85,9 +85,9 @@ class Shampoo(Optimizer):
         share = 1.0 if self.decay == 1 else 1 - self.decay
         for axis in range(unfolded.ndim):
             before, root = getattr(slots, f"sum_{axis}"), getattr(slots, f"root_{axis}")
-            rows = ops.reshape(ops.moveaxis(unfolded, axis, 0), (unfolded.shape[axis], -1))
+            others = [other for other in range(unfolded.ndim) if other != axis]
             full = before.ndim == 2
-            squares = ops.matmul(rows, ops.transpose(rows)) if full else ops.sum(rows * rows, axis=1)
+            squares = ops.tensordot(unfolded, unfolded, (others, others)) if full else ops.sum(unfolded**2, others)
             after = self.decay * before + share * squares
             due = ops.logical_or(ops.equal(step.iterations % self.update_every, 0), ops.all(ops.equal(before, 0)))
             power = -0.5 / unfolded.ndim

@@ -27,11 +27,12 @@ class Sophia(Optimizer):
     ``m = beta_1 * m + (1 - beta_1) * g;  w = w - rate * clip(m / max(gamma * h, epsilon), -1, 1)``. Every
     ``update_every`` updates, with normal noise ``u`` and the Hessian ``H`` of the loss (Hutchinson's estimate of its
     diagonal), ``h = beta_2 * h + (1 - beta_2) * u * (H u)``. Neither average is corrected for its start, as in the
-    paper; where ``h`` is zero or negative, the step is that of the sign.
+    paper (optax corrects ``m``, and estimates after the step, not before); where ``h`` is zero or negative, the step is
+    that of the sign.
 
     `minimize` estimates by itself, before the first update and then when it is due, with the same loss: it is computed
     once more, and what it assigns on its way (moving averages, random streams) is assigned once more. Beside `apply`,
-    call `update_hessian` every few updates; without it all steps go by the sign.
+    which `Model.fit` uses, too, call `update_hessian` every few updates: without it all steps go by the sign.
 
     Args:
         learning_rate: The longest step of a weight; see `Optimizer`.

@@ -8,6 +8,7 @@ from graftax import ops
 from graftax.optimizers import (
     ADOPT,
     SGD,
+    SOAP,
     AdaBelief,
     Adadelta,
     Adagrad,
@@ -17,12 +18,15 @@ from graftax.optimizers import (
     AdEMAMix,
     Ftrl,
     Lion,
+    Lookahead,
     Nadam,
     NAdamW,
     RAdam,
     RMSprop,
     Rprop,
+    Shampoo,
     SignSGD,
+    Sophia,
     Yogi,
     schedules,
 )
@@ -53,6 +57,10 @@ RULES = {
     "ftrl": (Ftrl, 0.5, 0.5, 0.1),
     "lion": (Lion, 0.05, 0.05, 0.005),
     "rprop": (lambda _: Rprop(0.01), 0.0, 0.0, 0.0),
+    "shampoo": (lambda rate: Shampoo(rate, decay=0.95), 0.1, 0.1, 0.02),
+    "soap": (SOAP, 0.1, 0.1, 0.02),
+    "sophia": (lambda rate: Sophia(rate, 0.9, 0.9, gamma=0.5, update_every=2), 0.3, 0.5, 0.01),
+    "lookahead": (lambda rate: Lookahead(Adam(rate)), 0.2, 0.2, 0.02),
     "sign sgd": (lambda rate: SignSGD(rate, 0.5), 0.02, 0.05, 0.005),
 }
 

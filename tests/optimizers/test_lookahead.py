@@ -80,6 +80,22 @@ def test_frozen_stays_and_has_no_slow_weights():
     assert [r.variable for r in optimizer.slots()] == [net.w]
 
 
+def test_slow_weights_set_out_from_what_the_first_update_meets():
+    """Though the slot is made in a trace that has assigned the weight before, or before a restore."""
+    weights = [gx.Variable([0.0]) for _ in range(2)]
+    for w, run in zip(weights, (lambda f: f, gx.jit), strict=True):
+        optimizer = Lookahead(SGD(1.0), 2)
+
+        def step(w=w, optimizer=optimizer):
+            w.assign_add([1.0])
+            optimizer.apply([[1.0]], [w])
+
+        step = run(step)
+        for _ in range(3):
+            step()
+    assert [w.numpy().tolist() for w in weights] == [[0.5], [0.5]]
+
+
 def test_accumulated_gradients_are_no_updates():
     small, large = Net(), Net()
     accumulating = Lookahead(SGD(0.1, accumulation_steps=2), 2)

@@ -89,6 +89,15 @@ def test_shampoo_keeps_the_diagonal_of_a_long_axis():
     np.testing.assert_allclose(moved(Shampoo(0.2, epsilon=0.1, largest=3)), w, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("make", [Shampoo, SOAP, lambda rate: Shampoo(rate, largest=1)])
+@pytest.mark.parametrize("shape", [(0, 3), (3,), (), (2, 1, 3)])
+def test_any_shape(make, shape):
+    w, optimizer = gx.Variable(np.ones(shape, "float32")), make(0.1)
+    optimizer.apply([np.ones(shape, "float32")], [w])
+    assert w.shape == shape
+    assert np.all(w.numpy() < 1)
+
+
 def test_shampoo_takes_the_length_of_another():
     bare = START - moved(Shampoo(1.0), gradients=GRADIENTS[:1])
     for graft, length in (
