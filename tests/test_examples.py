@@ -10,7 +10,8 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
 SLOW = {  # compile a dozen programs
-    *("lora_transformer.py", "low_rank_digits.py", "pruning.py", "quantization.py", "spectral_norm_gan.py")
+    *("lora_transformer.py", "low_rank_digits.py", "pruning.py", "quantization.py", "spectral_norm_gan.py"),
+    *("gradient_accumulation.py", "per_layer_rates.py", "weird_optimizer.py"),
 }
 
 

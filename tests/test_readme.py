@@ -9,7 +9,10 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/debugging.md", "docs/state_is_yours.md"])
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/debugging.md", "docs/optimizers.md", "docs/state_is_yours.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch, capsys):
     """What a block prints is what the page shows right below it, if it shows anything."""
     monkeypatch.chdir(tmp_path)

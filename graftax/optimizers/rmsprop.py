@@ -11,7 +11,7 @@ from graftax.optimizers.adam import EpsilonForm, check_betas, check_form
 from graftax.optimizers.apply import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
-from graftax.optimizers.rate import LearningRate
+from graftax.optimizers.rate import LearningRate, is_on
 from graftax.optimizers.slot import Slot, SlotValues
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
@@ -77,7 +77,7 @@ class RMSprop(Optimizer):
         slots = {"velocity": Slot(initializer=self.initial_rms)}
         if self.centered:
             slots["average"] = Slot()
-        return slots | {"momentum": Slot()} if self.momentum else slots
+        return slots | {"momentum": Slot()} if is_on(self.momentum) else slots
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
@@ -89,6 +89,6 @@ class RMSprop(Optimizer):
         inside = self.epsilon_form == "keras"
         root = ops.sqrt(variance + self.epsilon) if inside else ops.sqrt(variance) + self.epsilon
         move = step.learning_rate * gradient / root
-        if self.momentum:
+        if is_on(self.momentum):
             new["momentum"] = move = self.momentum * slots.momentum + move
         return value - move, new

@@ -9,7 +9,7 @@ from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
-from graftax.optimizers.rate import LearningRate
+from graftax.optimizers.rate import LearningRate, is_on
 from graftax.optimizers.slot import Slot, SlotValues
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
@@ -60,12 +60,12 @@ class SGD(Optimizer):
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The momentum, if there is any."""
-        return {"momentum": Slot()} if self.momentum else {}
+        return {"momentum": Slot()} if is_on(self.momentum) else {}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
         move = -step.learning_rate * gradient
-        if not self.momentum:
+        if not is_on(self.momentum):
             return value + move, {}
         momentum = self.momentum * slots.momentum + move
         return value + (self.momentum * momentum + move if self.nesterov else momentum), {"momentum": momentum}

@@ -10,7 +10,7 @@ from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
-from graftax.optimizers.rate import LearningRate
+from graftax.optimizers.rate import LearningRate, is_on
 from graftax.optimizers.slot import Slot, SlotValues
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
@@ -48,11 +48,11 @@ class SignSGD(Optimizer):
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The average, if there is one."""
-        return {"momentum": Slot()} if self.momentum else {}
+        return {"momentum": Slot()} if is_on(self.momentum) else {}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
-        if not self.momentum:
+        if not is_on(self.momentum):
             return value - step.learning_rate * ops.sign(gradient), {}
         momentum = self.momentum * slots.momentum + (1 - self.momentum) * gradient
         return value - step.learning_rate * ops.sign(momentum), {"momentum": momentum}

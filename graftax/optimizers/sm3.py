@@ -10,7 +10,7 @@ from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
-from graftax.optimizers.rate import LearningRate
+from graftax.optimizers.rate import LearningRate, is_on
 from graftax.optimizers.slot import Slot, SlotValues
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
@@ -50,7 +50,7 @@ class SM3(Optimizer):
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """An accumulator along each axis, in a shape that broadcasts; the average of steps."""
         covers = {f"axis_{i}": Slot(shape=_along(i, variable.shape)) for i in range(max(variable.ndim, 1))}
-        return covers | ({"momentum": Slot()} if self.momentum else {})
+        return covers | ({"momentum": Slot()} if is_on(self.momentum) else {})
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
@@ -65,7 +65,7 @@ class SM3(Optimizer):
             new[name] = ops.max(velocity, axis=others, keepdims=True) if others else velocity
         seen = velocity > 0
         direction = ops.where(seen, gradient / ops.sqrt(ops.where(seen, velocity, ops.ones_like(velocity))), gradient)
-        if self.momentum:
+        if is_on(self.momentum):
             direction = self.momentum * slots.momentum + (1 - self.momentum) * direction
             new["momentum"] = direction
         return value - step.learning_rate * direction, new

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import graftax as gx
 from graftax import ops
 from graftax.errors import ArgumentTypeError, CheckpointError
-from graftax.optimizers import SGD, Adam, AdamW, Lion, RMSprop
+from graftax.optimizers import SGD, SM3, Adam, AdamW, Lion, RMSprop, SignSGD
 
 
 class Net(gx.Module):
@@ -82,6 +82,17 @@ def test_op3_any_hyperparameter_may_be_a_variable_which_is_honoured_without_a_ne
     averages = [[o.slot(v, "moving_average") for v in n.variables] for o, n in ((optimizer, net), (plain, other))]
     same(*averages, 1e-6)
     assert step.trace_count == 1
+
+
+@pytest.mark.parametrize("make", [SGD, RMSprop, SignSGD, SM3])
+def test_op3_a_momentum_that_is_a_variable_has_a_slot(make):
+    held, net, other = gx.Variable(0.5, trainable=False), Net(), Net()
+    optimizer, plain = make(0.1, momentum=held), make(0.1, momentum=0.5)
+    step = gx.jit(lambda: optimizer.apply(ones(net), net.variables))
+    for _ in range(2):
+        step()
+        plain.apply(ones(other), other.variables)
+    same(net.variables, other.variables, 1e-6)
 
 
 def test_op3_a_rate_of_no_arguments_is_asked_at_each_update():
