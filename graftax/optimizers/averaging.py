@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.errors import ArgumentError, StateError
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.keeper import SlotKeeper
+from graftax.optimizers.rate import number
 from graftax.optimizers.slot import Row, Slot, compute_dtype
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
@@ -37,14 +38,6 @@ def slot_for(variable: Variable) -> Slot:
     return Slot(dtype=compute_dtype(variable.dtype), initializer=start)
 
 
-def follow(variables: list[Variable], rows: Mapping[int, Row], momentum: float, first: Array) -> None:
-    """Move the averages towards the values; with the first update of all they become these."""
-    for variable in variables:
-        average = rows[id(variable)].slots[SLOT]
-        value = cast_to(variable.value, average.dtype)
-        average.assign(ops.where(first, value, average.value + (1 - momentum) * (value - average.value)))
-
-
 def take(pairs: list[tuple[Variable, Variable]], fresh: Array) -> None:
     """Give each variable its average, unless there was no update yet (``fresh``)."""
     for variable, average in pairs:
@@ -69,8 +62,18 @@ class Averaging(SlotKeeper):
     untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_swapped"}
 
     ema_momentum: float | None
-    iterations: Variable
+    averaged_updates: Variable
     _swapped = False
+
+    def _follow(self, variables: list[Variable], rows: Mapping[int, Row]) -> None:
+        """Move the averages towards the values; with the first update they become these."""
+        first = ops.equal(self.averaged_updates, 0)
+        for variable in variables:
+            average = rows[id(variable)].slots[SLOT]
+            value = cast_to(variable.value, average.dtype)
+            moved = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
+            average.assign(ops.where(first, value, moved))
+        self.averaged_updates.assign_add(1)
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -96,14 +99,14 @@ class Averaging(SlotKeeper):
             raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
         object.__setattr__(self, "_swapped", True)
         try:
-            with swapped(pairs, ops.equal(self.iterations, 0)):
+            with swapped(pairs, ops.equal(self.averaged_updates, 0)):
                 yield
         finally:
             object.__setattr__(self, "_swapped", False)
 
     def assign_averages(self) -> None:
         """Give the variables their averages for good, at the end of training."""
-        take(self._averages(), ops.equal(self.iterations, 0))
+        take(self._averages(), ops.equal(self.averaged_updates, 0))
 
     def _averages(self) -> list[tuple[Variable, Variable]]:
         found = [(v, row.slots[SLOT]) for v, row in self._slots.items() if SLOT in row.slots]

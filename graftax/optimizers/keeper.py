@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from graftax.errors import ArgumentError
 from graftax.module import Module, SlotRecord
-from graftax.optimizers.slot import Row, Slot, SlotTable, make_slot, parts_of
+from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, SlotTable, make_slot, parts_of
 from graftax.variables.variable import Variable
 
 
@@ -60,12 +60,13 @@ class SlotKeeper(Module):
     def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
         row = self._slots.row(variable)
-        self._make_slots(variable, row)
+        self._make_slots(variable, row, name)
         return next((slot for known, slot in _parts(row) if known == name), None)
 
-    def _make_slots(self, variable: Variable, row: Row) -> None:
+    def _make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
+        """Make those that are missing; of the base class's own, where one is asked for, that one only."""
         for name, slot in self._all_slots(variable).items():
-            if name not in row.slots:
+            if name not in row.slots and (only in (None, name) or name not in OF_THE_BASE):
                 row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
 
     def slots(self) -> Iterator[SlotRecord]:

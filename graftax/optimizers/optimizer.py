@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, cast
 
-from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
@@ -166,6 +165,8 @@ class Optimizer(Averaging):
             value = rate.keep(self, self.__dict__.get(name), value)
         elif name == "loss_scale":
             value = as_loss_scale(value)
+        elif name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
+            self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
         elif name == "accumulation_steps" and check_steps(value) > 1 and "gathered" not in self.__dict__:
             self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
         super().__setattr__(name, value)
@@ -232,7 +233,7 @@ class Optimizer(Averaging):
             theirs = [pair for pair, row in work if row.settings.optimizer == place]
             other._move(theirs, {id(v): other._slots.row(v) for v, _ in theirs}, touched)
         if self.ema_momentum is not None:
-            averaging.follow([variable for variable, _ in pairs], rows, self.ema_momentum, ops.equal(iterations, 0))
+            self._follow([variable for variable, _ in pairs], rows)
         self.iterations.assign_add(1)
 
     def _limits(self, rows: Mapping[int, Row]) -> Limits:
@@ -297,9 +298,9 @@ class Optimizer(Averaging):
             slots[averaging.SLOT] = averaging.slot_for(variable)
         return slots
 
-    def _make_slots(self, variable: Variable, row: Row) -> None:
-        super()._make_slots(variable, row)
-        if row.settings.optimizer is not None:
+    def _make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
+        super()._make_slots(variable, row, only)
+        if only is None and row.settings.optimizer is not None:
             other = self.others[row.settings.optimizer]
             other._make_slots(variable, other._slots.row(variable))
 

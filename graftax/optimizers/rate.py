@@ -11,7 +11,7 @@ from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.module import Module
 from graftax.optimizers.gradients import cast_to
 from graftax.typedefs import Array, VariableLike, unwrap
-from graftax.variables import initializers, storage
+from graftax.variables import initializers
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable, make
 
@@ -72,7 +72,8 @@ def _now(rate: Any, iterations: Array) -> Any:
     if isinstance(rate, Module) or not _takes_nothing(rate):
         return rate(iterations)
     found = rate()
-    if isinstance(found, int | float) and storage.frames.top is not None and not registry.current().transforms.eager():
+    backend = registry.current()
+    if isinstance(found, int | float) and backend.has("transforms") and not backend.transforms.eager():
         raise ArgumentTypeError(
             f"learning_rate={rate!r} gave the number {found!r} while a function is compiled",
             "what it gives later would be ignored: a compiled step does not call it again",

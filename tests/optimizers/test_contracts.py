@@ -3,6 +3,7 @@
 import copy
 import pickle
 import tempfile
+from contextlib import nullcontext as nothing
 from pathlib import Path
 
 import numpy as np
@@ -279,3 +280,41 @@ def test_rules_act_as_an_optimizer_with_these_settings_for_each_variable(make, r
         for part, (one, variable) in zip(gradient, alone.values(), strict=True):
             one.apply([part], [variable])
     same(net.variables, apart.variables, 1e-5)
+
+
+# --- averages, and the backend without transforms ---------------------------------------------------------------------
+
+
+def test_op16_averages_that_a_checkpoint_lacks_start_at_the_restored_weights(tmp_path):
+    net, optimizer = Net(), Adam(0.1)
+    for _ in range(3):
+        optimizer.apply(ones(net), net.variables)
+    gx.Checkpoint(model=net, optimizer=optimizer).save(tmp_path / "c")
+    for early in (False, True):
+        other, averaging = Net(), Adam(0.1, ema_momentum=0.5)
+        if early:
+            averaging.build(other)
+        gx.Checkpoint(model=other, optimizer=averaging).restore(tmp_path / "c", skip="optimizer/averaged_updates")
+        restored = [v.numpy() for v in other.variables]
+        with averaging.averaged() if early else nothing():
+            for a, b in zip(restored, other.variables, strict=True):
+                np.testing.assert_array_equal(a, b.numpy())
+        averaging.apply(ones(other), other.variables)
+        same([averaging.slot(v, "moving_average") for v in other.variables], other.variables)
+
+
+def test_every_option_without_jax():
+    results = []
+    for backend in ("jax", "numpy"):
+        with gx.backend.use(backend):
+            w, table = gx.Variable([1.0]), gx.Variable(np.ones((4, 2), "float32"))
+            options = {"accumulation_steps": 2, "ema_momentum": 0.5, "loss_scale": "dynamic", "global_clipnorm": 1.0}
+            optimizer = AdamW(lambda: 0.1, adaptive_clip=0.1, **options)
+            for gradient in (1.0, np.inf, 2.0, 3.0, 4.0):
+                optimizer.apply([[gradient], gx.IndexedRows([1, 1], np.ones((2, 2), "float32"), (4, 2))], [w, table])
+            assert int(optimizer.iterations) == 2
+            Adam(0.1, lazy=True).apply([gx.IndexedRows([1, 1], np.ones((2, 2), "float32"), (4, 2))], [table])
+            with optimizer.averaged():
+                results.append([w.numpy(), table.numpy()])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
