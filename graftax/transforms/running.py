@@ -22,6 +22,8 @@ _LONE = max(map(sys.getrefcount, [object()]))
 
 def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
+    if not entry.written:  # nothing to lose
+        return entry.program.run_donating([], [storage.buffer for storage in entry.kept], leaves)
     buffers = entry.buffers()
     if buffers is None:
         donated = [cell.buffer for cell in entry.taken()]
