@@ -7,6 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from graftax import user_line
+from graftax.errors import MissingAttributeError
 from graftax.module import walk
 from graftax.scopes import ScopeStack
 from graftax.variables import creation, storage
@@ -37,6 +38,20 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
         self.mark_built()
 
     return run
+
+
+def missing_attribute(self: Layer, name: str) -> Any:
+    """What `Layer` answers where nothing is found: its weights are missing until it is built."""
+    try:
+        return object.__getattribute__(self, name)
+    except AttributeError as error:
+        if name.startswith("_") or hasattr(type(self), name) or self.__dict__.get("built", False):
+            raise
+        raise MissingAttributeError(
+            f"{name!r} of {self._title()}, which is not built",
+            f"{error}; weights are made at the first call, when the input's shape is known",
+            "call it on an example first: layer(x[:1]); or layer.build(input_shape)",
+        ) from None
 
 
 def warn_if_not_held(layer: Layer, context: CallContext) -> None:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from graftax import tree
 from graftax.backend import registry
@@ -104,6 +104,9 @@ class Layer(Module):
         super().__init_subclass__(**options)
         if "build" in vars(cls):
             cls.build = building.whole(cls.build)  # type: ignore[method-assign]
+
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+        __getattr__ = building.missing_attribute
 
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
@@ -257,7 +260,7 @@ class Layer(Module):
             if not self.built:
                 building.warn_if_not_held(self, context)
                 first = args[0] if args else next(iter(kwargs.values()), None)
-                self.build(tree.map_structure(_shape_of, first))
+                self.build(tree.map_structure(shapes.shape_of, first))
             mask = context.mask_of(args[0]) if args else None
             if signature.takes_mask and "mask" not in kwargs:
                 kwargs["mask"] = mask
@@ -374,12 +377,6 @@ class Layer(Module):
 
     def _title(self) -> str:
         return f"layer {self.path or self.name!r} ({type(self).__name__})"
-
-
-def _shape_of(leaf: Any) -> Shape | None:
-    if hasattr(leaf, "shape"):
-        return tuple(leaf.shape)
-    return () if isinstance(leaf, int | float) else None
 
 
 def _dead(loss: Array) -> bool:

@@ -15,6 +15,13 @@ class ShapeLeaf:
         self.sizes = tuple(sizes)
 
 
+def shape_of(leaf: Any) -> Shape | None:
+    """The shape of an array or a number; None for anything else."""
+    if hasattr(leaf, "shape"):
+        return tuple(leaf.shape)
+    return () if isinstance(leaf, int | float) else None
+
+
 def merge(first: ShapeLeaf, second: ShapeLeaf) -> tuple[int | None, ...]:
     """Sizes on which both agree; None where they depend on what was unknown."""
     return tuple(a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True))

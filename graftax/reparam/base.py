@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from graftax.backend import registry
-from graftax.errors import AssignmentError, CreatorError
+from graftax.errors import AssignmentError, CreatorError, ShapeError
 from graftax.module import Module, structure
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import storage
@@ -95,6 +95,12 @@ class Reparam(Module, Arithmetic):
     def _compute(self) -> Array:
         storage.touch(self)
         value = self.forward()
+        if tuple(getattr(value, "shape", ())) != self._shape:
+            raise ShapeError(
+                f"{type(self).__name__}.forward of {self.path!r} gave {_described(value)}",
+                f"whoever asked for this weight computes with shape {self._shape}",
+                "combine the parts to that shape; spec.shape is what was asked for",
+            )
         return self.constraint(value) if self.constraint is not None else value
 
     def assign(self, value: ArrayLike) -> Self:
@@ -124,3 +130,7 @@ class Reparam(Module, Arithmetic):
         return Arithmetic.__eq__(self, other)
 
     __hash__ = Module.__hash__
+
+
+def _described(value: Any) -> str:
+    return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.40}"

@@ -177,6 +177,13 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
             )
         new.assign(old)
         error = distance(new.value, old)
+    constraint = getattr(new, "constraint", None)
+    if error > tolerance and constraint is not None and distance(constraint(old), old) > tolerance:
+        raise GraftError(
+            f"graft: {weight.path!r} has a value that its own constraint {constraint!r} changes",
+            "the constraint becomes part of the expression, whatever the creator; nothing was changed",
+            "project the value first: weight.assign(weight.constraint(weight.value))",
+        )
     if error > tolerance or error != error:
         raise GraftError(
             f"graft: {new!r} cannot have the value that {weight.path!r} has: it is {error:.2g} of its norm away",

@@ -429,3 +429,25 @@ def test_a_build_that_goes_on_to_that_of_its_base_is_one():
     layer.build((None, 3))
     assert layer.built
     assert [v.name for v in layer.variables] == ["kernel", "bias", "extra"]
+
+
+def test_a_weight_of_a_layer_that_is_not_built_says_so():
+    layer = layers.Embedding(5, 4)
+    with pytest.raises(AttributeError, match="which is not built") as error:
+        _ = layer.embeddings
+    assert "call it on an example" in error.value.instead
+    assert not hasattr(layer, "embeddings")
+    layer.build((None,))
+    assert layer.embeddings.shape == (5, 4)
+    with pytest.raises(AttributeError, match="no attribute 'embedings'"):
+        _ = layer.embedings
+
+
+def test_a_property_that_fails_in_a_layer_that_is_not_built_keeps_its_own_error():
+    class Broken(gx.Layer):
+        @property
+        def width(self):
+            return self.wdth
+
+    with pytest.raises(AttributeError, match="wdth"):
+        _ = Broken().width

@@ -10,7 +10,7 @@ import pytest
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import AssignmentError
+from graftax.errors import AssignmentError, ShapeError
 from graftax.layers.layer import Layer
 from graftax.module import Module
 from graftax.reparam.base import Reparam
@@ -369,3 +369,19 @@ def test_freezing(layer):
 
 def test_repr(w):
     assert repr(w) == "Factorised('kernel', shape=(4, 3), dtype=float32)"
+
+
+def test_a_value_of_another_shape_names_the_expression():
+    class Turned(Reparam):
+        def __init__(self, next_creator, spec):
+            super().__init__(spec)
+            self.weight = next_creator(spec.replace(name="weight"))
+
+        def forward(self):
+            return ops.transpose(self.weight)
+
+    with variable_creator_scope(Turned):
+        w = Variable(np.zeros((3, 4), "float32"), name="kernel")
+    with pytest.raises(ShapeError, match=r"Turned\.forward of .* gave shape \(4, 3\)") as error:
+        w.numpy()
+    assert "(3, 4)" in error.value.reason

@@ -231,3 +231,15 @@ def test_the_base_of_a_part_is_not_the_weight():
     np.testing.assert_array_equal(layer(x), before)
     assert layer.kernel.base.base is kernel
     assert len({id(v) for v in layer.variables}) == 7
+
+
+def test_a_value_that_its_own_constraint_changes_is_said():
+    layer = gx.layers.Dense(3, kernel_constraint="non_neg")
+    layer.build((None, 4))
+    with pytest.raises(GraftError, match="its own constraint") as error:
+        gx.graft(layer, gx.reparam.WeightNorm(), where="kernel")
+    assert "weight.assign" in error.value.instead
+    layer.kernel.assign(layer.kernel.constraint(layer.kernel.value))
+    before = layer.kernel.numpy()
+    gx.graft(layer, gx.reparam.WeightNorm(), where="kernel")
+    np.testing.assert_allclose(layer.kernel.numpy(), before, atol=1e-6)
