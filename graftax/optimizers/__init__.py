@@ -29,6 +29,8 @@ from graftax.optimizers.radam import RAdam as RAdam
 from graftax.optimizers.rmsprop import RMSprop as RMSprop
 from graftax.optimizers.rprop import Rprop as Rprop
 from graftax.optimizers.sam import SAM as SAM
+from graftax.optimizers.schedule_free import ScheduleFreeAdamW as ScheduleFreeAdamW
+from graftax.optimizers.schedule_free import ScheduleFreeSGD as ScheduleFreeSGD
 from graftax.optimizers.sgd import SGD as SGD
 from graftax.optimizers.shampoo import Shampoo as Shampoo
 from graftax.optimizers.sign_sgd import SignSGD as SignSGD
@@ -67,6 +69,8 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "ScheduleFreeAdamW",
+    "ScheduleFreeSGD",
     "Shampoo",
     "SignSGD",
     "Slot",

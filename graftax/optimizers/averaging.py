@@ -38,18 +38,30 @@ def slot_for(variable: Variable) -> Slot:
     return Slot(dtype=compute_dtype(variable.dtype), initializer=start)
 
 
-def take(pairs: list[tuple[Variable, Variable]], fresh: Array) -> None:
-    """Give each variable its average, unless there was no update yet (``fresh``)."""
-    for variable, average in pairs:
-        variable.assign(ops.where(fresh, variable.value, cast_to(average.value, variable.dtype)))
+def slot_beside(mover: Averaging, variable: Variable) -> Slot:
+    """The same, unless the optimizer that moves the variable averages it by itself."""
+    if mover.averages_itself:
+        raise two_averages(mover)
+    return slot_for(variable)
+
+
+def two_averages(mover: Averaging) -> ArgumentError:
+    """The error for `ema_momentum` where the rule has an average of its own."""
+    kind = type(mover).__name__
+    return ArgumentError(
+        f"ema_momentum for what {kind} moves",
+        f"{kind} keeps an average by itself, and only one of two could be evaluated with",
+        "no ema_momentum; `with optimizer.averaged():` gives the average of the rule",
+    )
 
 
 @contextmanager
-def swapped(pairs: list[tuple[Variable, Variable]], fresh: Array) -> Iterator[None]:
-    """Inside, each variable has the value of its average; at the end its own again, whatever happens."""
+def swapped(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
+    """Inside, each variable has the value beside it; at the end its own again, whatever happens."""
     before = [variable.value for variable, _ in pairs]
     try:
-        take(pairs, fresh)
+        for variable, average in pairs:
+            variable.assign(average)
         yield
     finally:
         for (variable, _), value in zip(pairs, before, strict=True):
@@ -61,8 +73,12 @@ class Averaging(SlotKeeper):
 
     untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_swapped"}
 
+    averages_itself: ClassVar[bool] = False
+    """Whether the rule has an average of its own, which `_own_averages` gives."""
+
     ema_momentum: float | None
     averaged_updates: Variable
+    others: tuple[Any, ...]
     _swapped = False
 
     def _follow(self, variables: list[Variable], rows: Mapping[int, Row]) -> None:
@@ -95,31 +111,55 @@ class Averaging(SlotKeeper):
             [3.0]
         """
         pairs = self._averages()
-        if self._swapped:
+        if self._is_swapped():
             raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
         object.__setattr__(self, "_swapped", True)
         try:
-            with swapped(pairs, ops.equal(self.averaged_updates, 0)):
+            with swapped(pairs):
                 yield
         finally:
             object.__setattr__(self, "_swapped", False)
 
     def assign_averages(self) -> None:
         """Give the variables their averages for good, at the end of training."""
-        take(self._averages(), ops.equal(self.averaged_updates, 0))
+        for variable, average in self._averages():
+            variable.assign(average)
+        self._averages_assigned()
 
-    def _averages(self) -> list[tuple[Variable, Variable]]:
-        found = [(v, row.slots[SLOT]) for v, row in self._slots.items() if SLOT in row.slots]
+    def _averages_assigned(self) -> None:
+        """Told after `assign_averages`, also by the optimizer around."""
+        for other in self.others:
+            other._averages_assigned()
+
+    def _averages(self) -> list[tuple[Variable, Array]]:
+        """The variables that have an average, here or in an optimizer that a rule names, and what it is now."""
+        found = list(self._all_averages())
         if not found:
+            keeps = self.ema_momentum is not None or any(o.averages_itself for o in (self, *self.others))
             raise StateError(
                 f"{type(self).__name__} has no averages",
-                "it keeps none" if self.ema_momentum is None else "nothing has been updated yet",
-                f"{type(self).__name__}(..., ema_momentum=0.999), and a step",
+                "nothing has been updated yet" if keeps else "it keeps none",
+                f"{type(self).__name__}(..., ema_momentum=0.999), and a step" if not keeps else "a step before",
             )
         return found
 
+    def _all_averages(self) -> Iterator[tuple[Variable, Array]]:
+        yield from self._own_averages()
+        for other in self.others:
+            yield from other._all_averages()
+
+    def _own_averages(self) -> Iterator[tuple[Variable, Array]]:
+        """The averages of `ema_momentum`; the values themselves before the first update."""
+        for variable, row in self._slots.items():
+            if SLOT in row.slots:
+                average = cast_to(row.slots[SLOT].value, variable.dtype)
+                yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable.value, average)
+
+    def _is_swapped(self) -> bool:
+        return self._swapped or any(other._is_swapped() for other in self.others)
+
     def _refuse_swapped(self) -> None:
-        if self._swapped:
+        if self._is_swapped():
             raise StateError(
                 f"{type(self).__name__}.apply inside of averaged()",
                 "the variables have their averages there, and get their own values back at its end",

@@ -34,7 +34,7 @@ class Lookahead(SlotKeeper):
         name: Its name.
 
     Raises:
-        ArgumentError: ``every`` or ``rate`` is out of range.
+        ArgumentError: ``every`` or ``rate`` is out of range; the optimizer is one of those without a schedule.
         ArgumentTypeError: the optimizer is none.
 
     Example:
@@ -56,6 +56,12 @@ class Lookahead(SlotKeeper):
         if not isinstance(optimizer, Optimizer):
             raise ArgumentTypeError(
                 f"Lookahead got {type(optimizer).__name__}", "another optimizer takes its steps", "Lookahead(SGD(0.1))"
+            )
+        if optimizer.averages_itself:
+            raise ArgumentError(
+                f"Lookahead got {type(optimizer).__name__}",
+                "it keeps an average by itself, and would lose it where the weights come back",
+                f"{type(optimizer).__name__} alone",
             )
         if type(every) is not int or every < 1:
             raise ArgumentError(f"every={every!r}", "it counts updates", "every=5")

@@ -295,7 +295,7 @@ class Optimizer(Averaging):
         if "gathered" in self.__dict__:
             slots[ACCUMULATED] = Slot(dtype=compute_dtype(variable.dtype))
         if self.ema_momentum is not None:
-            slots[averaging.SLOT] = averaging.slot_for(variable)
+            slots[averaging.SLOT] = averaging.slot_beside(self._mover(variable)[0], variable)
         return slots
 
     def _make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:

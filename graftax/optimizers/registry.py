@@ -27,6 +27,7 @@ from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.radam import RAdam
 from graftax.optimizers.rmsprop import RMSprop
 from graftax.optimizers.rprop import Rprop
+from graftax.optimizers.schedule_free import ScheduleFreeAdamW, ScheduleFreeSGD
 from graftax.optimizers.sgd import SGD
 from graftax.optimizers.shampoo import Shampoo
 from graftax.optimizers.sign_sgd import SignSGD
@@ -55,6 +56,8 @@ _CLASSES: tuple[Callable[[], Optimizer], ...] = (
     Lion,
     Rprop,
     SignSGD,
+    ScheduleFreeAdamW,
+    ScheduleFreeSGD,
     Adafactor,
     LAMB,
     LARS,

@@ -31,6 +31,8 @@ from graftax.optimizers import (
     RAdam,
     RMSprop,
     Rprop,
+    ScheduleFreeAdamW,
+    ScheduleFreeSGD,
     Shampoo,
     SignSGD,
     Sophia,
@@ -88,6 +90,11 @@ ELEMENTWISE = {
     "ftrl penalties": Row(
         lambda **o: Ftrl(2.0, -0.6, l1_strength=0.01, l2_strength=0.001, l2_shrinkage=0.001, beta=0.1, **o),
         stops_at_rate_zero=False,
+    ),
+    "schedule free sgd": Row(lambda **o: ScheduleFreeSGD(0.3, 5, **o), stops_at_rate_zero=False),
+    "schedule free adamw": Row(lambda **o: ScheduleFreeAdamW(0.3, 5, beta_2=0.99, **o), stops_at_rate_zero=False),
+    "schedule free paper": Row(
+        lambda **o: ScheduleFreeAdamW(0.3, beta_2=0.9, correction="rate", **o), stops_at_rate_zero=False
     ),
     "lion": Row(lambda **o: Lion(0.06, beta_2=0.9, **o), quick=True),
     "rprop": Row(lambda **o: Rprop(0.1, **o)),

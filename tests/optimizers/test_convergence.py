@@ -24,6 +24,8 @@ from graftax.optimizers import (
     RAdam,
     RMSprop,
     Rprop,
+    ScheduleFreeAdamW,
+    ScheduleFreeSGD,
     Shampoo,
     SignSGD,
     Sophia,
@@ -36,6 +38,11 @@ pytestmark = pytest.mark.slow
 
 def falling(rate):
     return schedules.PolynomialDecay(rate, 600, rate / 100)
+
+
+def constant(rate):
+    """What `falling` starts with: for rules that are to need no schedule."""
+    return getattr(rate, "initial_learning_rate", rate)
 
 
 # For the valley, the bowl and the digits.
@@ -61,6 +68,8 @@ RULES = {
     "soap": (SOAP, 0.1, 0.1, 0.02),
     "sophia": (lambda rate: Sophia(rate, 0.9, 0.9, gamma=0.5, update_every=2), 0.3, 0.5, 0.01),
     "lookahead": (lambda rate: Lookahead(Adam(rate)), 0.2, 0.2, 0.02),
+    "schedule free sgd": (lambda rate: ScheduleFreeSGD(constant(rate), 20), 0.01, 0.05, 0.5),
+    "schedule free adamw": (lambda rate: ScheduleFreeAdamW(constant(rate), 20), 0.3, 0.1, 0.02),
     "sign sgd": (lambda rate: SignSGD(rate, 0.5), 0.02, 0.05, 0.005),
 }
 
