@@ -25,6 +25,7 @@ from graftax.optimizers.nadam import Nadam as Nadam
 from graftax.optimizers.nadamw import NAdamW as NAdamW
 from graftax.optimizers.novograd import Novograd as Novograd
 from graftax.optimizers.optimizer import Optimizer as Optimizer
+from graftax.optimizers.prodigy import Prodigy as Prodigy
 from graftax.optimizers.radam import RAdam as RAdam
 from graftax.optimizers.rmsprop import RMSprop as RMSprop
 from graftax.optimizers.rprop import Rprop as Rprop
@@ -66,6 +67,7 @@ __all__ = [
     "Nadam",
     "Novograd",
     "Optimizer",
+    "Prodigy",
     "RAdam",
     "RMSprop",
     "Rprop",

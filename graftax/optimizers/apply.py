@@ -1,4 +1,4 @@
-"""The update loop: one variable after another, each through the rule of its optimizer."""
+"""The update loop: one variable after another, each through the rule of its optimizer, or all of them at once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graftax.errors import ArgumentError, GraftaxError
 from graftax.optimizers.gradients import Pair, cast_to
-from graftax.optimizers.grouping import groups, joined, split
+from graftax.optimizers.grouping import Work, groups, joined, split
 from graftax.optimizers.rate import is_on, number
+from graftax.optimizers.rule import Moved, Moving, moves_together
 from graftax.optimizers.slot import Row, SlotValues, compute_dtype
 from graftax.optimizers.sparse_rows import Touched
 from graftax.typedefs import Array
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from graftax.optimizers.optimizer import Optimizer
 
 T = TypeVar("T")
+_NAMED = 5  # variables in a message, where an update moves many
 
 
 class Step:
@@ -74,6 +76,10 @@ def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]], touc
         touched: For variables, by identity, whose gradients are those of some rows: which ones.
     """
     whole = [one for one in work if id(one[0][0]) not in touched]
+    if whole and moves_together(optimizer):
+        with _context(optimizer, whole):
+            _update_all(optimizer, whole, steps)
+        return
     for group in groups(optimizer, whole):
         with _context(optimizer, group):
             _update(optimizer, group, steps)
@@ -85,27 +91,52 @@ def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]], touc
 
 
 @contextmanager
-def _context(optimizer: Optimizer, group: list[tuple[Pair, Row]]) -> Iterator[None]:
+def _context(optimizer: Optimizer, group: list[Work]) -> Iterator[None]:
     try:
         yield
     except GraftaxError as error:
-        paths = ", ".join(repr(variable.path) for (variable, _), _ in group)
-        error.add_context(f"the update of {paths} by {type(optimizer).__name__}")
+        paths = ", ".join(repr(variable.path) for (variable, _), _ in group[:_NAMED])
+        more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
+        error.add_context(f"the update of {paths}{more} by {type(optimizer).__name__}")
         raise
 
 
-def _update(optimizer: Optimizer, group: list[tuple[Pair, Row]], steps: Steps) -> None:
+def _update(optimizer: Optimizer, group: list[Work], steps: Steps) -> None:
     """Move one variable, or several as one array."""
     (variable, _), row = group[0]
     value = joined([variable.value for (variable, _), _ in group])
     gradient = joined([gradient for (_, gradient), _ in group])
     slots = {name: joined([row.slots[name].value for _, row in group]) for name in row.of_the_rule()}
-    new, changes = _moved(optimizer, steps, row, compute_dtype(variable.dtype), gradient, value, slots)
+    one = _moving(optimizer, steps, row, variable, gradient, value, slots)
+    new, changes = _checked(optimizer, "update", slots, optimizer.update(one.gradient, one.value, one.slots, one.step))
     for name, change in changes.items():
         for (_, other), part in zip(group, split(cast_to(change, row.slots[name].dtype), group), strict=True):
             other.slots[name].assign(part)
     for ((moved, _), _), part in zip(group, split(cast_to(new, variable.dtype), group), strict=True):
         moved.assign(part if moved.constraint is None else moved.constraint(part))
+
+
+def _update_all(optimizer: Optimizer, work: list[Work], steps: Steps) -> None:
+    """Move all variables, by a rule that sees them at once."""
+    moving = []
+    for (variable, gradient), row in work:
+        slots = {name: slot.value for name, slot in row.of_the_rule().items()}
+        moving.append(_moving(optimizer, steps, row, variable, gradient, variable.value, slots))
+    results = optimizer.update_all(moving)
+    if not isinstance(results, list | tuple) or len(results) != len(moving):
+        got = f"{len(results)} results" if isinstance(results, list | tuple) else _described(results)
+        raise ArgumentError(
+            f"{type(optimizer).__name__}.update_all returned {got} for {len(moving)} variables",
+            "it returns a list with the new value and a dict of the new slots for each of them",
+            "return [(one.value - one.step.learning_rate * one.gradient, {}) for one in moving]",
+        )
+    for ((variable, _), row), result in zip(work, results, strict=True):
+        kept = row.of_the_rule()
+        new, changes = _checked(optimizer, "update_all", kept, result)
+        for name, change in changes.items():
+            kept[name].assign(cast_to(change, kept[name].dtype))
+        new = cast_to(new, variable.dtype)
+        variable.assign(new if variable.constraint is None else variable.constraint(new))
 
 
 def _update_rows(
@@ -115,17 +146,25 @@ def _update_rows(
     kept = row.of_the_rule()
     slots = {name: touched.of(slot.value) for name, slot in kept.items()}
     gradient, value = touched.share(sums), touched.of(variable.value)
-    new, changes = _moved(optimizer, steps, row, compute_dtype(variable.dtype), gradient, value, slots)
+    one = _moving(optimizer, steps, row, variable, gradient, value, slots)
+    new, changes = _checked(optimizer, "update", slots, optimizer.update(one.gradient, one.value, one.slots, one.step))
     for name, change in changes.items():
         kept[name].assign(touched.put(kept[name].value, cast_to(change, kept[name].dtype)))
     whole = touched.put(variable.value, cast_to(new, variable.dtype))
     variable.assign(whole if variable.constraint is None else variable.constraint(whole))
 
 
-def _moved(
-    optimizer: Optimizer, steps: Steps, row: Row, dtype: str, gradient: Array, value: Array, slots: dict[str, Array]
-) -> tuple[Array, Mapping[str, Array]]:
-    """The new value and slots, in the dtype of the computation: a function of arrays."""
+def _moving(
+    optimizer: Optimizer,
+    steps: Steps,
+    row: Row,
+    variable: Variable,
+    gradient: Array,
+    value: Array,
+    slots: Mapping[str, Array],
+) -> Moving:
+    """What the rule gets: in the dtype of the computation, with the decays that are not the rule's."""
+    dtype = compute_dtype(variable.dtype)
     decay, l2 = row.settings.decays(optimizer.weight_decay, optimizer.l2)
     inside = decay if optimizer.decays_inside else 0.0
     step = steps.step(dtype, row.settings.learning_rate_multiplier, inside)
@@ -135,22 +174,21 @@ def _moved(
     if is_on(decay) and not optimizer.decays_inside:
         value = value - step.learning_rate * number(decay, dtype) * value
     seen = SlotValues({name: cast_to(slot, dtype) for name, slot in slots.items()})
-    new, changes = _checked(optimizer, optimizer.update(gradient, value, seen, step))
-    if unknown := [name for name in changes if name not in slots]:
-        raise ArgumentError(
-            f"{type(optimizer).__name__}.update returned a slot {unknown[0]!r}",
-            f"create_slots declares {', '.join(slots) or 'none'}",
-            "declare it there, or leave it out",
-        )
-    return new, changes
+    return Moving(variable, gradient, value, seen, step)
 
 
-def _checked(optimizer: Optimizer, result: Any) -> tuple[Array, Mapping[str, Array]]:
+def _checked(optimizer: Optimizer, method: str, slots: Mapping[str, Any], result: Any) -> Moved:
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
         raise ArgumentError(
-            f"{type(optimizer).__name__}.update returned {_described(result)}",
+            f"{type(optimizer).__name__}.{method} returned {_described(result)}",
             "an update returns the new value and a dict of the new slots",
             'return value - step.learning_rate * gradient, {"momentum": momentum}',
+        )
+    if unknown := [name for name in result[1] if name not in slots]:
+        raise ArgumentError(
+            f"{type(optimizer).__name__}.{method} returned a slot {unknown[0]!r}",
+            f"create_slots declares {', '.join(slots) or 'none'}",
+            "declare it there, or leave it out",
         )
     return result
 

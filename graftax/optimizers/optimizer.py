@@ -1,4 +1,4 @@
-"""Optimizer: the base of every rule. A rule says what it keeps and how it moves one variable; the rest is here."""
+"""Optimizer: the base of every rule. A rule says what it keeps and how variables move; the rest is here."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from graftax.optimizers import averaging, rate
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.accumulation import accumulate, check_steps
-from graftax.optimizers.apply import Step, Steps, apply
+from graftax.optimizers.apply import Steps, apply
 from graftax.optimizers.averaging import Averaging
 from graftax.optimizers.clipping import Limits, clip
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation, explain
 from graftax.optimizers.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.rate import LearningRate
+from graftax.optimizers.rule import Rule
 from graftax.optimizers.rules import RuleLike, Rules
-from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, SlotValues, compute_dtype
+from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, compute_dtype
 from graftax.optimizers.sparse_rows import IndexedRows, Touched, check_lazy
 from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array, VariableLike
@@ -31,7 +32,7 @@ from graftax.variables.variable import Variable
 Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 
 
-class Optimizer(Averaging):
+class Optimizer(Rule, Averaging):
     """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
 
     An update clips the gradients by value, by norm, by global norm, and relative to the weights; then, for each
@@ -87,12 +88,6 @@ class Optimizer(Averaging):
         (5.0, [0.75, -1.75], 1)
     """
 
-    elementwise: ClassVar[bool] = False
-    """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
-
-    decays_inside: ClassVar[bool] = False
-    """Whether `update` takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
-
     untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
 
     def __init__(
@@ -134,19 +129,6 @@ class Optimizer(Averaging):
         self.others = self._rules.optimizers
         for other in self.others:
             _check_other(other)
-
-    # --- the rule -----------------------------------------------------------------------------------------------------
-
-    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """The new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.
-
-        Args:
-            gradient: The clipped gradient, in the shape and dtype of the value.
-            value: The value, decayed already.
-            slots: The slots as attributes; those without a new value stay as they are.
-            step: ``learning_rate``, ``iterations`` and ``count``; see `Step`.
-        """
-        raise NotImplementedError(f"{type(self).__name__} must define update(gradient, value, slots, step)")
 
     # --- the learning rate --------------------------------------------------------------------------------------------
 

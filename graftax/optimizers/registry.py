@@ -24,6 +24,7 @@ from graftax.optimizers.nadam import Nadam
 from graftax.optimizers.nadamw import NAdamW
 from graftax.optimizers.novograd import Novograd
 from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.prodigy import Prodigy
 from graftax.optimizers.radam import RAdam
 from graftax.optimizers.rmsprop import RMSprop
 from graftax.optimizers.rprop import Rprop
@@ -56,6 +57,7 @@ _CLASSES: tuple[Callable[[], Optimizer], ...] = (
     Lion,
     Rprop,
     SignSGD,
+    Prodigy,
     ScheduleFreeAdamW,
     ScheduleFreeSGD,
     Adafactor,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, ShapeError
+from graftax.optimizers.rule import moves_together
 from graftax.typedefs import Array, ArrayLike, Shape
 
 if TYPE_CHECKING:
@@ -112,9 +113,11 @@ def check_lazy(optimizer: Optimizer, variable: Variable, row: Row) -> None:
         ArgumentError: the rule looks at more than one element, or keeps something of another shape.
     """
     others = [name for name, slot in row.of_the_rule().items() if slot.shape != variable.shape]
-    if optimizer.elementwise and not others:
+    together = moves_together(optimizer)
+    if optimizer.elementwise and not others and not together:
         return
     why = f"its slot {others[0]!r} has another shape" if others else "it does not promise to be elementwise"
+    why = "it sees whole variables together in update_all" if together else why
     raise ArgumentError(
         f"{type(optimizer).__name__}(lazy=True) got rows of {variable.path!r}",
         f"{why}, so that rows cannot be moved without the others",

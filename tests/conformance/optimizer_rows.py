@@ -28,6 +28,7 @@ from graftax.optimizers import (
     NAdamW,
     Novograd,
     Optimizer,
+    Prodigy,
     RAdam,
     RMSprop,
     Rprop,
@@ -103,6 +104,12 @@ ELEMENTWISE = {
 }
 # Rules that look at a whole variable, at several, or at the loss.
 WHOLE = {
+    "prodigy": Row(lambda **o: Prodigy(d0=0.05, **o)),
+    "prodigy tuned": Row(
+        lambda **o: Prodigy(
+            0.5, beta_2=0.99, d0=0.01, growth_rate=2.0, safeguard_warmup=True, use_bias_correction=True, **o
+        )
+    ),
     "adafactor": Row(lambda **o: Adafactor(0.1, **o)),
     "adafactor absolute": Row(lambda **o: Adafactor(0.1, relative_step=False, **o)),
     "lamb": Row(lambda **o: LAMB(0.05, **o)),

@@ -10,6 +10,7 @@ from graftax import ops, optimizers
 from graftax.backend import registry
 from graftax.optimizers.apply import Steps
 from graftax.optimizers.registry import NAMES, get
+from graftax.optimizers.rule import Moving
 from graftax.optimizers.slot import SlotValues
 from tests.conformance.optimizer_rows import ROWS, every_row
 
@@ -86,7 +87,8 @@ def test_an_update_keeps_shapes_and_dtypes(row):
     for variable, gradient in zip(net.variables, gradients(0), strict=True):
         slots = {name: optimizer.slot(variable, name).value for name in optimizer.create_slots(variable)}
         step = steps.step("float32", 1.0)
-        new, after = optimizer.update(ops.asarray(gradient), variable.value, SlotValues(slots), step)
+        one = Moving(variable, ops.asarray(gradient), variable.value, SlotValues(slots), step)
+        ((new, after),) = optimizer.update_all([one])
         for before, result in [(variable.value, new), *((slots[name], after[name]) for name in after)]:
             assert (result.shape, result.dtype) == (before.shape, before.dtype)
         assert set(after) == set(slots)

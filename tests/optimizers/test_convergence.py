@@ -21,6 +21,7 @@ from graftax.optimizers import (
     Lookahead,
     Nadam,
     NAdamW,
+    Prodigy,
     RAdam,
     RMSprop,
     Rprop,
@@ -70,6 +71,7 @@ RULES = {
     "lookahead": (lambda rate: Lookahead(Adam(rate)), 0.2, 0.2, 0.02),
     "schedule free sgd": (lambda rate: ScheduleFreeSGD(constant(rate), 20), 0.01, 0.05, 0.5),
     "schedule free adamw": (lambda rate: ScheduleFreeAdamW(constant(rate), 20), 0.3, 0.1, 0.02),
+    "prodigy": (Prodigy, 1.0, 1.0, 1.0),
     "sign sgd": (lambda rate: SignSGD(rate, 0.5), 0.02, 0.05, 0.005),
 }
 
