@@ -17,6 +17,7 @@ from graftax.optimizers.adopt import ADOPT as ADOPT
 from graftax.optimizers.ftrl import Ftrl as Ftrl
 from graftax.optimizers.lamb import LAMB as LAMB
 from graftax.optimizers.lars import LARS as LARS
+from graftax.optimizers.lbfgs import LBFGS as LBFGS
 from graftax.optimizers.lion import Lion as Lion
 from graftax.optimizers.lookahead import Lookahead as Lookahead
 from graftax.optimizers.loss_scale import LossScale as LossScale
@@ -45,6 +46,7 @@ __all__ = [
     "ADOPT",
     "LAMB",
     "LARS",
+    "LBFGS",
     "SAM",
     "SGD",
     "SM3",

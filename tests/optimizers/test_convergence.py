@@ -7,6 +7,7 @@ import graftax as gx
 from graftax import ops
 from graftax.optimizers import (
     ADOPT,
+    LBFGS,
     SGD,
     SOAP,
     AdaBelief,
@@ -72,6 +73,7 @@ RULES = {
     "schedule free sgd": (lambda rate: ScheduleFreeSGD(constant(rate), 20), 0.01, 0.05, 0.5),
     "schedule free adamw": (lambda rate: ScheduleFreeAdamW(constant(rate), 20), 0.3, 0.1, 0.02),
     "prodigy": (Prodigy, 1.0, 1.0, 1.0),
+    "lbfgs": (lambda _: LBFGS(max_iterations=1), 0.0, 0.0, 0.0),
     "sign sgd": (lambda rate: SignSGD(rate, 0.5), 0.02, 0.05, 0.005),
 }
 
