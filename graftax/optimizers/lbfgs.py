@@ -13,7 +13,7 @@ from graftax.optimizers.describe import call_of
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.line_search import Point, strong_wolfe
-from graftax.optimizers.optimizer import Variables
+from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
 from graftax.optimizers.quasi_newton import History
 from graftax.optimizers.slot import Slot
 from graftax.transforms.control_flow import while_loop
@@ -37,7 +37,7 @@ class LBFGS(SlotKeeper):
     The history lies in slots, ``(history_size, *shape)`` each, for the next call and for checkpoints. A variable that
     is frozen, or not passed, stays, and what the others do meanwhile is remembered without it. Eagerly all of it is
     plain Python with concrete values; compiled it is one program, loops included. Numbers here are plain: a change
-    makes a compiled step anew. `Model.compile` does not take it: `fit` hands gradients to its optimizer, not the loss.
+    makes a compiled step anew. In `fit` each batch gets one call: make it all the data.
 
     Args:
         history_size: How many pairs are kept.
@@ -101,12 +101,13 @@ class LBFGS(SlotKeeper):
         shape = (self.history_size, *variable.shape)
         return {"steps": Slot(shape), "changes": Slot(shape)}
 
-    def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """Up to ``max_iterations`` steps of the trainable ones of the variables; gives the loss where they are then.
 
         Args:
             loss_fn: Computes the loss; called once at the start and at each point that a line search looks at.
             variables: Variables in any nested structure, or a Module for its trainable ones.
+            has_aux: Whether ``loss_fn`` returns something besides the loss; what it did at the start is returned, too.
 
         Raises:
             ArgumentError: a variable comes twice, or there is none.
@@ -114,6 +115,7 @@ class LBFGS(SlotKeeper):
             GradientError: none of them is trainable.
         """
         storage.touch(self)
+        check_loss_fn(loss_fn)
         moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
         grads.require_floating(moving)
         for variable in moving:
@@ -121,7 +123,7 @@ class LBFGS(SlotKeeper):
         self._leave_scopes()
         before = [variable.value for variable in moving]
         try:
-            return _Descent(self, loss_fn, moving).run()
+            return _Descent(self, loss_fn, moving, has_aux).run()
         except BaseException:
             for variable, value in zip(moving, before, strict=True):
                 variable.assign(value)
@@ -145,15 +147,22 @@ class _State(NamedTuple):
 class _Descent:
     """One call of `LBFGS.minimize`; all variables are one vector in it."""
 
-    def __init__(self, settings: LBFGS, loss_fn: Callable[[], Any], moving: list[Variable]) -> None:
+    def __init__(
+        self, settings: LBFGS, loss_fn: Callable[[], Any], moving: list[Variable], has_aux: bool = False
+    ) -> None:
+        def both() -> tuple[Array, Any]:
+            found = loss_fn()
+            return loss_of(found, has_aux), found[1] if has_aux else None
+
         self.settings = settings
         self.moving = moving
         self.dtype = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
-        self.differentiated = value_and_grad(loss_fn, wrt=moving)
+        self.has_aux = has_aux
+        self.differentiated = value_and_grad(both, wrt=moving, has_aux=True)
 
-    def run(self) -> Array:
+    def run(self) -> Any:
         settings = self.settings
-        loss, gradient = self.evaluate()
+        loss, gradient, aux = self.evaluate()
         history = History(
             self.rows("steps"),
             self.rows("changes"),
@@ -166,7 +175,7 @@ class _Descent:
         self.keep(end.history)
         settings.iterations.assign_add(end.iterations)
         settings.evaluations.assign_add(end.evaluations)
-        return end.loss
+        return (end.loss, aux) if self.has_aux else end.loss
 
     def goes_on(self, state: _State) -> Array:
         """Whether another step is due."""
@@ -183,7 +192,7 @@ class _Descent:
 
         def look(step: Array) -> tuple[Point, Array]:
             self.place(origin, direction, step)
-            loss, found = self.evaluate()
+            loss, found, _ = self.evaluate()
             return Point(step, loss, ops.sum(found * direction)), found
 
         search = strong_wolfe(
@@ -212,10 +221,10 @@ class _Descent:
             state.evaluations + search.evaluations,
         )
 
-    def evaluate(self) -> tuple[Array, Array]:
-        """The loss where the variables are, and its gradient."""
-        loss, gradients = self.differentiated()
-        return cast_to(loss, self.dtype), self.joined(gradients)
+    def evaluate(self) -> tuple[Array, Array, Any]:
+        """The loss where the variables are, its gradient, and what the loss function returned besides."""
+        (loss, aux), gradients = self.differentiated()
+        return cast_to(loss, self.dtype), self.joined(gradients), aux
 
     def unsolved(self, gradient: Array) -> Array:
         """Whether the gradient says that there is something to gain."""

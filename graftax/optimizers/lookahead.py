@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError
@@ -11,10 +11,10 @@ from graftax.optimizers import averaging
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.keeper import SlotKeeper
-from graftax.optimizers.optimizer import Optimizer, Variables
+from graftax.optimizers.minimizer import Variables
+from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.slot import Slot
 from graftax.transforms.control_flow import cond
-from graftax.typedefs import Array
 from graftax.variables import storage
 from graftax.variables.variable import Variable
 
@@ -79,9 +79,9 @@ class Lookahead(SlotKeeper):
         """`Optimizer.apply` of the other one, and the return when it is due."""
         self._around(variables, lambda: self.optimizer.apply(gradients, variables))
 
-    def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
-        """`Optimizer.minimize` of the other one, and the return when it is due; gives the loss."""
-        return cast(Array, self._around(variables, lambda: self.optimizer.minimize(loss_fn, variables)))
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """`Optimizer.minimize` of the other one, and the return when it is due."""
+        return self._around(variables, lambda: self.optimizer.minimize(loss_fn, variables, has_aux))
 
     def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:
         storage.touch(self)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
-from graftax.optimizers import averaging, rate
+from graftax.optimizers import averaging, rate, unknown_options
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.accumulation import accumulate, check_steps
@@ -19,6 +19,7 @@ from graftax.optimizers.clipping import Limits, clip
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation, explain
 from graftax.optimizers.loss_scale import LossScaleLike, as_loss_scale
+from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.rule import Rule
 from graftax.optimizers.rules import RuleLike, Rules
@@ -28,8 +29,6 @@ from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array, VariableLike
 from graftax.variables import storage
 from graftax.variables.variable import Variable
-
-Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 
 
 class Optimizer(Rule, Averaging):
@@ -90,6 +89,7 @@ class Optimizer(Rule, Averaging):
 
     untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
 
+    @unknown_options.refused
     def __init__(
         self,
         learning_rate: LearningRate,
@@ -242,22 +242,22 @@ class Optimizer(Rule, Averaging):
             )
         self.apply([gradient for gradient, _ in found], [variable for _, variable in found])
 
-    def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
-        """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; gives the loss."""
-        if not callable(loss_fn):
-            raise ArgumentTypeError(
-                f"minimize got {type(loss_fn).__name__} as its loss",
-                "the loss must be computed inside, for a gradient to be there",
-                "optimizer.minimize(lambda: compute_loss(...), variables)",
-            )
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
+        check_loss_fn(loss_fn)
         moving = [variable for variable in grads.flat_variables(variables) if variable.trainable]
-        (_, loss), gradients = value_and_grad(lambda: self.scaled_and_plain(loss_fn()), wrt=moving, has_aux=True)()
+        (_, found), gradients = self.value_and_scaled_grad(loss_fn, moving, has_aux)
         self.apply(gradients, moving)
-        return cast(Array, loss)
+        return found
 
-    def scaled_and_plain(self, loss: Any) -> tuple[Array, Array]:
-        """The loss as it is to be differentiated, and as it is."""
-        return self.scale_loss(loss), loss
+    def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
+        """``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
+
+        def both() -> tuple[Array, Any]:
+            found = loss_fn()
+            return self.scale_loss(loss_of(found, has_aux)), found
+
+        return value_and_grad(both, wrt=wrt, has_aux=True)()
 
     def scale_loss(self, loss: Any) -> Array:
         """The loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""

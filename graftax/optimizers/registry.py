@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from graftax.errors import ArgumentTypeError
 from graftax.known_names import unknown
+from graftax.module import Module
 from graftax.optimizers.adabelief import AdaBelief
 from graftax.optimizers.adadelta import Adadelta
 from graftax.optimizers.adafactor import Adafactor
@@ -23,6 +25,7 @@ from graftax.optimizers.muon import Muon
 from graftax.optimizers.nadam import Nadam
 from graftax.optimizers.nadamw import NAdamW
 from graftax.optimizers.novograd import Novograd
+from graftax.optimizers.minimizer import Minimizer
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.prodigy import Prodigy
 from graftax.optimizers.radam import RAdam
@@ -73,18 +76,35 @@ _CLASSES: tuple[Callable[[], Optimizer], ...] = (
 NAMES: dict[str, Callable[[], Optimizer]] = {getattr(kind, "__name__", "").lower(): kind for kind in _CLASSES}
 
 
-def get(optimizer: str | Optimizer) -> Optimizer:
+def get(optimizer: str | Minimizer) -> Minimizer:
     """The optimizer itself, or one with default arguments by its name.
 
     Raises:
         ArgumentError: there is none of that name.
+        ArgumentTypeError: it is neither a name nor something that minimizes.
 
     Example:
         >>> get("adam")
         Adam(learning_rate=0.001)
     """
-    if isinstance(optimizer, Optimizer):
+    if isinstance(optimizer, Module) and isinstance(optimizer, Minimizer):
         return optimizer
-    if not isinstance(optimizer, str) or optimizer.lower() not in NAMES:
+    if isinstance(optimizer, type) and issubclass(optimizer, Module):
+        raise ArgumentTypeError(
+            f"optimizer={optimizer.__name__}, the class", "one is made first", f"optimizer={optimizer.__name__}(...)"
+        )
+    if not isinstance(optimizer, str):
+        raise ArgumentTypeError(
+            f"optimizer={optimizer!r:.60}",
+            "it is a name, a graftax optimizer, or another graftax.Module with minimize(loss_fn, variables, has_aux)",
+            _instead(optimizer),
+        )
+    if optimizer.lower() not in NAMES:
         raise unknown("optimizer", optimizer, NAMES, "or an optimizer: graftax.optimizers.Adam(1e-3)")
     return NAMES[optimizer.lower()]()
+
+
+def _instead(given: object) -> str:
+    if hasattr(given, "init") and hasattr(given, "update"):
+        return "optimizer=graftax.optimizers.Optax(transformation)"
+    return "optimizer=graftax.optimizers.Adam(1e-3)"

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from graftax import ops
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.gradients import cast_to
-from graftax.optimizers.optimizer import Optimizer, Variables
-from graftax.transforms.grad import value_and_grad
-from graftax.typedefs import Array
+from graftax.optimizers.minimizer import Variables, check_loss_fn
+from graftax.optimizers.optimizer import Optimizer
 from graftax.variables import storage
 
 
@@ -30,7 +29,8 @@ class SAM(Module):
         name: Its name.
 
     Raises:
-        ArgumentError: the radius is not positive.
+        ArgumentError: the radius is not positive; the optimizer looks at the loss by itself.
+        ArgumentTypeError: the optimizer is none.
 
     Example:
         >>> import graftax as gx
@@ -46,17 +46,27 @@ class SAM(Module):
 
     def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:
         super().__init__(name)
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentTypeError(
+                f"SAM got {type(optimizer).__name__}", "another optimizer takes its steps", "SAM(SGD(0.1))"
+            )
+        if type(optimizer).minimize is not Optimizer.minimize:
+            raise ArgumentError(
+                f"SAM got {type(optimizer).__name__}",
+                "that one looks at the loss by itself, and SAM gives it gradients only",
+                f"{type(optimizer).__name__} alone, or SAM around another one",
+            )
         if not radius > 0:
             raise ArgumentError(f"radius={radius!r}", "it is a distance, and positive", "radius=0.05")
         self.optimizer = optimizer
         self.radius = radius
 
-    def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
-        """One step, for the trainable ones of the variables; gives the loss where they were."""
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """One step, for the trainable ones of the variables; see `Minimizer`."""
+        check_loss_fn(loss_fn)
         storage.touch(self)
         moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
-        both = value_and_grad(lambda: self.optimizer.scaled_and_plain(loss_fn()), wrt=moving, has_aux=True)
-        (_, loss), gradients = both()
+        (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
         squares = [ops.sum(cast_to(g, "float32") ** 2) for g in gradients]
         norm = ops.sqrt(ops.sum(ops.stack(squares)))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
@@ -64,12 +74,12 @@ class SAM(Module):
         try:
             for variable, gradient in zip(moving, gradients, strict=True):
                 variable.assign_add(cast_to(factor, variable.dtype) * gradient)
-            _, gradients = both()
+            _, gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
         finally:
             for variable, value in zip(moving, before, strict=True):
                 variable.assign(value)
         self.optimizer.apply(gradients, moving)
-        return loss  # type: ignore[no-any-return]
+        return found
 
     def __repr__(self) -> str:
         return call_of(self)

@@ -10,7 +10,8 @@ from graftax.errors import ArgumentError
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
-from graftax.optimizers.optimizer import Optimizer, Variables
+from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.slot import Slot, SlotValues
@@ -30,9 +31,9 @@ class Sophia(Optimizer):
     paper (optax corrects ``m``, and estimates after the step, not before); where ``h`` is zero or negative, the step is
     that of the sign.
 
-    `minimize` estimates by itself, before the first update and then when it is due, with the same loss: it is computed
-    once more, and what it assigns on its way (moving averages, random streams) is assigned once more. Beside `apply`,
-    which `Model.fit` uses, too, call `update_hessian` every few updates: without it all steps go by the sign.
+    `minimize`, and so `Model.fit`, estimates by itself, before the first update and then when it is due, with the same
+    loss: it is computed once more, and what it assigns on its way (moving averages, random streams) is assigned once
+    more. Beside `apply`, call `update_hessian` every few updates: without it all steps go by the sign.
 
     Args:
         learning_rate: The longest step of a weight; see `Optimizer`.
@@ -111,11 +112,12 @@ class Sophia(Optimizer):
             estimate = grads.cast_to(u * product, slot.dtype)
             slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)
 
-    def minimize(self, loss_fn: Callable[[], Any], variables: Variables) -> Array:
-        """See `Optimizer.minimize`; estimates the curvature when it is due."""
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """See `Minimizer`; estimates the curvature when it is due."""
+        check_loss_fn(loss_fn)
         due = ops.equal(self.iterations.value % self.update_every, 0)
         if self.accumulation_steps > 1:
             due = ops.logical_and(due, ops.equal(self.gathered.value, 0))
         self.build(variables)
-        cond(due, lambda: self.update_hessian(loss_fn, variables), lambda: None)
-        return super().minimize(loss_fn, variables)
+        cond(due, lambda: self.update_hessian(lambda: loss_of(loss_fn(), has_aux), variables), lambda: None)
+        return super().minimize(loss_fn, variables, has_aux)

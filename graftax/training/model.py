@@ -14,7 +14,7 @@ from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
-from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.minimizer import Minimizer
 from graftax.traced_checks import PLAIN, RESULTS
 from graftax.training import data, loop
 from graftax.training.callbacks.callback import Callback, Logs
@@ -22,7 +22,6 @@ from graftax.training.callbacks.history import History
 from graftax.training.objectives import LossLike, MetricsLike, Objectives
 from graftax.training.summary import summarize
 from graftax.transforms.eagerly import run_eagerly
-from graftax.transforms.grad import value_and_grad
 from graftax.transforms.jit import CompiledFunction
 from graftax.typedefs import Array
 from graftax.variables.calls import contexts
@@ -32,7 +31,7 @@ class Model(Layer):
     """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
 
     ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
-    (`graftax.value_and_grad`, ``optimizer.apply``, metrics), so that a loop of one's own is as good.
+    (``optimizer.minimize``, `graftax.value_and_grad`, metrics), so that a loop of one's own is as good.
 
     Args:
         name: Its name.
@@ -68,7 +67,7 @@ class Model(Layer):
 
     def compile(
         self,
-        optimizer: str | Optimizer | None = None,
+        optimizer: str | Minimizer | None = None,
         loss: LossLike = None,
         metrics: MetricsLike = None,
         weighted_metrics: MetricsLike = None,
@@ -78,7 +77,7 @@ class Model(Layer):
         """Say how to train and what to measure.
 
         Args:
-            optimizer: An optimizer or its name; needed by fit only.
+            optimizer: An optimizer or its name, or any other Module with ``minimize``; needed by fit only.
             loss: A loss, its name or a function of ``(y_true, y_pred)``; for several outputs a dict by output name, or
                 a list.
             metrics: Metrics, their names or functions; for several outputs a dict by output name. Sample weights are
@@ -93,8 +92,8 @@ class Model(Layer):
         object.__setattr__(self, "_run_eagerly", run_eagerly)
 
     @property
-    def optimizer(self) -> Optimizer:
-        """The optimizer given to `compile`.
+    def optimizer(self) -> Any:
+        """The optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
 
         Raises:
             StateError: there is none.
@@ -153,11 +152,10 @@ class Model(Layer):
             with call_context(training=True) as context:
                 y_pred = self(x, training=True)
                 loss = self.compute_loss(x, y, y_pred, sample_weight)
-                return self.optimizer.scale_loss(loss), (loss, y_pred, context.mask_of(y_pred))
+                return loss, (loss, y_pred, context.mask_of(y_pred))
 
         if variables:
-            (_, (loss, y_pred, masks)), gradients = value_and_grad(forward, wrt=variables, has_aux=True)()
-            self.optimizer.apply(gradients, variables)
+            _, (loss, y_pred, masks) = self.optimizer.minimize(forward, variables, has_aux=True)
         else:
             _, (loss, y_pred, masks) = forward()  # all is frozen: there is still a loss to report
         return self._measure(loss, y, y_pred, sample_weight, masks)

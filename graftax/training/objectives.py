@@ -12,7 +12,7 @@ from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean
-from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.minimizer import Minimizer
 from graftax.typedefs import Array
 
 _ONLY = ""  # the name of the output of a model that has one
@@ -67,7 +67,7 @@ class Objectives:
     """
 
     def __init__(
-        self, optimizer: Optimizer | None, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any
+        self, optimizer: Minimizer | None, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any
     ) -> None:
         self.optimizer = optimizer
         self._loss, self._weights = loss, loss_weights
