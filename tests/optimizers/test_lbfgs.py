@@ -127,6 +127,7 @@ def gradient_of(net):
     return np.concatenate([np.ravel(g) for g in gradients]).astype("float64")
 
 
+@pytest.mark.slow
 def test_compiled_as_eager():
     nets, optimizers = [Net(), Net()], [LBFGS(3, max_iterations=5), LBFGS(3, max_iterations=5)]
     eager = optimizers[0].minimize(nets[0].loss, nets[0])
