@@ -199,6 +199,10 @@ class Transforms(ControlFlow, Checking, Protocol):
         """Leaves and structure of nested containers; None is structure."""
         ...
 
+    def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
+        """The same, each leaf with the way to it as Python writes it: ``(".mu", "[0]", "['w']")``."""
+        ...
+
     def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
         """The containers again."""
         ...

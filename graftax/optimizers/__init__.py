@@ -25,6 +25,7 @@ from graftax.optimizers.muon import Muon as Muon
 from graftax.optimizers.nadam import Nadam as Nadam
 from graftax.optimizers.nadamw import NAdamW as NAdamW
 from graftax.optimizers.novograd import Novograd as Novograd
+from graftax.optimizers.optax import Optax as Optax
 from graftax.optimizers.optimizer import Optimizer as Optimizer
 from graftax.optimizers.prodigy import Prodigy as Prodigy
 from graftax.optimizers.radam import RAdam as RAdam
@@ -68,6 +69,7 @@ __all__ = [
     "NAdamW",
     "Nadam",
     "Novograd",
+    "Optax",
     "Optimizer",
     "Prodigy",
     "RAdam",

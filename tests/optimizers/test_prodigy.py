@@ -71,6 +71,7 @@ def test_as_the_paper_says(name):
         np.testing.assert_allclose(w.numpy(), e, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_as_optax_which_always_corrects():
     optax = pytest.importorskip("optax")
     ws, gradients = bowl()

@@ -47,6 +47,11 @@ class JaxTransforms(JaxControl):
         """Leaves and structure of nested containers, registered pytrees included."""
         return jax.tree.flatten(tree)
 
+    def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
+        """The same, each leaf with the way to it as Python writes it."""
+        found, structure = jax.tree_util.tree_flatten_with_path(tree)
+        return [(tuple(map(str, way)), leaf) for way, leaf in found], structure
+
     def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
         """The containers again."""
         return jax.tree.unflatten(structure, leaves)
