@@ -27,7 +27,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST)
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(JOBS) -m '' $(PYTEST)
+	$(BIN)/python -m pytest -n $(JOBS) -m '' --hypothesis-profile=thorough $(PYTEST)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -1,5 +1,6 @@
 """What every test runs under: one platform, reproducible examples, and no state left over from the test before."""
 
+import gc
 import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before anything imports JAX
@@ -13,9 +14,18 @@ from hypothesis import settings
 from graftax.backend import registry
 from graftax.variables import random
 
-# Examples are the same in every run, and a slow machine is no failure.
-settings.register_profile("suite", deadline=None, derandomize=True, max_examples=50)
+# Examples are the same in every run, and a slow machine is no failure. `make test-all` asks for the thorough profile.
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=20)
+settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile("suite")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_heap() -> Iterator[None]:
+    """What libraries keep in their caches is no longer looked through by every collection of garbage after it."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

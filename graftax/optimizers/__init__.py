@@ -21,6 +21,7 @@ from graftax.optimizers.lbfgs import LBFGS as LBFGS
 from graftax.optimizers.lion import Lion as Lion
 from graftax.optimizers.lookahead import Lookahead as Lookahead
 from graftax.optimizers.loss_scale import LossScale as LossScale
+from graftax.optimizers.minimizer import Minimizer as Minimizer
 from graftax.optimizers.muon import Muon as Muon
 from graftax.optimizers.nadam import Nadam as Nadam
 from graftax.optimizers.nadamw import NAdamW as NAdamW
@@ -65,6 +66,7 @@ __all__ = [
     "Lion",
     "Lookahead",
     "LossScale",
+    "Minimizer",
     "Muon",
     "NAdamW",
     "Nadam",

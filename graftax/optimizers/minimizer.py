@@ -18,6 +18,20 @@ class Minimizer(Protocol):
     """What moves variables so that a loss falls: every `Optimizer`, and those that look at the loss more than once.
 
     A Module with a `minimize` of this form can be given to `Model.compile`.
+
+    Example:
+        >>> import graftax as gx
+        >>> class Halve(gx.Module):
+        ...     def minimize(self, loss_fn, variables, has_aux=False):
+        ...         found = loss_fn()
+        ...         for variable in variables:
+        ...             variable.assign(variable * 0.5)
+        ...         return found
+        >>> w = gx.Variable([1.0, 2.0])
+        >>> float(Halve().minimize(lambda: gx.ops.sum(w * w), [w])), w.numpy().tolist()
+        (5.0, [0.5, 1.0])
+        >>> isinstance(Halve(), Minimizer), isinstance(gx.optimizers.SGD(0.1), Minimizer)
+        (True, True)
     """
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:

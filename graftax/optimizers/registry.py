@@ -21,11 +21,11 @@ from graftax.optimizers.ftrl import Ftrl
 from graftax.optimizers.lamb import LAMB
 from graftax.optimizers.lars import LARS
 from graftax.optimizers.lion import Lion
+from graftax.optimizers.minimizer import Minimizer
 from graftax.optimizers.muon import Muon
 from graftax.optimizers.nadam import Nadam
 from graftax.optimizers.nadamw import NAdamW
 from graftax.optimizers.novograd import Novograd
-from graftax.optimizers.minimizer import Minimizer
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.prodigy import Prodigy
 from graftax.optimizers.radam import RAdam

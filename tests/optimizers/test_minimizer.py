@@ -105,4 +105,5 @@ def test_an_option_that_there_is_not_names_the_optimizer_and_what_was_meant(opti
     with pytest.raises(TypeError, match="Adam got .*") as error:
         optimizers.Adam(**options)
     assert error.value.instead == instead
-    assert "beta_1" in error.value.reason and "global_clipnorm" in error.value.reason
+    assert "beta_1, beta_2" in error.value.reason
+    assert "global_clipnorm" in error.value.reason
