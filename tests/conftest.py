@@ -2,11 +2,15 @@
 
 import gc
 import os
-
-os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before anything imports JAX
-
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
+
+# Before anything imports JAX: one platform, and what is compiled is kept for the other workers and for the next run.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import pytest
 from hypothesis import settings

@@ -103,9 +103,10 @@ def test_weights_for_rows_or_for_values(data, shape):
     ndim = data.draw(st.integers(0, len(shape)))
     weight = np.arange(np.prod(shape[:ndim]), dtype="float32").reshape(shape[:ndim])
     expected = np.broadcast_to(weight.reshape(shape[:ndim] + (1,) * (len(shape) - ndim)), shape)
-    np.testing.assert_array_equal(targets.spread(weight, ops.zeros(shape)), expected)
-    if ndim == len(shape):
-        np.testing.assert_array_equal(targets.spread(weight[..., None], ops.zeros(shape)), expected)
+    with gx.backend.use("numpy"):  # where no shape is compiled
+        np.testing.assert_array_equal(targets.spread(weight, ops.zeros(shape)), expected)
+        if ndim == len(shape):
+            np.testing.assert_array_equal(targets.spread(weight[..., None], ops.zeros(shape)), expected)
 
 
 @pytest.mark.parametrize(

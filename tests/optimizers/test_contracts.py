@@ -56,6 +56,7 @@ def test_op2_a_number_is_a_number_and_a_variable_stays_one():
     assert type(SGD(0.1, momentum=0.5).momentum) is float
 
 
+@pytest.mark.slow
 def test_op3_any_hyperparameter_may_be_a_variable_which_is_honoured_without_a_new_trace():
     names = (
         "beta_1",

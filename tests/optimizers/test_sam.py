@@ -96,3 +96,23 @@ def test_the_inner_optimizer_may_scale_the_loss():
         loss = sam.minimize(lambda w=w: gx.ops.sum(w * w), [w])
         values.append([float(loss), *w.numpy().tolist()])
     np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
+
+
+def test_as_optax():
+    optax = pytest.importorskip("optax")
+    import jax
+    import jax.numpy as jnp
+
+    def loss(w, of=jnp):
+        return of.sum(of.cos(w) * w**2)
+
+    ascent = optax.chain(optax.contrib.normalize(), optax.sgd(0.3))
+    tx = optax.contrib.sam(optax.sgd(0.05), ascent, sync_period=2, opaque_mode=True)
+    start, slope = np.array([1.0, -0.5, 2.0], "float32"), jax.jit(jax.grad(loss))
+    w, v = jnp.asarray(start), gx.Variable(start)
+    state = tx.init(w)
+    for _ in range(4):
+        updates, state = tx.update(slope(w), state, w, grad_fn=lambda p, _: slope(p))
+        w = optax.apply_updates(w, updates)
+        SAM(SGD(0.05), radius=0.3).minimize(lambda: loss(v, ops), [v])
+    np.testing.assert_allclose(v.numpy(), w, rtol=1e-6)

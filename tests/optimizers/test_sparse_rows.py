@@ -140,7 +140,7 @@ def test_rows_for_another_variable_or_out_of_range():
             SGD(0.1, lazy=lazy).apply([gx.IndexedRows([6], [[1.0, 1.0]], (6, 2))], [w])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=8), st.integers(0, 2**16))
 def test_sums_and_dense_agree_with_numpy(indices, seed):
     values = np.random.default_rng(seed).normal(size=(len(indices), 3)).astype("float32")

@@ -103,8 +103,9 @@ def test_as_the_paper_says(name):
         (lambda: LAMB(0.1, weight_decay=0.2), lambda o: o.lamb(0.1, weight_decay=0.2)),
         (lambda: Novograd(0.1, 0.9, 0.25, weight_decay=0.2), lambda o: o.novograd(0.1, weight_decay=0.2)),
         (lambda: SM3(0.1), lambda o: o.sm3(0.1)),
+        (lambda: LARS(0.1, trust=0.5), lambda o: o.lars(0.1, trust_coefficient=0.5)),  # whose decay is in the norm
     ],
-    ids=["lamb", "novograd", "sm3"],
+    ids=["lamb", "novograd", "sm3", "lars"],
 )
 def test_as_optax(make, theirs):
     optax = pytest.importorskip("optax")
@@ -116,6 +117,21 @@ def test_as_optax(make, theirs):
         updates, state = tx.update(jnp.asarray(g, "float32"), state, w)
         w = optax.apply_updates(w, updates)
     np.testing.assert_allclose(moved(make()), w, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "options"),
+    [
+        (lambda: LAMB(0.1), "Lamb", {"epsilon": 1e-6}),
+        (lambda: Adafactor(0.6), "Adafactor", {}),
+        (lambda: Muon(0.1), "Muon", {"weight_decay": None}),
+    ],
+    ids=["lamb", "adafactor", "muon"],
+)
+def test_as_keras(make, name, options, against_keras):
+    rate = float(make().learning_rate)
+    theirs = against_keras(name, START, GRADIENTS, learning_rate=rate, **options)
+    np.testing.assert_allclose(moved(make()), theirs, rtol=1e-5, atol=1e-6)
 
 
 def test_adafactor_as_torch():

@@ -46,8 +46,10 @@ def test_orthonormal_columns_or_rows(rows, columns, map):
     np.testing.assert_allclose(w.T @ w, np.eye(min(rows, columns)), atol=1e-5)
 
 
-@pytest.mark.parametrize("backend", ["jax", "numpy"])
-@pytest.mark.parametrize("shape", [(4, 4), (9, 2), (4, 3), (3, 7), (2, 2, 3)])
+@pytest.mark.parametrize(
+    ("backend", "shape"),
+    [*(("numpy", shape) for shape in [(4, 4), (9, 2), (4, 3), (3, 7), (2, 2, 3)]), ("jax", (9, 2)), ("jax", (3, 7))],
+)
 def test_values_are_those_of_the_formula(backend, shape):
     linalg = pytest.importorskip("scipy.linalg")
     with registry.use(backend):

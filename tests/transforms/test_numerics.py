@@ -57,7 +57,7 @@ BACKWARD = {
 }
 
 
-@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("backward", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["forward", "backward"])
 def test_a_planted_nan_is_found_at_its_site(backward):
     missed = []
     for name, how in (BACKWARD if backward else FORWARD).items():

@@ -112,7 +112,7 @@ def test_constants():
 
 
 @pytest.mark.parametrize("name", initializers._NAMES)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_every_name_in_every_dtype(name, dtype):
     x = initializers.get(name)(key(), (6, 4), dtype)
     assert (x.shape, str(x.dtype)) == ((6, 4), dtype)
