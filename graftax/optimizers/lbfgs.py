@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any, NamedTuple
 
 from graftax import ops
@@ -150,6 +151,7 @@ class _Descent:
     def __init__(
         self, settings: LBFGS, loss_fn: Callable[[], Any], moving: list[Variable], has_aux: bool = False
     ) -> None:
+        @wraps(loss_fn)  # whose name errors give
         def both() -> tuple[Array, Any]:
             found = loss_fn()
             return loss_of(found, has_aux), found[1] if has_aux else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
@@ -253,6 +254,7 @@ class Optimizer(Rule, Averaging):
     def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
         """``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
 
+        @wraps(loss_fn)  # whose name errors give
         def both() -> tuple[Array, Any]:
             found = loss_fn()
             return self.scale_loss(loss_of(found, has_aux)), found

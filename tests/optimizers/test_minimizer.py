@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops, optimizers
-from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.optimizers.minimizer import Minimizer
 
 X = np.sin(np.arange(64, dtype="float32")).reshape(32, 2)
@@ -107,3 +107,12 @@ def test_an_option_that_there_is_not_names_the_optimizer_and_what_was_meant(opti
     assert error.value.instead == instead
     assert "beta_1, beta_2" in error.value.reason
     assert "global_clipnorm" in error.value.reason
+
+
+@pytest.mark.parametrize("kind", ["adam", "lbfgs"])
+def test_an_error_names_the_loss_function(kind):
+    def my_loss():
+        return ops.sum(gx.Variable([1.0]).value)
+
+    with pytest.raises(GradientError, match="my_loss"):
+        MINIMIZERS[kind]().minimize(my_loss, [gx.Variable([1.0], trainable=False)])
