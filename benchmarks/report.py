@@ -10,6 +10,7 @@ from benchmarks import (
     call_overhead,
     eager_call,
     first_call,
+    fit,
     formulations,
     jacobian,
     op_by_op,
@@ -26,6 +27,7 @@ WORKS: list[Work] = [
     work
     for family in (
         training_step,
+        fit,
         realistic_step,
         optimizer_update,
         first_call,

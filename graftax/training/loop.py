@@ -16,6 +16,7 @@ from graftax.training import data
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
 from graftax.training.callbacks.history import History
 from graftax.training.callbacks.progress import Progress
+from graftax.training.executions import grouped, stacked
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -88,14 +89,17 @@ def _train_epoch(
     check = TargetCheck(model)
     logs: Mapping[str, Any] = {}
     steps = 0
-    for steps, batch in enumerate(batches, start=1):
-        hooks.run("on_train_batch_begin", steps - 1)
-        check(batch)
+    for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
+        hooks.run("on_train_batch_begin", steps)
+        for batch in group:
+            check(batch)
         try:
-            logs = loss_first(step(batch))
+            many = len(group) > 1
+            logs = loss_first(model.compiled("train_steps")(stacked(group)) if many else step(group[0]))
         except NumericsError as error:
-            error.add_context(f"epoch {epoch + 1}, step {steps} of it")
+            error.add_context(f"epoch {epoch + 1}, step {steps + 1} of it")
             raise
+        steps += len(group)
         hooks.run("on_train_batch_end", steps - 1, logs=logs)
         if model.stop_training:
             break

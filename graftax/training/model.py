@@ -16,13 +16,13 @@ from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer
 from graftax.traced_checks import PLAIN, RESULTS
-from graftax.training import data, loop
+from graftax.training import data, executions, loop
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import LossLike, MetricsLike, Objectives
 from graftax.training.summary import summarize
-from graftax.transforms.eagerly import run_eagerly
 from graftax.transforms.jit import CompiledFunction
+from graftax.transforms.scanning import scan
 from graftax.typedefs import Array
 from graftax.variables.calls import contexts
 
@@ -62,6 +62,7 @@ class Model(Layer):
     _objectives: Objectives | None = None
     _functions: dict[str, Callable[..., Any]] | None = None
     _run_eagerly = False
+    _steps_per_execution = 1
 
     # --- compile ----------------------------------------------------------------------------------------------------
 
@@ -73,6 +74,7 @@ class Model(Layer):
         weighted_metrics: MetricsLike = None,
         loss_weights: Mapping[str, float] | Sequence[float] | None = None,
         run_eagerly: bool = False,
+        steps_per_execution: int = 1,
     ) -> None:
         """Say how to train and what to measure.
 
@@ -85,11 +87,27 @@ class Model(Layer):
             weighted_metrics: Likewise, with sample weights.
             loss_weights: A factor on the loss of each output.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see real values.
+            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop: small steps are quicker
+                then, and hooks see the last one of each run. One by one where fewer are left, shapes change, or nans
+                are looked for.
+
+        Raises:
+            ArgumentError: ``steps_per_execution`` is no positive integer.
         """
+        if type(steps_per_execution) is not int or steps_per_execution < 1:
+            raise ArgumentError(
+                f"steps_per_execution={steps_per_execution!r}", "it counts batches, from 1 on", "steps_per_execution=16"
+            )
         chosen = optimizers.get(optimizer) if optimizer is not None else None
         self._objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._functions = {}
         object.__setattr__(self, "_run_eagerly", run_eagerly)
+        object.__setattr__(self, "_steps_per_execution", steps_per_execution)
+
+    @property
+    def steps_per_execution(self) -> int:
+        """Batches that `fit` trains on in one run, as given to `compile`; 1 where steps are not compiled."""
+        return 1 if self._run_eagerly else self._steps_per_execution
 
     @property
     def optimizer(self) -> Any:
@@ -159,6 +177,11 @@ class Model(Layer):
         else:
             _, (loss, y_pred, masks) = forward()  # all is frozen: there is still a loss to report
         return self._measure(loss, y, y_pred, sample_weight, masks)
+
+    def train_steps(self, batches: data.Batch) -> dict[str, Array]:
+        """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
+        logs = scan(lambda carry, batch: (carry, self.train_step(batch)), ops.zeros(()), batches)[1]
+        return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: data.Batch) -> dict[str, Array]:
         """One batch of an evaluation: forward, loss, metrics. Compiled by evaluate."""
@@ -353,7 +376,7 @@ class Model(Layer):
         name = f"{step}, checked" if check_nans else step
         if name not in self._functions:
             self._functions[name] = CompiledFunction(getattr(self, step), looks=RESULTS if check_nans else PLAIN)
-        return _eagerly(self._functions[name]) if self._run_eagerly else self._functions[name]
+        return executions.eagerly(self._functions[name]) if self._run_eagerly else self._functions[name]
 
     def summary(self) -> None:
         """Print layers, shapes and numbers of parameters."""
@@ -372,13 +395,3 @@ class Model(Layer):
                 "call it on an example first: model(x[:1])",
             )
         return sum(v.size for v in self.variables if v.role in ("weight", "state"))
-
-
-def _eagerly(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step as plain Python, and what is compiled inside of it, too."""
-
-    def run(*args: Any) -> Any:
-        with run_eagerly():
-            return step(*args)
-
-    return run

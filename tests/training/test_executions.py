@@ -1,0 +1,86 @@
+"""Several steps in one run of a compiled loop."""
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+from graftax.errors import ArgumentError
+from graftax.training.executions import grouped, stacked
+
+X = np.sin(np.arange(36, dtype="float32")).reshape(18, 2)
+Y = X[:, :1] - X[:, 1:]
+
+
+class Hooks(gx.callbacks.Callback):
+    def __init__(self, stop_after=None):
+        self.seen, self.stop_after = [], stop_after
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.seen.append(("begin", batch))
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen.append(("end", batch))
+        self.model.stop_training = batch == self.stop_after
+
+
+def net(**options):
+    gx.set_random_seed(0)
+    model = gx.Sequential([layers.Dense(4, activation="tanh"), layers.BatchNormalization(), layers.Dropout(0.2)])
+    model.layers.append(layers.Dense(1))
+    model.build_for(X)
+    model.compile(gx.optimizers.Adam(0.01), "mse", ["mae"], **options)
+    return model
+
+
+def test_ft13_the_same_training_and_the_last_index_is_one_that_exists():
+    one, many, hooks = net(), net(steps_per_execution=2), Hooks()
+    weights = np.linspace(0, 1, 18, dtype="float32")
+    expected = one.fit(X, Y, batch_size=4, epochs=2, sample_weight=weights, verbose=0).history
+    found = many.fit(X, Y, batch_size=4, epochs=2, sample_weight=weights, verbose=0, callbacks=[hooks]).history
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-5)
+    for a, b in zip(one.variables, many.variables, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-6)
+    epoch = [("begin", 0), ("end", 1), ("begin", 2), ("end", 3), ("begin", 4), ("end", 4)]
+    assert hooks.seen == epoch * 2
+    assert many.compiled("train_steps").trace_count == 1
+    assert many.optimizer.iterations.numpy() == 10
+
+
+def test_a_callback_stops_after_an_execution():
+    model, hooks = net(steps_per_execution=2), Hooks(stop_after=3)
+    model.fit(X[:16], Y[:16], batch_size=2, verbose=0, callbacks=[hooks])
+    assert hooks.seen[-1] == ("end", 3)
+    assert int(model.optimizer.iterations) == 4
+
+
+def test_what_is_frozen_between_two_fits_stays():
+    model = net(steps_per_execution=2)
+    model.fit(X[:16], Y[:16], batch_size=4, verbose=0)
+    model.freeze("layers/0/**")
+    before = model.layers[0].kernel.numpy()
+    model.fit(X[:16], Y[:16], batch_size=4, verbose=0)
+    np.testing.assert_array_equal(model.layers[0].kernel.numpy(), before)
+
+
+def test_one_by_one_where_steps_are_not_compiled_or_nans_are_looked_for():
+    for options, arguments in (({"run_eagerly": True}, {}), ({}, {"check_nans": True})):
+        model, hooks = net(steps_per_execution=4, **options), Hooks()
+        model.fit(X[:8], Y[:8], batch_size=4, verbose=0, callbacks=[hooks], **arguments)
+        assert hooks.seen == [("begin", 0), ("end", 0), ("begin", 1), ("end", 1)]
+
+
+def test_groups_are_of_one_kind_and_of_two_lengths():
+    batches = [{"a": np.ones(n, dtype), "b": n} for n, dtype in ((2, "f4"), (2, "f4"), (2, "f8"), (3, "f4"), (3, "f4"))]
+    groups = list(grouped(iter((batch, None) for batch in batches), 2))
+    assert [len(group) for group in groups] == [2, 1, 2]
+    whole = stacked([(gx.ops.ones(2), {"n": np.float32([1])}), (gx.ops.zeros(2), {"n": np.float32([2])})])
+    assert whole[0].tolist() == [[1, 1], [0, 0]]
+    assert whole[1]["n"].tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.0, True, "auto"])
+def test_what_does_not_count_is_refused(size):
+    with pytest.raises(ArgumentError, match="steps_per_execution"):
+        net(steps_per_execution=size)
