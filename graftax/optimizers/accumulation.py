@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from graftax import ops
 from graftax.errors import ArgumentError
@@ -29,6 +29,7 @@ def accumulate(
     pairs: list[Pair],
     rows: Mapping[int, Row],
     still: Iterable[Variable],
+    absent: Mapping[Variable, Sequence[Variable]],
     gathered: Variable,
     steps: int,
     move: Callable[[list[Pair]], None],
@@ -37,8 +38,9 @@ def accumulate(
 
     Args:
         pairs: Variables with the gradients of one small batch.
-        rows: The rows of the variables by their identity.
+        rows: The rows of the variables by their identity, of those that are absent, too.
         still: Sums of variables that are frozen: they are dropped with the update.
+        absent: Variables without a gradient in this batch, and their slots: those that had one before move, too.
         gathered: How many small batches there are so far.
         steps: How many it takes.
         move: Does the update.
@@ -49,8 +51,14 @@ def accumulate(
     gathered.assign_add(1)
 
     def last() -> None:
-        move([(variable, slot.value / ops.cast(gathered, slot.dtype)) for variable, slot in kept])
-        for slot in (*(slot for _, slot in kept), *still):
+        earlier = [(variable, rows[id(variable)].slots[SLOT]) for variable in absent]
+        had_one = [ops.any(ops.not_equal(slot.value, 0)) for _, slot in earlier]
+        before = [[(part, part.value) for part in (variable, *slots)] for variable, slots in absent.items()]
+        move([(variable, slot.value / ops.cast(gathered, slot.dtype)) for variable, slot in (*kept, *earlier)])
+        for moves, parts in zip(had_one, before, strict=True):  # without a gradient nothing moves, nor decays
+            for part, value in parts:
+                part.assign(ops.where(moves, part.value, value))
+        for slot in (*(slot for _, slot in (*kept, *earlier)), *still):
             slot.assign(ops.zeros_like(slot))
         gathered.assign(ops.zeros_like(gathered))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError, StateError
+from graftax.module import structure
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.rate import number
@@ -68,10 +70,12 @@ def swapped(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
             variable.assign(value)
 
 
+_swapped: weakref.WeakSet[Averaging] = weakref.WeakSet()
+"""Those whose averages are in place; a copy that is made meanwhile has them as its values, and is not one of these."""
+
+
 class Averaging(SlotKeeper):
     """The part of an optimizer that keeps averages of the variables."""
-
-    untracked: ClassVar[frozenset[str]] = SlotKeeper.untracked | {"_swapped"}
 
     averages_itself: ClassVar[bool] = False
     """Whether the rule has an average of its own, which `_own_averages` gives."""
@@ -79,7 +83,10 @@ class Averaging(SlotKeeper):
     ema_momentum: float | None
     averaged_updates: Variable
     others: tuple[Any, ...]
-    _swapped = False
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What a trace may depend on; whether the averages are in place, too."""
+        return {**super().fingerprint(), "averages in place": ("bool", self in _swapped)}
 
     def _follow(self, variables: list[Variable], rows: Mapping[int, Row]) -> None:
         """Move the averages towards the values; with the first update they become these."""
@@ -113,12 +120,14 @@ class Averaging(SlotKeeper):
         pairs = self._averages()
         if self._is_swapped():
             raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
-        object.__setattr__(self, "_swapped", True)
+        _swapped.add(self)
+        structure.bump()  # compiled steps look at fingerprints again
         try:
             with swapped(pairs):
                 yield
         finally:
-            object.__setattr__(self, "_swapped", False)
+            _swapped.discard(self)
+            structure.bump()
 
     def assign_averages(self) -> None:
         """Give the variables their averages for good, at the end of training."""
@@ -150,13 +159,13 @@ class Averaging(SlotKeeper):
 
     def _own_averages(self) -> Iterator[tuple[Variable, Array]]:
         """The averages of `ema_momentum`; the values themselves before the first update."""
-        for variable, row in self._slots.items():
+        for variable, row in self._slots.items() if self.ema_momentum is not None else ():
             if SLOT in row.slots:
                 average = cast_to(row.slots[SLOT].value, variable.dtype)
                 yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable.value, average)
 
     def _is_swapped(self) -> bool:
-        return self._swapped or any(other._is_swapped() for other in self.others)
+        return self in _swapped or any(other._is_swapped() for other in self.others)
 
     def _refuse_swapped(self) -> None:
         if self._is_swapped():

@@ -190,14 +190,13 @@ class Optimizer(Rule, Averaging):
             if "gathered" not in self.__dict__:
                 self._move(pairs, rows, touched)
             else:
-                still = [
-                    row.slots[ACCUMULATED]
-                    for v, row in self._slots.items()
-                    if ACCUMULATED in row.slots and not v.trainable
-                ]
-                accumulate(
-                    pairs, rows, still, self.gathered, self.accumulation_steps, lambda mean: self._move(mean, rows, {})
-                )
+                here = {id(variable) for variable, _ in pairs}
+                known = {v: r for v, r in self._slots.items() if ACCUMULATED in r.slots and id(v) not in here}
+                absent = {v: self._parts_beside(v) for v, r in known.items() if v.trainable and not r.settings.frozen}
+                still = [row.slots[ACCUMULATED] for v, row in known.items() if v not in absent]
+                all_rows = {**rows, **{id(v): known[v] for v in absent}}
+                move = lambda mean: self._move(mean, all_rows, {})  # noqa: E731
+                accumulate(pairs, all_rows, still, absent, self.gathered, self.accumulation_steps, move)
 
         if self.loss_scale is None:
             collect(ready)
@@ -218,6 +217,11 @@ class Optimizer(Rule, Averaging):
         if self.ema_momentum is not None:
             self._follow([variable for variable, _ in pairs], rows)
         self.iterations.assign_add(1)
+
+    def _parts_beside(self, variable: Variable) -> list[Variable]:
+        """All slots of a variable, except the sum of its gradients."""
+        records = [record for keeper in (self, *self.others) for record in keeper.slots()]
+        return [one.slot for one in records if one.variable is variable and one.name != ACCUMULATED]
 
     def _limits(self, rows: Mapping[int, Row]) -> Limits:
         adaptive = None

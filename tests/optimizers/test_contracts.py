@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentTypeError, CheckpointError
+from graftax.errors import ArgumentTypeError, CheckpointError, StateError
 from graftax.optimizers import SGD, SM3, Adam, AdamW, Lion, RMSprop, SignSGD
 
 
@@ -319,3 +319,51 @@ def test_every_option_without_jax():
                 results.append([w.numpy(), table.numpy()])
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
+def test_op15_what_has_no_gradient_in_the_last_piece_moves_with_the_update(run):
+    a, b, idle = gx.Variable([0.0]), gx.Variable([0.0]), gx.Variable([3.0])
+    optimizer = AdamW(0.1, weight_decay=0.1, accumulation_steps=2, ema_momentum=0.5)
+    plain = AdamW(0.1, weight_decay=0.1, ema_momentum=0.5)
+    twin_a, twin_b, twin_idle = gx.Variable([0.0]), gx.Variable([0.0]), gx.Variable([3.0])
+    first = run(lambda: optimizer.apply([[1.0], [1.0]], [a, b]))
+    second = run(lambda: optimizer.apply([[1.0]], [b]))
+    run(lambda: optimizer.apply([[2.0]], [idle]))()
+    run(lambda: optimizer.apply([[2.0]], [idle]))()
+    plain.apply([[2.0]], [twin_idle])
+    for _ in range(3):
+        first()
+        second()
+        plain.apply([[0.5], [1.0]], [twin_a, twin_b])
+    same([a, b, idle], [twin_a, twin_b, twin_idle], 1e-6)  # one that had no gradient at all stays, undecayed
+    same(
+        [optimizer.slot(v, "moving_average") for v in (a, b)],
+        [plain.slot(v, "moving_average") for v in (twin_a, twin_b)],
+    )
+    assert optimizer.slot(a, "accumulated_gradient").numpy().tolist() == [0.0]
+
+
+def test_op16_training_inside_of_averaged_is_refused_also_by_a_step_that_is_compiled():
+    w, optimizer = gx.Variable([0.0]), SGD(1.0, ema_momentum=0.5)
+    step = gx.jit(lambda: optimizer.apply([[-1.0]], [w]))
+    step()
+    step()
+    with optimizer.averaged():
+        twin_optimizer, twin = copy.deepcopy((optimizer, w))
+        with pytest.raises(StateError, match=r"inside of averaged"):
+            step()
+    step()
+    assert w.numpy().tolist() == [3.0]
+    assert step.trace_count <= 2
+    twin_optimizer.apply([[-1.0]], [twin])  # a copy trains from the values that it has
+    assert twin.numpy().tolist() == [2.5]
+
+
+def test_op16_averages_that_are_no_longer_kept_are_not_lent():
+    w, optimizer = gx.Variable([0.0]), SGD(1.0, ema_momentum=0.5)
+    optimizer.apply([[-1.0]], [w])
+    optimizer.ema_momentum = None
+    optimizer.apply([[-1.0]], [w])
+    with pytest.raises(StateError, match="has no averages"), optimizer.averaged():
+        pass
