@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graftax.errors import ArgumentError, GraftaxError
+from graftax.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.optimizers.grouping import Work, groups, joined, split
 from graftax.optimizers.rate import is_on, number
@@ -109,6 +109,8 @@ def _update(optimizer: Optimizer, group: list[Work], steps: Steps) -> None:
     slots = {name: joined([row.slots[name].value for _, row in group]) for name in row.of_the_rule()}
     one = _moving(optimizer, steps, row, variable, gradient, value, slots)
     new, changes = _checked(optimizer, "update", slots, optimizer.update(one.gradient, one.value, one.slots, one.step))
+    if len(group) > 1:  # the shapes of the variables are asked for where they are assigned
+        _check_joined(optimizer, {"a value": (new, value)} | {f"a slot {n!r}": (changes[n], slots[n]) for n in changes})
     for name, change in changes.items():
         for (_, other), part in zip(group, split(cast_to(change, row.slots[name].dtype), group), strict=True):
             other.slots[name].assign(part)
@@ -191,6 +193,19 @@ def _checked(optimizer: Optimizer, method: str, slots: Mapping[str, Any], result
             "declare it there, or leave it out",
         )
     return result
+
+
+def _check_joined(optimizer: Optimizer, found: Mapping[str, tuple[Any, Array]]) -> None:
+    """Raise unless each thing has the shape of the one beside it: a number for each element of several variables."""
+    for what, (new, old) in found.items():
+        shape = tuple(getattr(new, "shape", ()))
+        if shape != tuple(old.shape):
+            name = type(optimizer).__name__
+            raise ShapeError(
+                f"{name}.update returned {what} of shape {shape} for one of shape {tuple(old.shape)}",
+                "an elementwise rule gives a number for each element, and small variables are joined for it",
+                f"{name}.elementwise = False, for a rule that looks at whole variables",
+            )
 
 
 def _described(result: Any) -> str:

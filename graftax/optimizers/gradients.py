@@ -123,6 +123,7 @@ def prepare(
     Raises:
         GradientError: all of them are None.
         ShapeError: a gradient has another shape than its variable.
+        DTypeError: a gradient is complex.
     """
     missing = [variable.path for variable, gradient in pairs if gradient is None]
     if missing:
@@ -148,6 +149,12 @@ def prepare(
                 "gradients in the order of their variables",
             )
         array = rows(variable, gradient) if sparse else array
+        if "complex" in _name(array.dtype):
+            raise DTypeError(
+                f"a gradient of dtype {array.dtype} for the variable {variable.path!r}",
+                f"the variable is {variable.dtype}, and would move along the real part alone",
+                "ops.real(gradient), if that part is meant",
+            )
         found.append((variable, cast_to(array, compute_dtype(variable.dtype))))
     return found
 

@@ -51,6 +51,9 @@ class LossScale(Module):
 
     def guarded(self, pairs: list[Pair], move: Callable[[list[Pair]], None]) -> None:
         """Take the factor out of the gradients and move along them, if all are finite; adjust the factor."""
+        if not pairs:  # nothing moves: an update all the same, but none that says anything of the factor
+            move(pairs)
+            return
         factor = 1 / self.scale.value
         pairs = [(variable, gradient * cast_to(factor, str(gradient.dtype))) for variable, gradient in pairs]
         finite = ops.all(ops.stack([ops.all(ops.isfinite(gradient)) for _, gradient in pairs]))

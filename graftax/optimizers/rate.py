@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.module import Module
@@ -31,6 +33,8 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
             "it is a number, a schedule, another function of the step, or a Variable",
             "learning_rate=1e-3",
         )
+    if isinstance(given, np.floating | np.integer):
+        given = float(str(given))  # 0.1 as written, not its float32
     if isinstance(given, VariableLike) or (callable(given) and not hasattr(given, "shape")):
         return given
     if isinstance(given, int | float) and not given >= 0:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graftax as gx
+from graftax.errors import DTypeError
 from graftax.optimizers import SGD
 
 
@@ -82,3 +83,11 @@ def test_dtypes_may_be_mixed_under_one_global_norm():
     narrow, wide = gx.Variable([0.0], dtype="bfloat16"), gx.Variable([0.0])
     SGD(1.0, global_clipnorm=1.0).apply([[3.0], [4.0]], [narrow, wide])
     np.testing.assert_allclose([narrow.numpy().item(), wide.numpy().item()], [-0.6, -0.8], rtol=5e-3)
+
+
+def test_a_complex_gradient_is_refused():
+    w = gx.Variable([1.0])
+    with pytest.raises(DTypeError, match="complex64 for the variable") as error:
+        SGD(0.1).apply([np.array([1j], "complex64")], [w])
+    assert "ops.real" in error.value.instead
+    assert w.numpy().tolist() == [1.0]

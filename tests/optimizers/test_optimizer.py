@@ -645,3 +645,17 @@ def test_limits_are_positive(option):
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="decay_everything"):
         Weird(0.1, decay_everything=True)
+
+
+@pytest.mark.parametrize("loss_scale", [8.0, "dynamic"])
+def test_where_nothing_moves_a_loss_scale_stays(loss_scale):
+    optimizer = SGD(0.1, loss_scale=loss_scale)
+    optimizer.apply([[1.0]], [gx.Variable([1.0], trainable=False)])
+    assert int(optimizer.iterations) == 1
+    assert int(optimizer.loss_scale.good_steps) == 0
+
+
+def test_sm3_takes_an_empty_variable():
+    w, empty = gx.Variable([1.0]), gx.Variable(np.zeros((0, 3), "float32"))
+    gx.optimizers.SM3(0.5, momentum=0.0).apply([[2.0], np.zeros((0, 3), "float32")], [w, empty])
+    assert w.numpy().tolist() == [0.5]

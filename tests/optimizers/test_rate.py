@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.errors import ArgumentTypeError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.optimizers import SGD, schedules
 
 
@@ -118,3 +118,9 @@ def test_schedules_see_updates_not_calls_of_other_things():
     optimizer.explain([w])
     optimizer.apply([[1.0]], [w])
     assert w.numpy().tolist() == [-1.0]
+
+
+def test_a_number_of_numpy_is_asked_for_its_sign_too():
+    with pytest.raises(ArgumentError, match="learning_rate=-0.1"):
+        SGD(np.float32(-0.1))
+    assert repr(SGD(np.float32(0.1))) == "SGD(learning_rate=0.1)"

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, ShapeError
 from graftax.optimizers import SGD, Adam
 
 
@@ -127,3 +127,20 @@ def test_what_it_returns_is_checked():
         with pytest.raises(ArgumentError, match=said) as caught:
             wrong.apply(GRADIENTS, net.variables)
         assert "the update of 'a', 'b', 'c' by Wrong" in str(caught.value)
+
+
+def test_an_elementwise_rule_that_is_none_is_said_in_a_compiled_step_too():
+    class Summed(gx.Optimizer):
+        elementwise = True
+
+        def create_slots(self, variable):
+            return {"seen": gx.Slot()}
+
+        def update(self, gradient, value, slots, step):
+            return (ops.sum(value), {}) if self.name == "value" else (value, {"seen": ops.sum(value)})
+
+    for name, what in (("value", "a value"), ("slot", "a slot 'seen'")):
+        a, b, optimizer = gx.Variable([1.0, 2.0]), gx.Variable([3.0, 4.0, 5.0]), Summed(0.1, name=name)
+        with pytest.raises(ShapeError, match=rf"Summed.update returned {what} of shape \(\)") as error:
+            gx.jit(lambda o=optimizer, v=(a, b): o.apply([ops.ones(2), ops.ones(3)], list(v)))()
+        assert error.value.instead.startswith("Summed.elementwise = False")
