@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -62,6 +63,47 @@ def loss_of(found: Any, has_aux: bool) -> Array:
             "return loss, (y_pred, anything)",
         )
     return found[0]  # type: ignore[no-any-return]
+
+
+def returned(minimizer: Any, found: Any) -> tuple[Array, tuple[Any, Any, Any]]:
+    """What ``minimize`` of any class returned for the loss function of a model, if it can be that.
+
+    Raises:
+        ArgumentError: it is no pair of a loss and what the model gave besides.
+    """
+    if isinstance(found, tuple | list) and len(found) == 2:
+        aux = found[1]
+        if isinstance(aux, tuple | list) and len(aux) == 3:
+            return found[0], (aux[0], aux[1], aux[2])
+        got = f"a loss and {type(aux).__name__}"
+    else:
+        alone = "one array" if hasattr(found, "shape") else type(found).__name__
+        got = f"{len(found)} things" if isinstance(found, tuple | list) else alone
+    raise ArgumentError(
+        f"{type(minimizer).__name__}.minimize(..., has_aux=True) returned {got}",
+        "fit shows the numbers of the step, and needs the pair that loss_fn gave: the loss, and what is besides",
+        "return loss, aux  # of `loss, aux = loss_fn()`",
+    )
+
+
+def check_signature(minimizer: Minimizer) -> None:
+    """Raise unless ``minimize`` can be called as training calls it.
+
+    Raises:
+        ArgumentTypeError: it takes other arguments.
+    """
+    try:
+        taken = inspect.signature(minimizer.minimize)
+    except (TypeError, ValueError):  # it does not say
+        return
+    try:
+        taken.bind(None, None, has_aux=True)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"optimizer={type(minimizer).__name__}(...), whose minimize takes {taken}: {error}",
+            "training calls minimize(loss_fn, variables, has_aux=True)",
+            "def minimize(self, loss_fn, variables, has_aux=False):",
+        ) from error
 
 
 def check_loss_fn(loss_fn: Any) -> None:

@@ -21,7 +21,7 @@ from graftax.optimizers.ftrl import Ftrl
 from graftax.optimizers.lamb import LAMB
 from graftax.optimizers.lars import LARS
 from graftax.optimizers.lion import Lion
-from graftax.optimizers.minimizer import Minimizer
+from graftax.optimizers.minimizer import Minimizer, check_signature
 from graftax.optimizers.muon import Muon
 from graftax.optimizers.nadam import Nadam
 from graftax.optimizers.nadamw import NAdamW
@@ -81,13 +81,14 @@ def get(optimizer: str | Minimizer) -> Minimizer:
 
     Raises:
         ArgumentError: there is none of that name.
-        ArgumentTypeError: it is neither a name nor something that minimizes.
+        ArgumentTypeError: it is neither a name nor something that minimizes in the way that training asks for.
 
     Example:
         >>> get("adam")
         Adam(learning_rate=0.001)
     """
     if isinstance(optimizer, Module) and isinstance(optimizer, Minimizer):
+        check_signature(optimizer)
         return optimizer
     if isinstance(optimizer, type) and issubclass(optimizer, Module):
         raise ArgumentTypeError(

@@ -14,7 +14,7 @@ from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
-from graftax.optimizers.minimizer import Minimizer
+from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.traced_checks import PLAIN, RESULTS
 from graftax.training import data, executions, loop
 from graftax.training.callbacks.callback import Callback, Logs
@@ -173,7 +173,8 @@ class Model(Layer):
                 return loss, (loss, y_pred, context.mask_of(y_pred))
 
         if variables:
-            _, (loss, y_pred, masks) = self.optimizer.minimize(forward, variables, has_aux=True)
+            found = self.optimizer.minimize(forward, variables, has_aux=True)
+            _, (loss, y_pred, masks) = returned(self.optimizer, found)
         else:
             _, (loss, y_pred, masks) = forward()  # all is frozen: there is still a loss to report
         return self._measure(loss, y, y_pred, sample_weight, masks)

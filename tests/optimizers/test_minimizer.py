@@ -116,3 +116,36 @@ def test_an_error_names_the_loss_function(kind):
 
     with pytest.raises(GradientError, match="my_loss"):
         MINIMIZERS[kind]().minimize(my_loss, [gx.Variable([1.0], trainable=False)])
+
+
+def test_what_minimize_returns_is_asked_for():
+    class Returns(gx.Module):
+        def __init__(self, pick):
+            super().__init__()
+            self.pick = pick
+
+        def minimize(self, loss_fn, variables, has_aux=False):
+            return self.pick(loss_fn())
+
+    picks = {
+        "one array": lambda found: found[0],
+        "NoneType": lambda found: None,
+        "a loss and NoneType": lambda found: (found[0], None),
+        "3 things": lambda found: (*found, 0),
+    }
+    for got, pick in picks.items():
+        model = gx.Sequential([layers.Dense(1)])
+        model.compile(Returns(pick), loss="mse")
+        with pytest.raises(ArgumentError, match=f"Returns.minimize.* returned {got}") as error:
+            model.train_step((X, Y))
+        assert error.value.instead.startswith("return loss, aux")
+
+
+def test_minimize_without_has_aux_is_refused_by_compile():
+    class Old(gx.Module):
+        def minimize(self, loss_fn, variables):
+            return loss_fn()
+
+    with pytest.raises(ArgumentTypeError, match=r"Old\(...\), whose minimize takes \(loss_fn, variables\)") as error:
+        gx.Sequential([layers.Dense(1)]).compile(Old(), loss="mse")
+    assert error.value.instead == "def minimize(self, loss_fn, variables, has_aux=False):"
