@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from graftax import ops
@@ -10,9 +12,11 @@ from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.optimizers import averaging
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.describe import call_of
+from graftax.optimizers.explain import Explanation
 from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.minimizer import Variables
 from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.slot import Slot
 from graftax.transforms.control_flow import cond
 from graftax.variables import storage
@@ -70,6 +74,29 @@ class Lookahead(SlotKeeper):
         self.optimizer = optimizer
         self.every = every
         self.rate = rate
+
+    @property
+    def learning_rate(self) -> Any:
+        """That of the other one; see `Optimizer`."""
+        return self.optimizer.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: LearningRate) -> None:
+        self.optimizer.learning_rate = rate
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """`Optimizer.averaged` of the other one: averages of what it makes, before a return."""
+        return self.optimizer.averaged()
+
+    def assign_averages(self) -> None:
+        """`Optimizer.assign_averages` of the other one; training that goes on sets out from there."""
+        self.optimizer.assign_averages()
+        self._set_out([(variable, row.slots["slow"]) for variable, row in self._slots.items() if row.slots])
+
+    def explain(self, variables: Variables) -> Explanation:
+        """`Optimizer.explain` of the other one, and what is kept here."""
+        found = self.optimizer.explain(variables)
+        return Explanation(repr(self), tuple(replace(row, slots=(*row.slots, "slow")) for row in found.rows))
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The slow weights."""

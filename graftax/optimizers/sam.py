@@ -13,6 +13,7 @@ from graftax.optimizers.describe import call_of
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.minimizer import Variables, check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.rate import LearningRate
 from graftax.variables import storage
 
 
@@ -60,6 +61,15 @@ class SAM(Module):
             raise ArgumentError(f"radius={radius!r}", "it is a distance, and positive", "radius=0.05")
         self.optimizer = optimizer
         self.radius = radius
+
+    @property
+    def learning_rate(self) -> Any:
+        """That of the other one; see `Optimizer`."""
+        return self.optimizer.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: LearningRate) -> None:
+        self.optimizer.learning_rate = rate
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """One step, for the trainable ones of the variables; see `Minimizer`."""

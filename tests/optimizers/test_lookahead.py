@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.errors import ArgumentError, ArgumentTypeError, StateError
 from graftax.optimizers import SAM, SGD, Adam, Lookahead
 
 RNG = np.random.default_rng(0)
@@ -130,3 +130,32 @@ def test_wrong_arguments_and_repr():
     with pytest.raises(ArgumentTypeError):
         Lookahead(SAM(SGD(0.1)))
     assert repr(Lookahead(SGD(0.1), 3)) == "Lookahead(optimizer=SGD(learning_rate=0.1), every=3)"
+
+
+@pytest.mark.parametrize("around", [Lookahead, SAM])
+def test_the_rate_is_that_of_the_other_one(around):
+    optimizer, w = around(SGD(0.5)), gx.Variable([1.0])
+    step = gx.jit(lambda: optimizer.minimize(lambda: ops.sum(w), [w]))
+    step()
+    optimizer.learning_rate = 0.25
+    step()
+    assert w.numpy().tolist() == [0.25]
+    assert step.trace_count == 1
+    assert optimizer.learning_rate is optimizer.optimizer.learning_rate
+    assert not [path for path in optimizer.named_variables() if path == "learning_rate"]
+
+
+def test_averages_and_the_table_are_those_of_the_other_one():
+    optimizer, w = Lookahead(SGD(1.0, ema_momentum=0.5), every=3, rate=0.5), gx.Variable([0.0], name="w")
+    for _ in range(2):
+        optimizer.apply([[-1.0]], [w])
+    with optimizer.averaged():
+        assert w.numpy().tolist() == [1.5]
+    optimizer.assign_averages()
+    optimizer.apply([[-1.0]], [w])  # comes back half of the way to where it set out: the average
+    assert w.numpy().tolist() == [2.0]
+    (row,) = optimizer.explain([w]).rows
+    assert (row.optimizer, row.slots) == ("SGD", ("slow",))
+    assert str(optimizer.explain([w])).startswith("Lookahead(")
+    with pytest.raises(StateError, match="SGD has no averages"):
+        Lookahead(SGD(1.0)).assign_averages()
