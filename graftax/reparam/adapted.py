@@ -13,6 +13,7 @@ from graftax.reparam.base import Reparam
 from graftax.selectors import select
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable
 
 
 class Adapter(Module):
@@ -43,14 +44,11 @@ class Adapter(Module):
         ['kernel/adapters/louder/gain', 'bias']
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_frozen_before"})  # a trace does not depend on it
-
     additive: ClassVar[bool] = False
     """Promise that it adds something to the weight that does not depend on it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._frozen_before: list[bool] = []
 
     def __call__(self, value: Array) -> Array:
         """The weight, changed."""
@@ -61,12 +59,9 @@ class Adapter(Module):
         raise NotImplementedError(f"{type(self).__name__} must define inverse(value)")
 
     def rest(self, resting: bool) -> None:
-        """Freeze it while it is not in use; afterwards, what was frozen before stays so."""
-        variables = self.variables
-        if resting:
-            self._frozen_before = [variable.frozen for variable in variables]
-        for i, variable in enumerate(variables):
-            variable.frozen = resting or self._frozen_before[i]
+        """Keep it as it is while it is not in use, whatever is frozen and unfrozen meanwhile."""
+        for variable in self.variables:
+            variable.resting = max(0, variable.resting + (1 if resting else -1))
         structure.bump()
 
 
@@ -169,6 +164,9 @@ class AdapterCreator:
             path = f"{spec.path}/adapters/{self.name}/{name}"
             return next_creator(spec.replace(name=name, path=path, trainable=True, **changes))
 
+        if isinstance(base, Variable) and spec.trainable and not base.made_trainable:
+            base.trainable = True  # what is frozen until no adapter is left is another thing, and the user's
+            base.resting = 1
         if not isinstance(base, Adapted):
             return Adapted(spec, base, {self.name: self.adapter(part, spec)})
         if self.name in base.adapters:

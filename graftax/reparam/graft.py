@@ -9,10 +9,20 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, CreatorError, GraftError
-from graftax.module import Module, outermost
+from graftax.module import Module, outermost, structure
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
-from graftax.reparam.places import Weight, chosen_weights, folded, replace, spec_of, weights
+from graftax.reparam.places import (
+    Weight,
+    chosen_weights,
+    folded,
+    freeze,
+    is_frozen,
+    own_leaves,
+    replace,
+    spec_of,
+    weights,
+)
 from graftax.selectors import SelectorLike
 from graftax.typedefs import VariableLike
 from graftax.variables.creation import Creator
@@ -80,11 +90,11 @@ def graft(
     known = [weight for weight in weights(module) if weight.node.role in roles]
     chosen = chosen_weights(known, where, "graft: where")
     made: list[tuple[Weight, Graft]] = []
-    frozen: list[tuple[Variable, bool, bool]] = []
+    changed: list[tuple[Variable, bool, bool, int]] = []
     try:
         with concretely():
             for weight in chosen:
-                new = _make(weight, creator, frozen)
+                new = _make(weight, creator, changed)
                 if new is not weight.node:
                     made.append((weight, Graft(weight.path, new, _settle(weight, new, tolerance))))
         if not made:
@@ -94,9 +104,9 @@ def graft(
                 'where="**/kernel", or another creator',
             )
     except BaseException:
-        for variable, trainable, was_frozen in reversed(frozen):
+        for variable, trainable, frozen, resting in reversed(changed):
             variable.trainable = trainable
-            variable.frozen = was_frozen
+            variable.frozen, variable.resting = frozen, resting
         raise
     for weight, done in made:
         replace(module, weight, done.weight)
@@ -136,23 +146,32 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
 # --- what -----------------------------------------------------------------------------------------------------------
 
 
-def _make(weight: Weight, creator: Creator, frozen: list[tuple[Variable, bool, bool]]) -> VariableLike:
+def _make(weight: Weight, creator: Creator, changed: list[tuple[Variable, bool, bool, int]]) -> VariableLike:
     node = weight.node
     spec = spec_of(node, Zeros())
+    parts: list[Any] = []
+    carried = is_frozen(node)
 
     def next_creator(asked: VariableSpec) -> VariableLike:
+        nonlocal carried
         base = asked.name == "base" and asked.path in (spec.path, f"{spec.path}/base")  # none of a part of it
         if asked is spec or (base and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
-            if asked.trainable != spec.trainable and not isinstance(node, Adapted):  # whose base is frozen already
-                leaves = node.variables if isinstance(node, Module) else [node]
-                frozen.extend((leaf, leaf.made_trainable, leaf.frozen) for leaf in leaves)
-                for leaf in leaves:
-                    leaf.trainable = asked.trainable or leaf.made_trainable
-                    leaf.frozen = not asked.trainable
+            carried = carried and asked.trainable  # the base stays frozen, what is new is what is to be trained
+            if asked.trainable != spec.trainable and not isinstance(node, Adapted):  # whose base rests already
+                for leaf in own_leaves(node):
+                    changed.append((leaf, leaf.made_trainable, leaf.frozen, leaf.resting))
+                    if asked.trainable:
+                        leaf.trainable = True
+                    else:
+                        leaf.resting += 1
+                structure.bump()
             return cast(VariableLike, node)
-        return make(asked)
+        parts.append(make(asked))
+        return cast(VariableLike, parts[-1])
 
     new = creator(next_creator, spec)
+    for part in parts if carried else ():
+        freeze(part)
     if not isinstance(new, VariableLike) or tuple(getattr(new, "shape", spec.shape)) != spec.shape:
         raise CreatorError(
             f"graft: {creator!r} returned {new!r} for the weight {weight.path!r} of shape {spec.shape}",

@@ -78,7 +78,7 @@ def base_of(node: Reparam) -> Any:
 
 def folded(node: Reparam) -> VariableLike:
     """A Variable of the value now: the one that the expression started from, where there is one."""
-    value, trainable = node.value, getattr(node, "was_trainable", is_trainable(node))
+    value, trainable = node.value, getattr(node, "was_trainable", made_trainable(node))
     base = base_of(node)
     if isinstance(base, Reparam):
         base = folded(base)
@@ -86,17 +86,47 @@ def folded(node: Reparam) -> VariableLike:
         base.assign(value)
         thaw(base, trainable)
         return base
-    return make(spec_of(node, Constant(value)).replace(trainable=trainable))
+    new = make(spec_of(node, Constant(value)).replace(trainable=trainable))
+    if is_frozen(node):
+        freeze(new)
+    return new
 
 
 def thaw(base: Any, trainable: bool) -> None:
-    """Let a weight be trained again that was frozen as the base of an expression."""
-    if isinstance(base, Variable) and trainable:
-        base.trainable = True
-    elif trainable:
-        for leaf in base.variables:
-            leaf.frozen = False
-        structure.bump()
+    """Let a weight be trained again that rested as the base of an expression; one that is frozen stays so."""
+    if not trainable:
+        return
+    for leaf in own_leaves(base):
+        if leaf.resting:
+            leaf.resting -= 1
+        elif leaf is base:  # made not to be trained, since it was to be a base
+            frozen = leaf.frozen
+            leaf.trainable = True
+            leaf.frozen = frozen
+    structure.bump()
+
+
+def freeze(node: Any) -> None:
+    """Carry over that what was there before is frozen."""
+    for leaf in own_leaves(node):
+        leaf.frozen = leaf.frozen or leaf.made_trainable
+    structure.bump()
+
+
+def leaves_of(node: Any) -> list[Variable]:
+    """The Variables of a weight."""
+    return node.variables if isinstance(node, Module) else [node]
+
+
+def own_leaves(node: Any) -> list[Variable]:
+    """The Variables of a weight without those that it shares with another place, which owns them."""
+    return [leaf for leaf in leaves_of(node) if leaf is node or _is_below(leaf, node)]
+
+
+def _is_below(leaf: Any, node: Any) -> bool:
+    while leaf is not None and leaf is not node:
+        leaf = leaf.owner
+    return leaf is node
 
 
 def spec_of(node: Any, initializer: Any) -> VariableSpec:
@@ -105,7 +135,7 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
         shape=tuple(node.shape),
         dtype=node.dtype,
         initializer=initializer,
-        trainable=is_trainable(node),
+        trainable=made_trainable(node),
         role=node.role,
         name=node._name,
         path=node.path,
@@ -117,4 +147,16 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
 
 def is_trainable(node: Any) -> bool:
     """True if any of it is trained."""
-    return bool(node.trainable_variables) if isinstance(node, Module) else bool(node.trainable)
+    return any(leaf.trainable for leaf in leaves_of(node))
+
+
+def made_trainable(node: Any) -> bool:
+    """True if any of it is trained unless it is frozen or rests."""
+    return any(leaf.made_trainable for leaf in leaves_of(node))
+
+
+def is_frozen(node: Any) -> bool:
+    """True if all of it is frozen that would be trained."""
+    made = [leaf for leaf in leaves_of(node) if leaf.made_trainable]
+    awake = [leaf for leaf in made if not leaf.resting]
+    return bool(made) and all(leaf.frozen for leaf in awake or made)

@@ -66,6 +66,8 @@ class Leaf(Node):
     role: str
     trainable: bool
     frozen: bool = False
+    resting: int = 0
+    """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
 
     def fingerprint(self) -> dict[str, Print]:
         """Whether it is trained is all that is ever changed about a Variable."""

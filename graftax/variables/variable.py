@@ -152,20 +152,21 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def trainable(self) -> bool:
-        """Whether optimizers may move it; False while a Module above it is frozen."""
+        """Whether optimizers may move it; False while a Module above it is frozen, or an expression has it rest."""
         touch(self)
-        return self._trainable and not self.frozen
+        return self._trainable and not (self.frozen or self.resting)
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
-        if self._trainable != value or (value and self.frozen):
+        if self._trainable != value or (value and (self.frozen or self.resting)):
             structure.bump()
         self._trainable = value
-        self.frozen = self.frozen and not value
+        if value:
+            self.frozen, self.resting = False, 0
 
     @property
     def made_trainable(self) -> bool:
-        """Whether optimizers may move it unless it is frozen."""
+        """Whether optimizers may move it unless it is frozen or rests."""
         return self._trainable
 
     # --- its value --------------------------------------------------------------------------------------------------
