@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from graftax.module import Module, structure, walk, walk_with_edges
+from graftax.module import Module, outermost, structure, walk, walk_with_edges
 from graftax.reparam.base import Reparam
 from graftax.selectors import SelectorLike, compile_selector
 from graftax.typedefs import VariableLike
@@ -23,7 +23,10 @@ class Weight(NamedTuple):
 
 
 def weights(module: Module) -> list[Weight]:
-    """Variables and expressions, the parts of expressions left out, with all places that hold them."""
+    """Variables and expressions, the parts of expressions left out, with all places that hold them.
+
+    Expressions that hold one besides, as `Shared` does, are such places, also those elsewhere in the same graph.
+    """
     found: dict[int, Weight] = {}
     inside: set[int] = set()
     modules: list[Module] = []
@@ -36,7 +39,9 @@ def weights(module: Module) -> list[Weight]:
             found[id(node)] = Weight("/".join(map(str, edges)), node, [])
         elif isinstance(node, Module):
             modules.append(node)
-    for owner in modules:
+    known = {id(owner) for owner in modules}
+    elsewhere = (node for node in walk(outermost(module)) if isinstance(node, Reparam))
+    for owner in (*modules, *(node for node in elsewhere if id(node) not in known)):
         for edges, node in own_nodes(owner):
             if id(node) in found:
                 found[id(node)].places.append((owner, edges))
@@ -58,8 +63,10 @@ def replace(module: Module, weight: Weight, new: Any) -> None:
     """Put something in the place of a weight, wherever that is held; one may be a part of the other."""
     old = weight.node
     old._owner = new._owner = None
+    inside = {id(node) for node in (walk(new) if isinstance(new, Module) else ())}
     for owner, edges in weight.places:
-        owner.replace_child(edges, old, new)
+        if id(owner) not in inside:  # which are parts of the new one, and hold the old one as such
+            owner.replace_child(edges, old, new)
     if isinstance(new, Module):
         for _, part in own_nodes(new):  # such as adapters that move to the expression with one more
             if part.owner is old:

@@ -8,7 +8,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.errors import ArgumentTypeError, DTypeError, GraftError, ShapeError
-from graftax.reparam import LowRank, Shared
+from graftax.reparam import LoRA, LowRank, Shared, WeightNorm
 
 IDS = np.array([[3, 1, 0]])
 
@@ -78,6 +78,50 @@ def test_graft_ties_equal_weights_only_and_ungraft_unties():
     np.testing.assert_array_equal(table.numpy(), before)
     kernel.assign(before.T)
     gx.graft(model, Shared(table, transpose=True), where="layers/1/kernel")
+    assert len(model.variables) == 2
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["by the model", "by the layer"])
+@pytest.mark.parametrize("first", [True, False], ids=["tied at creation", "tied afterwards"])
+def test_the_tie_follows_what_comes_to_stand_for_the_source(first, whole):
+    model = tied()
+    embedding, output = model.layers
+    if not first:
+        gx.ungraft(model, where="layers/1/kernel")
+        gx.graft(model, Shared(embedding.embeddings, transpose=True), where="layers/1/kernel")
+    table, (root, where) = embedding.embeddings, (model, "layers/0/embeddings") if whole else (embedding, "embeddings")
+
+    def check():
+        np.testing.assert_allclose(output.kernel.numpy(), embedding.embeddings.numpy().T, rtol=1e-6)
+
+    gx.graft(root, LoRA(2), where=where)
+    assert len(model.variables) == 4
+    embedding.embeddings.adapters["lora"].up.assign(np.ones((2, 4), "float32"))
+    assert not np.allclose(embedding.embeddings.numpy(), table.numpy())
+    check()
+    twin = copy.deepcopy(model)
+    assert [v.path for v in twin.variables] == [v.path for v in model.variables]
+    gx.adapters.merge(root, "lora")
+    assert embedding.embeddings is table
+    check()
+    gx.graft(root, WeightNorm(), where=where)
+    gx.ungraft(root, where=where)
+    embedding.embeddings.assign_add(np.ones((7, 4), "float32"))
+    check()
+    gx.graft(model, LoRA(1))  # both at once
+    gx.ungraft(model)
+    assert [v.path for v in model.trainable_variables] == [
+        "layers/0/embeddings",
+        "layers/1/kernel",
+        "layers/1/bias",
+    ]
+
+
+def test_what_holds_the_source_can_stand_for_it():
+    model = tied()
+    before = model(IDS)
+    gx.graft(model, Shared(model.layers[1].kernel, transpose=True), where="layers/0/embeddings")
+    np.testing.assert_allclose(model(IDS), before, rtol=1e-6)
     assert len(model.variables) == 2
 
 
