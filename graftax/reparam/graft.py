@@ -116,6 +116,9 @@ def graft(
 def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
     """Fold expressions back into plain Variables with the values that they have now.
 
+    Where the Variable from before is there as the base, it is assigned the value. Optimizers keep what they have for
+    it, averages of its values from before included.
+
     Args:
         module: The Module.
         where: Which weights, by their path from ``module``; all that are grafted unless told.
