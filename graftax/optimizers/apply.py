@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graftax.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.optimizers.grouping import Work, groups, joined, split
-from graftax.optimizers.rate import is_on, number
+from graftax.optimizers.rate import identity, is_on, number
 from graftax.optimizers.rule import Moved, Moving, moves_together
 from graftax.optimizers.slot import Row, SlotValues, compute_dtype
 from graftax.optimizers.sparse_rows import Touched
@@ -53,15 +53,15 @@ class Steps:
     def __init__(self, learning_rate: Array, iterations: Array) -> None:
         self._rate = learning_rate
         self._iterations = iterations
-        self._made: dict[tuple[str, float, float], Step] = {}
+        self._made: dict[Hashable, Step] = {}
 
-    def step(self, dtype: str, multiplier: float, weight_decay: float = 0.0) -> Step:
+    def step(self, dtype: str, multiplier: Any, weight_decay: Any = 0.0) -> Step:
         """The one for a variable that is updated in this dtype."""
-        key = dtype, multiplier, weight_decay if isinstance(weight_decay, int | float) else id(weight_decay)
+        key = dtype, identity(multiplier), identity(weight_decay)
         if key not in self._made:
             rate = cast_to(self._rate, dtype)
             count = cast_to(self._iterations + 1, dtype)
-            rate = rate * multiplier if multiplier != 1 else rate
+            rate = rate if identity(multiplier) == 1 else rate * number(multiplier, dtype)
             self._made[key] = Step(rate, self._iterations, count, number(weight_decay, dtype))
         return self._made[key]
 

@@ -75,7 +75,7 @@ def _row(variable: Variable, optimizer: Optimizer, settings: Settings) -> Explai
         path=variable.path,
         shape=variable.shape,
         optimizer=type(optimizer).__name__,
-        learning_rate=_float(optimizer.learning_rate) * settings.learning_rate_multiplier,
+        learning_rate=_float(optimizer.learning_rate) * _float(settings.learning_rate_multiplier),
         weight_decay=weight_decay,
         l2=l2,
         slots=tuple(optimizer.create_slots(variable)),

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
+from graftax.optimizers.rate import identity
 from graftax.optimizers.slot import Row
 from graftax.variables.pack import in_groups, place_of
 from graftax.variables.storage import frames
@@ -42,8 +43,9 @@ def _kind(one: Work) -> Hashable | None:
     places = [place_of(kept._storage) for kept in (variable, *(slot for _, slot in slots))]
     if None in places:
         return None
-    decays = row.settings.weight_decay, row.settings.l2
-    return decays, row.settings.learning_rate_multiplier, tuple(name for name, _ in slots), tuple(places)
+    settings = row.settings
+    numbers = (identity(n) for n in (settings.weight_decay, settings.l2, settings.learning_rate_multiplier))
+    return tuple(numbers), tuple(name for name, _ in slots), tuple(places)
 
 
 def joined(values: Sequence[Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -103,6 +103,11 @@ def number(setting: Any, dtype: str) -> Any:
     if isinstance(setting, int | float):
         return setting
     return cast_to(registry.current().arrays.asarray(unwrap(setting)), dtype)
+
+
+def identity(setting: Any) -> Hashable:
+    """Equal for settings that are the same number in every step: a Variable is so to itself alone."""
+    return setting if setting is None or isinstance(setting, int | float) else ("a Variable", id(setting))
 
 
 def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:

@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+import numpy as np
+
+from graftax import ops
 from graftax.errors import ArgumentError, SelectorError
 from graftax.module import Module, outermost
 from graftax.selectors import Selector, SelectorLike, compile_selector, wholes
+from graftax.typedefs import Array, VariableLike
 from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
@@ -21,17 +25,19 @@ class Setting(TypedDict, total=False):
 
     ``weight_decay`` and ``l2`` replace those of the optimizer, ``learning_rate_multiplier`` is a factor on its rate,
     ``adaptive_clip`` replaces that of the optimizer (``inf`` for no limit), ``frozen`` leaves the variable as it is,
-    and ``optimizer`` is another one that moves it.
+    and ``optimizer`` is another one that moves it. A number may be a Variable that holds one: what is assigned to it
+    acts in the next step, without a new trace. It belongs to whoever made it, and is not saved with the optimizer.
     """
 
-    weight_decay: float
-    l2: float
-    learning_rate_multiplier: float
-    adaptive_clip: float
+    weight_decay: Number
+    l2: Number
+    learning_rate_multiplier: Number
+    adaptive_clip: Number
     frozen: bool
     optimizer: Optimizer
 
 
+Number: TypeAlias = "float | VariableLike"
 RuleLike: TypeAlias = "tuple[SelectorLike, Setting]"
 
 
@@ -42,23 +48,22 @@ class Settings:
     ``optimizer`` is the place, among those that the rules name, of the one that moves it.
     """
 
-    weight_decay: float | None = None
-    l2: float | None = None
-    learning_rate_multiplier: float = 1.0
-    adaptive_clip: float | None = None
+    weight_decay: Number | None = None
+    l2: Number | None = None
+    learning_rate_multiplier: Number = 1.0
+    adaptive_clip: Number | None = None
     frozen: bool = False
     optimizer: int | None = None
     by: tuple[str, ...] = ()
 
-    def decays(self, weight_decay: float, l2: float) -> tuple[float, float]:
+    def decays(self, weight_decay: Any, l2: Any) -> tuple[Any, Any]:
         """Both decays, where the optimizer has these."""
         return weight_decay if self.weight_decay is None else self.weight_decay, l2 if self.l2 is None else self.l2
 
     def limit(self, adaptive_clip: Any) -> Any:
         """The adaptive limit, where the optimizer has this; None for none."""
-        return (
-            adaptive_clip if self.adaptive_clip is None else None if self.adaptive_clip == inf else self.adaptive_clip
-        )
+        mine = self.adaptive_clip
+        return adaptive_clip if mine is None else None if not isinstance(mine, VariableLike) and mine == inf else mine
 
     def over(self, inner: Settings) -> Settings:
         """What holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
@@ -66,20 +71,42 @@ class Settings:
         return replace(
             inner,
             **{name: value for name, value in mine.items() if value is not None},
-            learning_rate_multiplier=self.learning_rate_multiplier * inner.learning_rate_multiplier,
+            learning_rate_multiplier=_product(self.learning_rate_multiplier, inner.learning_rate_multiplier),
             frozen=self.frozen or inner.frozen,
             by=(*self.by, *inner.by),
         )
+
+
+class _Product(VariableLike):
+    """Two multipliers, one of which at least is a Variable: what they hold is read in each step."""
+
+    __slots__ = ("_one", "_other")
+
+    def __init__(self, one: Number, other: Number) -> None:
+        self._one = one
+        self._other = other
+
+    @property
+    def value(self) -> Array:
+        """The product now."""
+        return ops.multiply(self._one, self._other)
+
+
+def _product(one: Number, other: Number) -> Number:
+    if isinstance(one, VariableLike) or isinstance(other, VariableLike):
+        return _Product(one, other)
+    return one * other
 
 
 DEFAULT = Settings()
 _KEYS = ("weight_decay", "l2", "learning_rate_multiplier", "adaptive_clip", "frozen", "optimizer")
 
 
-_KINDS: dict[str, tuple[Any, str]] = {
-    "frozen": (bool, "True or False"),
-    "optimizer": (Module, "an optimizer, such as graftax.optimizers.SGD(0.1)"),
+_KINDS: dict[str, tuple[Any, str, str]] = {
+    "frozen": (bool, "True or False, and plain: what moves is known before a step", "True"),
+    "optimizer": (Module, "an optimizer", "graftax.optimizers.SGD(0.1)"),
 }
+_NUMBER = (int | float | Variable, "a number, or a Variable that holds one", "0.1")
 
 
 class Rules:
@@ -148,12 +175,17 @@ def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
     except SelectorError as error:
         error.add_context("rules=")
         raise
-    for key, value in rule[1].items():
+    setting = dict(rule[1])
+    for key, value in setting.items():
         if key not in _KEYS:
             raise ArgumentError(
                 f"rules= sets {key!r} for {selector.text}", f"a rule may set {', '.join(_KEYS)}", f'"{_KEYS[0]}": 0.0'
             )
-        kind, words = _KINDS.get(key, (int | float, "a number"))
-        if not isinstance(value, kind):
-            raise ArgumentError(f"rules= sets {key}={value!r} for {selector.text}", f"it is {words}")
-    return selector, dict(rule[1])
+        if isinstance(value, np.generic):
+            value = setting[key] = value.item()
+        kind, words, instead = _KINDS.get(key, _NUMBER)
+        if not isinstance(value, kind) or (isinstance(value, Variable) and value.shape != ()):
+            raise ArgumentError(
+                f"rules= sets {key}={value!r} for {selector.text}", f"it is {words}", f'"{key}": {instead}'
+            )
+    return selector, setting

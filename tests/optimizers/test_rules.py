@@ -196,3 +196,57 @@ def test_explain_makes_no_slots():
     net, optimizer = Net(), Adam()
     optimizer.explain(net)
     assert list(optimizer.slots()) == []
+
+
+def test_a_variable_in_a_rule_acts_without_a_new_trace():
+    numbers = {key: gx.Variable(0.5, trainable=False) for key in ("weight_decay", "l2", "learning_rate_multiplier")}
+    net, inner = Net(), SGD(0.5, rules=[("**", {"learning_rate_multiplier": 0.5})])
+    rules = [
+        ("blocks/0/**", {key: numbers[key] for key in ("weight_decay", "l2")}),
+        ("blocks/1/**", {"learning_rate_multiplier": numbers["learning_rate_multiplier"]}),
+        ("head", {"optimizer": inner, "learning_rate_multiplier": numbers["learning_rate_multiplier"]}),
+    ]
+    optimizer = SGD(0.5, rules=rules)
+    step = gx.jit(lambda: optimizer.apply([np.ones(v.shape, "float32") for v in net.variables], net.variables))
+    seen = {}
+    for name, number in (("before", 0.5), ("after", 1.0)):
+        for variable in net.variables:
+            variable.assign(np.ones(variable.shape, "float32"))
+        for variable in numbers.values():
+            variable.assign(number)
+        step()
+        seen[name] = [float(1 - v.numpy().ravel()[0]) for v in (*net.blocks[0].variables, net.blocks[1].bias, net.head)]
+    assert seen["before"] == [0.5 * (0.5 + 1.5)] * 2 + [0.5 * 0.5, 0.5 * 0.5 * 0.5]
+    assert seen["after"] == [0.5 * (1 + 2)] * 2 + [0.5, 0.5 * 0.5]
+    assert step.trace_count == 1
+    rates = {row.path: (row.learning_rate, row.weight_decay) for row in optimizer.explain(net).rows}
+    assert (rates["blocks/0/bias"], rates["blocks/1/bias"], rates["head"]) == ((0.5, 1.0), (0.5, 0.0), (0.25, 0.0))
+
+
+def test_an_adaptive_limit_in_a_rule_may_be_a_variable():
+    limit, w = gx.Variable(0.5, trainable=False), gx.Variable([2.0])
+    optimizer = SGD(1.0, rules=[("**", {"adaptive_clip": limit})])
+    for expected, number in ((1.0, 0.5), (0.75, 0.25)):
+        limit.assign(number)
+        optimizer.apply([[100.0]], [w])
+        assert w.numpy().tolist() == [expected]
+
+
+def test_numbers_of_numpy_in_a_rule():
+    setting = {"weight_decay": np.float32(0.5), "learning_rate_multiplier": np.int64(2), "frozen": np.bool_(False)}
+    assert moved(SGD(0.5, rules=[("**", setting)]))["head"] == 1 * 0.5 + 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "instead"),
+    [
+        ({"l2": gx.Variable([0.5, 1.0])}, '"l2": 0.1'),
+        ({"l2": None}, '"l2": 0.1'),
+        ({"frozen": gx.Variable(1.0)}, '"frozen": True'),
+        ({"optimizer": "sgd"}, '"optimizer": graftax.optimizers.SGD(0.1)'),
+    ],
+)
+def test_what_a_rule_cannot_set_is_said_with_what_it_can(setting, instead):
+    with pytest.raises(ArgumentError, match="rules= sets") as error:
+        SGD(0.1, rules=[("**", setting)])
+    assert error.value.instead == instead
