@@ -60,6 +60,7 @@ class Optimizer(Rule, Averaging):
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
             too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen.
+            A Variable in a rule belongs to whoever made it: it is not saved with the optimizer.
         slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
         name: Its name.
 
