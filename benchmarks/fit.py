@@ -33,7 +33,7 @@ def fit(net: Net, steps_per_execution: int) -> Run:
 
 def keras_fit(net: Net, steps_per_execution: int) -> Run:
     (x, y), model = rows(net), keras_net(net)
-    model.compile("adam", "mse", ["mae"], steps_per_execution=steps_per_execution)
+    model.compile("adam", "mse", metrics=["mae"], steps_per_execution=steps_per_execution)
     return lambda: model.fit(x, y, batch_size=net.batch, shuffle=False, verbose=0).history["loss"][-1]
 
 
