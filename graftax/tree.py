@@ -55,10 +55,30 @@ def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
     return type(tree)(children)
 
 
-def _like(tree: dict[Any, Any], pairs: dict[Any, Any]) -> dict[Any, Any]:
+def _like(tree: dict[Any, Any], pairs: dict[Any, Any], empty: bool = False) -> dict[Any, Any]:
     copy = tree.copy()  # keeps what the type carries besides its items, such as a default factory
+    if empty:
+        copy.clear()
     copy.update(pairs)
     return copy
+
+
+def reorder(tree: Any, like: Any) -> Any:
+    """Return ``tree`` with the keys of its dicts in the order of those of ``like``; what differs stays as it is.
+
+    Example:
+        >>> reorder({"b": [1], "a": 2}, {"a": 0, "b": [0]})
+        {'a': 2, 'b': [1]}
+    """
+    if is_leaf(tree) or is_leaf(like) or isinstance(tree, dict) != isinstance(like, dict) or len(tree) != len(like):
+        return tree
+    if isinstance(tree, dict):
+        if not all(key in tree for key in like):
+            return tree
+        pairs = {key: reorder(tree[key], value) for key, value in like.items()}
+        return pairs if type(tree) is dict else _like(tree, pairs, empty=True)
+    children = [reorder(one, other) for one, other in zip(tree, like, strict=True)]
+    return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
 
 
 def map_structure(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -68,3 +68,24 @@ def test_map_pairs_dicts_by_key_whatever_their_order():
 def test_map_refuses_other_structures(other):
     with pytest.raises(ArgumentError, match="same nesting"):
         tree.map_structure(lambda a, b: a, [1, 2], other)
+
+
+def test_reorder_puts_the_keys_of_dicts_in_order():
+    Pair = namedtuple("Pair", "x y")
+    found = tree.reorder({"b": Pair({"z": 1, "a": 2}, [3]), "a": 4}, {"a": 0, "b": Pair({"a": 0, "z": 0}, [0])})
+    assert list(found) == ["a", "b"]
+    assert found["b"] == Pair({"a": 2, "z": 1}, [3])
+    assert list(found["b"].x) == ["a", "z"]
+
+
+def test_reorder_leaves_what_differs():
+    assert tree.reorder({"b": 1}, {"c": 1}) == {"b": 1}
+    assert tree.reorder([1, 2], [1]) == [1, 2]
+    assert tree.reorder(3, {"a": 1}) == 3
+
+
+def test_reorder_keeps_what_a_dict_carries():
+    given = defaultdict(list, {"b": 1, "a": 2})
+    found = tree.reorder(given, {"a": 0, "b": 0})
+    assert list(found) == ["a", "b"]
+    assert found["c"] == []

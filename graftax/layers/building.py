@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from graftax import user_line
@@ -12,6 +11,7 @@ from graftax.module import walk
 from graftax.scopes import ScopeStack
 from graftax.variables import creation, storage
 from graftax.variables.calls import CallContext, contexts
+from graftax.wrapping import wraps
 
 if TYPE_CHECKING:
     from graftax.layers.layer import Layer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from typing import Any, NamedTuple
 
 from graftax import ops
@@ -22,6 +21,7 @@ from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array
 from graftax.variables import storage
 from graftax.variables.variable import Variable
+from graftax.wrapping import wraps
 
 
 class LBFGS(SlotKeeper):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
@@ -30,6 +29,7 @@ from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array, VariableLike
 from graftax.variables import storage
 from graftax.variables.variable import Variable
+from graftax.wrapping import wraps
 
 
 class Optimizer(Rule, Averaging):

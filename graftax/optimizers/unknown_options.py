@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from difflib import get_close_matches
-from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from graftax.errors import ArgumentTypeError
+from graftax.wrapping import wraps
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax import tree
 from graftax.backend import registry
 from graftax.errors import (
     ArgumentError,
@@ -172,7 +173,7 @@ def _conform(fn: Callable[..., Any], result: Any, output: Any) -> tuple[Any, Any
     if not registry.current().has("transforms"):
         return result, None
     flatten = registry.current().transforms.flatten
-    leaves, structure = flatten(result)
+    leaves, structure = flatten(result if output is None else tree.reorder(result, output))
     leaves = [unwrap(leaf) for leaf in leaves]
     if output is None:
         return [arrays.asarray(leaf) for leaf in leaves], structure

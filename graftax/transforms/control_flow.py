@@ -10,7 +10,7 @@ from graftax import traced_checks
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError, StateError
 from graftax.op_checks import outside
-from graftax.transforms.threaded import Outline, Part, Threaded, agreed, arrays_of, as_dtypes
+from graftax.transforms.threaded import Outline, Part, Threaded, agreed, arrays_of, as_dtypes, like
 from graftax.typedefs import ArrayLike, unwrap
 
 Branch = Callable[..., Any]
@@ -100,10 +100,16 @@ def _one_of(
     functions: Sequence[Branch],
     operands: Sequence[Any],
 ) -> Any:
-    def whole(function: Branch) -> Callable[[list[Any]], tuple[Any]]:
-        return lambda _: (function(*operands),)
+    parts: list[Part] = []
 
-    parts = [Part(name, whole(function), ()) for function in functions]
+    def whole(function: Branch) -> Callable[[list[Any]], tuple[Any]]:
+        first = parts[0].outlines[0] if parts else None
+        if first is None:
+            return lambda _: (function(*operands),)
+        return lambda _: (like(first.structure, len(first.leaves), function(*operands)),)
+
+    for function in functions:
+        parts.append(Part(name, whole(function), ()))  # noqa: PERF401 - each looks at the first
     outlines = [part.outlines[0] for part in parts]
     dtypes = agreed(name, labels, outlines, "result")
     threaded = Threaded(*parts)
@@ -179,7 +185,7 @@ def _compiled_while(
         return (_predicate("while_loop", cond_fn(transforms.unflatten(structure, leaves))),)
 
     def body(leaves: list[Any]) -> tuple[Any]:
-        return (body_fn(transforms.unflatten(structure, leaves)),)
+        return (like(structure, len(leaves), body_fn(transforms.unflatten(structure, leaves))),)
 
     part, leaves = settled("while_loop", body, Outline(structure, leaves))
     looking = Part("while_loop", condition, leaves)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from graftax.backend import registry
 from graftax.transforms.custom_call import CustomCall
 from graftax.transforms.scanning import remat
 from graftax.typedefs import VariableLike, unwrap
+from graftax.wrapping import wraps
 
 F = TypeVar("F", bound=Callable[..., Any])
 

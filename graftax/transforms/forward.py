@@ -35,7 +35,7 @@ class ForwardAccumulator(RecordedBlock):
     def __init__(self, primals: Any, tangents: Any) -> None:
         super().__init__(trainable=False)
         self._primals = self._expand(primals)
-        given = [unwrap(leaf) for leaf in tree.flatten(tangents)]
+        given = [unwrap(leaf) for leaf in tree.flatten(tree.reorder(tangents, self._primals))]
         shapes = [tuple(leaf.shape) for leaf in tree.flatten(self._primals)]
         self._tangents = [registry.current().arrays.asarray(tangent) for tangent in given]
         if [tuple(tangent.shape) for tangent in self._tangents] != shapes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any, TypeVar
 
 from graftax import tree
@@ -13,6 +12,7 @@ from graftax.transforms.sources import check_sources, expand, first_argument, fu
 from graftax.transforms.state import Substitution
 from graftax.typedefs import unwrap
 from graftax.variables.storage import frames
+from graftax.wrapping import wraps
 
 F = TypeVar("F", bound=Callable[..., Any])
 

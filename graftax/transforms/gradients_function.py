@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from graftax.transforms.state import Substitution
 from graftax.typedefs import Array, VariableLike, unwrap
 from graftax.variables.storage import Frame, Storage, frames
 from graftax.variables.variable import Variable
+from graftax.wrapping import wraps
 
 Params = Sequence[int | str] | int | str | None
 

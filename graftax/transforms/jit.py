@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Callable, Hashable
-from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from graftax import traced_checks
@@ -28,6 +27,7 @@ from graftax.transforms.running import run_donating, run_nested
 from graftax.transforms.state import CompileFrame
 from graftax.typedefs import unwrap
 from graftax.variables.storage import Storage, frames
+from graftax.wrapping import carry_names
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,6 +45,20 @@ class CompiledFunction(Generic[P, R]):
         looks: What a run raises for (`graftax.traced_checks`).
     """
 
+    # In slots, so that `functools.wraps`, in whose hands a user's decorator puts this, finds names in its `__dict__`
+    # and no state to merge into the decorator's function.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_allow_callback",
+        "_bound",
+        "_entries",
+        "_fn",
+        "_looks",
+        "_max_retraces",
+        "trace_count",
+    )
+
     def __init__(
         self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False, looks: str = PLAIN
     ) -> None:
@@ -55,7 +69,7 @@ class CompiledFunction(Generic[P, R]):
         self._entries: dict[Hashable, list[Entry]] = {}  # for each key, the one used last first
         self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
         self.trace_count = 0
-        update_wrapper(self, fn)
+        carry_names(self, fn)
 
     def __get__(self, instance: Any, owner: type | None = None) -> CompiledFunction[..., R]:
         if instance is None:
@@ -69,7 +83,7 @@ class CompiledFunction(Generic[P, R]):
             def method(*args: Any, **kwargs: Any) -> R:
                 return self._fn(alive(), *args, **kwargs)  # type: ignore[arg-type]
 
-            update_wrapper(method, self._fn)
+            carry_names(method, self._fn)
             bound[key] = alive, CompiledFunction(method, self._max_retraces, self._allow_callback, self._looks)
         return self._bound[key][1]
 

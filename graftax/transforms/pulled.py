@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, GradientError, ShapeError
 from graftax.transforms.sources import function_name
@@ -37,7 +38,7 @@ class Pulled(NamedTuple):
             return [arrays.numpy.ones_like(leaf) for leaf in self.leaves]
         # a list of numbers stands for an array where there is one result
         single = len(self.leaves) == 1 and transforms.flatten(self.value)[1] == transforms.flatten(0)[1]
-        given, structure = ([dy], self.structure) if single else transforms.flatten(dy)
+        given, structure = ([dy], self.structure) if single else transforms.flatten(tree.reorder(dy, self.value))
         if structure != self.structure:
             raise ArgumentError(
                 f"dy of {self.name} has another structure than its value",

@@ -5,14 +5,24 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import wraps
 from typing import Any, Literal, NamedTuple
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.transforms.control_flow import settled
-from graftax.transforms.threaded import Around, Bound, Outline, PartFrame, Threaded, arrays_of, as_dtypes, common_length
+from graftax.transforms.threaded import (
+    Around,
+    Bound,
+    Outline,
+    PartFrame,
+    Threaded,
+    arrays_of,
+    as_dtypes,
+    common_length,
+    like,
+)
 from graftax.variables.storage import frames
+from graftax.wrapping import wraps
 
 
 def scan(
@@ -66,7 +76,7 @@ def scan(
                 "it gives back the next carry and the result of the step",
                 "return carry, y (None where there is no result)",
             )
-        return made
+        return like(structure, len(leaves), made[0]), made[1]
 
     part, start = settled("scan", step, Outline(structure, leaves), [_Row(row.shape[1:], row.dtype) for row in rows])
     threaded = Threaded(part)

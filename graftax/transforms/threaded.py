@@ -69,6 +69,11 @@ def arrays_of(value: Any) -> tuple[list[Any], Any]:
     ], structure
 
 
+def like(structure: Any, count: int, value: Any) -> Any:
+    """Return a value with the keys of its dicts in the order of a structure of that many leaves."""
+    return tree.reorder(value, registry.current().transforms.unflatten(structure, [None] * count))
+
+
 class _StagedFrame(PartFrame):
     """State inside a part that is being traced: what it reads outside becomes an input."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftax.typedefs import Array, Shape
+from graftax.wrapping import wraps
 
 
 def _sampler(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from graftax import foreign_errors
-from graftax.backend.jax import checks, custom, recording, tracing
+from graftax.backend.jax import checks, custom, recording, structures, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
@@ -44,17 +44,16 @@ class JaxTransforms(JaxControl):
         return not any(inside is trace for trace in tracing.levels_above(level))
 
     def flatten(self, tree: Any) -> tuple[list[Any], Any]:
-        """Leaves and structure of nested containers, registered pytrees included."""
-        return jax.tree.flatten(tree)
+        """Leaves and structure of nested containers, in their order; registered pytrees included."""
+        return structures.flatten(tree)
 
     def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
         """The same, each leaf with the way to it as Python writes it."""
-        found, structure = jax.tree_util.tree_flatten_with_path(tree)
-        return [(tuple(map(str, way)), leaf) for way, leaf in found], structure
+        return structures.flatten_with_ways(tree)
 
     def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
         """The containers again."""
-        return jax.tree.unflatten(structure, leaves)
+        return structures.unflatten(structure, leaves)
 
     def note_check(self, explain: Callable[..., Any], bad: Any, looked_at: Sequence[Any]) -> None:
         """Write a check down."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from graftax.backend.host import NARROW
+from graftax.wrapping import wraps
 
 _wide: ContextVar[bool] = ContextVar("graftax.numpy.x64", default=False)
 

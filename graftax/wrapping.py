@@ -1,0 +1,22 @@
+"""Wrapping: a function made from another one is called what that one is called, and shares nothing else with it."""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, TypeVar, cast
+
+W = TypeVar("W")
+
+
+def carry_names(wrapper: W, fn: Any) -> W:
+    """Give a wrapper the name, the documentation and the signature of ``fn``, and return it.
+
+    `functools.update_wrapper` also merges the ``__dict__`` of ``fn``, which for an object that can be called (a
+    compiled function, a layer) is its state: the wrapper would then be that object, or change it.
+    """
+    update_wrapper(cast(Any, wrapper), fn, updated=())
+    return wrapper
+
+
+def wraps(fn: Any) -> Callable[[W], W]:
+    """Decorate a wrapper of ``fn``: as `functools.wraps`, but names only."""
+    return lambda wrapper: carry_names(wrapper, fn)
