@@ -11,6 +11,7 @@ from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
 from graftax.transforms.guard import Guard
 from graftax.transforms.state import CompileFrame
+from graftax.variables.donation import Donation, at_rest, lock
 from graftax.variables.pack import Pack, pack_of
 from graftax.variables.storage import Moves, Storage, together
 
@@ -33,7 +34,7 @@ class Entry(Guard):
         count = len(self._groups)
         self._packs: list[Pack] = []
         self._alone = cast("tuple[list[Storage], ...]", (program.taken[count:], program.given[count:]))
-        self._together = self._alone[0] == self._alone[1] and count + len(self._alone[0]) > 1
+        self._together = self._alone[0] == self._alone[1] and count + len(self._alone[0]) > 0
         self._buffers: list[Any] = []
         self._moves = -1
         self._takes = 0
@@ -56,20 +57,42 @@ class Entry(Guard):
                 self._packs[i] = pack_of(group)
         return self._packs
 
-    def buffers(self) -> list[Any] | None:
-        """The list that holds the buffers of all that is assigned, if all of it is read, too; None otherwise."""
-        if self._together and self._moves != Moves.count:
+    def take(self, donation: Donation) -> list[Any] | None:
+        """Let a donation take the buffers of all that is read and assigned.
+
+        Returns:
+            The list in which they were if all that is assigned is read, too; None otherwise.
+        """
+        while self._together:
+            if self._moves != Moves.count:
+                self._gather()
+            with lock:
+                buffers = self._buffers
+                if self._moves != Moves.count or not self._together:
+                    continue  # another thread was quicker
+                busy = buffers[0]
+                if type(busy) is not Donation:
+                    for pack in self._packs:
+                        pack.join()
+                    donation.take_list(buffers)
+                    return buffers
+            busy.wait()
+        cells = self.taken()
+        with at_rest(cells):
+            for pack in self._packs:
+                pack.join()
+            donation.take(cells)
+        return None
+
+    def _gather(self) -> None:
+        """Put all that is assigned into one list."""
+        with at_rest([*(storage for group in self._groups for storage in group), *self._alone[0]]):
             taken = self.taken()
             if not all(one.place[0] is self._buffers for one in taken):
                 self._takes += 1
                 self._together = self._takes <= _OFTEN  # another function takes them again and again
-                self._buffers = together(taken) if self._together else []
+                self._buffers = _one_list(taken) if self._together else []
             self._moves = Moves.count
-        if not self._together:
-            return None
-        for pack in self._packs:
-            pack.join()
-        return self._buffers
 
     def warn_of_leaks(self, transforms: Transforms, function: str) -> None:
         """Warn of attributes that hold values of the trace, which are of no use after it."""
@@ -85,6 +108,12 @@ class Entry(Guard):
 
 
 _LOOKED_AT = 1000  # elements of a container, at each trace
+
+
+def _one_list(cells: list[Storage | Pack]) -> list[Any]:
+    """A list of the buffers of just these; one that has a list to itself keeps it, so that several steps may use it."""
+    there = cells[0].place[0]
+    return there if len(cells) == 1 and type(there) is list and len(there) == 1 else together(cells)
 
 
 _OFTEN = 3  # times that the buffers of a trace are put into one list, before each stays where it is

@@ -156,13 +156,12 @@ class CompiledFunction(Generic[P, R]):
         return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not is_static(leaf)]
 
     def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any) -> Entry:
-        entries = self._entries.get(key, [])
+        entries = self._entries.get(key, [])  # is never changed itself: another thread may be looking at it
         found = next((entry for entry in entries if entry.difference() is None), None)
         if found is None:
             found = self._trace(transforms, key, leaves, tree, entries[0].difference() if entries else None)
-        else:
-            entries.remove(found)
-        self._entries[key] = [found, *entries[: _REMEMBERED - 1]]
+        others = [entry for entry in entries if entry is not found]
+        self._entries[key] = [found, *others[: _REMEMBERED - 1]]
         return found
 
     def _trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:

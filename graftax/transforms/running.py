@@ -15,6 +15,7 @@ from graftax.backend import registry
 from graftax.errors import StateError
 from graftax.traced_checks import traces
 from graftax.transforms.entry import Entry
+from graftax.variables.donation import Donation
 
 _LONE = max(map(sys.getrefcount, [object()]))
 """What `sys.getrefcount` says of a buffer that nobody but one list holds."""
@@ -24,20 +25,17 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
     if not entry.written:  # nothing to lose
         return entry.program.run_donating([], [storage.buffer for storage in entry.kept], leaves)
-    buffers = entry.buffers()
-    if buffers is None:
-        donated = [cell.buffer for cell in entry.taken()]
-        lone = _LONE + 1  # the list here, and that of the storage
-    else:
-        donated, lone = buffers, _LONE
-    if donated and max(map(sys.getrefcount, donated)) > lone:
-        # somebody else holds one of these arrays (a value read before, two Variables with one array): theirs must live
-        # on
-        arrays = registry.current().arrays
-        donated = [arrays.numpy.copy(buffer) if sys.getrefcount(buffer) > lone + 1 else buffer for buffer in donated]
-    kept = [storage.buffer for storage in entry.kept]
+    kept = [storage.buffer for storage in entry.kept]  # first: who has taken buffers waits for nobody
     box: list[list[Any]] = []
+    donation = Donation()
     try:
+        buffers = entry.take(donation)
+        donated = donation.taken
+        if donated and max(map(sys.getrefcount, donated)) > _LONE:
+            # somebody else holds one of these arrays (a value read before, two Variables with one array): theirs must
+            # live on
+            copy = registry.current().arrays.numpy.copy
+            donated = [copy(buffer) if sys.getrefcount(buffer) > _LONE + 1 else buffer for buffer in donated]
         # An interrupt comes between two steps of Python, never inside one call of C, and from the run to the box is one
         # such call. Wherever it comes, what is in the box is put in place.
         if entry.fresh:
@@ -49,9 +47,13 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         if buffers is not None:
             buffers[:] = box[0][entry.results :]
         else:
+            donation.come_back()
             for cell, value in zip(entry.given(), box[0][entry.results :], strict=True):
                 cell.buffer = value
     except BaseException as error:
+        if not box:
+            donation.give_back()
+        donation.come_back()
         if box:
             deque(map(setattr, entry.given(), repeat("buffer"), box[0][entry.results :]), 0)
         elif isinstance(error, Exception) and (lost := [c.path for c in entry.taken() if _is_deleted(c.buffer)]):
@@ -61,6 +63,8 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
                 "restore the last checkpoint",
             ) from error
         raise
+    finally:
+        donation.end()
     return box[0]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from graftax.typedefs import Array
+from graftax.variables.donation import Donation, arrived, at_rest, lock
 from graftax.variables.storage import Moves, Storage
 
 T = TypeVar("T")
@@ -30,16 +31,17 @@ class Pack:
     def __init__(self, storages: Sequence[Storage]) -> None:
         self.storages = tuple(storages)
         self.backend = storages[0].backend
-        buffers = [storage.buffer for storage in storages]
-        self.shapes = tuple(tuple(buffer.shape) for buffer in buffers)
         self.place: tuple[list[Any], int] = [None], 0
         """The list that the row is in, and where; None stands there while there are only parts."""
-        self._parts: list[Any] | None = buffers
-        for i, storage in enumerate(storages):
-            before, index = storage.place
-            before[index] = None  # so that it keeps nothing alive
-            storage.place = self, i
-        Moves.count += 1
+        with at_rest(storages):
+            buffers = [storage.buffer for storage in storages]
+            self.shapes = tuple(tuple(buffer.shape) for buffer in buffers)
+            self._parts: list[Any] | None = buffers
+            for i, storage in enumerate(storages):
+                before, index = storage.place
+                before[index] = None  # so that it keeps nothing alive
+                storage.place = self, i
+            Moves.count += 1
 
     def holds(self, storages: Sequence[Storage]) -> bool:
         """True if just these storages, in this order, have their buffers here."""
@@ -49,9 +51,11 @@ class Pack:
 
     def join(self) -> None:
         """Let there be the row alone, which is about to change."""
-        if self._parts is not None:
+        if self._parts is None:
+            return
+        with lock:
             holder, index = self.place
-            if holder[index] is None:
+            if self._parts is not None and holder[index] is None:
                 with self.backend.arrays.eager():
                     holder[index] = self.backend.arrays.join(self._parts)
             self._parts = None
@@ -59,15 +63,18 @@ class Pack:
     @property
     def buffer(self) -> Array:
         """The row alone."""
-        self.join()
-        holder, index = self.place
-        return holder[index]  # type: ignore[no-any-return]
+        while True:
+            self.join()
+            row = arrived(self)
+            if row is not None:  # else somebody has just assigned a part
+                return row  # type: ignore[no-any-return]
 
     @buffer.setter
     def buffer(self, value: Array) -> None:
-        holder, index = self.place
-        self._parts = None
-        holder[index] = value
+        with lock:
+            holder, index = self.place
+            self._parts = None
+            holder[index] = value
 
     @property
     def path(self) -> str:
@@ -78,13 +85,28 @@ class Pack:
 
     def __getitem__(self, index: int) -> Array:
         parts = self._parts
-        if parts is None:
-            holder, place = self.place
-            with self.backend.arrays.eager():
-                parts = self._parts = self.backend.arrays.split(holder[place], self.shapes)
-        return parts[index]
+        return (self._split() if parts is None else parts)[index]  # type: ignore[no-any-return]
+
+    def _split(self) -> list[Any]:
+        while True:
+            with lock:
+                if self._parts is not None:
+                    return self._parts
+                holder, place = self.place
+                row = holder[place]
+                if type(row) is not Donation:
+                    self._parts = self._parts_of(row)
+                    return self._parts
+            if (row := row.wait(self)) is not None:
+                return self._parts_of(row)
+
+    def _parts_of(self, row: Array) -> list[Any]:
+        with self.backend.arrays.eager():
+            parts: list[Any] = self.backend.arrays.split(row, self.shapes)
+        return parts
 
     def __setitem__(self, index: int, value: Array) -> None:
+        """Assign a part, under the lock and not while a step has the row: see `at_rest`."""
         if self[index] is value:
             return
         parts = self._parts

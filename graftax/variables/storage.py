@@ -10,13 +10,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.errors import StaleReadError, TracerLeakError
 from graftax.scopes import ScopeStack, register_ambient
 from graftax.typedefs import Array
+from graftax.variables.donation import Donation, Placed, arrived, at_rest, lock
 from graftax.variables.memo import Memo, computations
 
 if TYPE_CHECKING:
@@ -84,12 +85,21 @@ class Storage:
     def buffer(self) -> Array:
         """The array itself."""
         buffers, index = self.place
-        return buffers[index]  # type: ignore[no-any-return]
+        buffer = buffers[index]
+        if buffer is None or type(buffer) is Donation:  # it has just moved, or a step in another thread has it
+            buffer = arrived(self)
+        return buffer  # type: ignore[no-any-return]
 
     @buffer.setter
     def buffer(self, value: Array) -> None:
-        buffers, index = self.place
-        buffers[index] = value
+        with lock:
+            buffers, index = self.place
+            if type(buffers) is list and type(buffers[index]) is not Donation:
+                buffers[index] = value
+                return
+        with at_rest((self,)):
+            buffers, index = self.place
+            buffers[index] = value
 
     @property
     def user(self) -> Node | None:
@@ -164,15 +174,6 @@ class Storage:
         )
 
 
-class Placed(Protocol):
-    """What has a buffer in a list: a Storage, or several in one array."""
-
-    place: tuple[Any, int]
-
-    @property
-    def buffer(self) -> Any: ...
-
-
 class Moves:
     """A count of buffers put together anew; who holds such a list compares it to know whether to look closer."""
 
@@ -184,12 +185,13 @@ def together(storages: Sequence[Placed]) -> list[Any]:
 
     A compiled function hands it over as it is, and puts all new values in place at once.
     """
-    buffers = [storage.buffer for storage in storages]
-    for i, storage in enumerate(storages):
-        before, index = storage.place
-        storage.place = buffers, i
-        before[index] = None  # so that it keeps nothing alive
-    Moves.count += 1
+    with at_rest(storages):
+        buffers = [storage.buffer for storage in storages]
+        for i, storage in enumerate(storages):
+            before, index = storage.place
+            storage.place = buffers, i
+            before[index] = None  # so that it keeps nothing alive
+        Moves.count += 1
     return buffers
 
 
