@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from graftax import ops
 from graftax.backend import registry
 from graftax.op_checks import check_subscript
-from graftax.typedefs import Array, ArrayLike, VariableLike, unwrap
+from graftax.typedefs import Array, ArrayLike, VariableLike
 from graftax.variables.storage import frames
 
 if TYPE_CHECKING:
@@ -45,6 +45,21 @@ class Arithmetic(VariableLike):
             size *= n
         return size
 
+    @property
+    def T(self) -> Array:  # noqa: N802 (the name it has everywhere)
+        """The value with its axes reversed."""
+        return ops.transpose(self)
+
+    @property
+    def mT(self) -> Array:  # noqa: N802
+        """The value with its last two axes exchanged: each matrix transposed."""
+        return ops.swapaxes(self, -1, -2)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the value takes."""
+        return self.size * int(self.value.dtype.itemsize)
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
@@ -66,9 +81,7 @@ class Arithmetic(VariableLike):
         return array.copy() if copy else array
 
     def __getitem__(self, key: Any) -> Array:
-        key = unwrap(key)
-        check_subscript(registry.current().arrays, self.shape, key)
-        return self.value[key]
+        return self.value[check_subscript(registry.current().arrays, self.shape, key)]
 
     def __len__(self) -> int:
         return len(self.value)

@@ -37,7 +37,7 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
         raise AssignmentError(
             f"{what} got shape {tuple(array.shape)}",
             f"the variable has shape {shape}, which never changes",
-            f"a value of shape {shape}; ops.broadcast_to(value, {shape}) repeats a smaller one",
+            f"a value of shape {shape}; variable[...] = value repeats a smaller one",
         )
     if str(array.dtype) != dtype:
         raise AssignmentError(

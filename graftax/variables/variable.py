@@ -181,7 +181,7 @@ class Variable(Leaf, Arithmetic):
         return value
 
     def assign(self, value: ArrayLike) -> Self:
-        """Give it a new value of the same shape and dtype, and return it.
+        """Give it a new value of the same shape and dtype, and return it; ``variable[...] = 1.0`` fills it with a number.
 
         Raises:
             AssignmentError: the shape or dtype differs.
@@ -190,20 +190,27 @@ class Variable(Leaf, Arithmetic):
         return self
 
     def assign_add(self, value: ArrayLike) -> Self:
-        """Add to it, and return it."""
-        self._storage.write(self._storage.read() + self._fit(unwrap(value), "assign_add"))
+        """Add to it, and return it: a value of its shape and dtype, or a smaller one that broadcasts, as ``+=`` does.
+
+        Raises:
+            AssignmentError: the shape would change, or the dtype differs.
+        """
+        self._storage.write(self._storage.read() + self._term(unwrap(value), "assign_add"))
         return self
 
     def assign_sub(self, value: ArrayLike) -> Self:
-        """Subtract from it, and return it."""
-        self._storage.write(self._storage.read() - self._fit(unwrap(value), "assign_sub"))
+        """Subtract from it, and return it: a value of its shape and dtype, or a smaller one that broadcasts.
+
+        Raises:
+            AssignmentError: the shape would change, or the dtype differs.
+        """
+        self._storage.write(self._storage.read() - self._term(unwrap(value), "assign_sub"))
         return self
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
         old = self._storage.read()
-        key = unwrap(key)
-        check_subscript(arrays, self._shape, key)
+        key = check_subscript(arrays, self._shape, key)
         shape = old[key].shape
         new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =")
         try:
@@ -213,6 +220,26 @@ class Variable(Leaf, Arithmetic):
                 f"{self.path!r}[...] = got shape {tuple(new.shape)}", f"the place that is indexed has shape {shape}"
             ) from error
         self._storage.write(arrays.set_at(old, key, new))
+
+    def _term(self, value: Any, verb: str) -> Array:
+        """What is added to the value: an array that broadcasts to its shape."""
+        if getattr(value, "shape", None) == self._shape:
+            return self._fit(value, verb)
+        if tracer_of(self._storage.backend, value):
+            self._storage.check(value)
+        what = f"{self.path!r}.{verb}()"
+        term = fit(self._storage.backend, value, None, self._dtype, what)
+        try:
+            fits = np.broadcast_shapes(term.shape, self._shape) == self._shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise AssignmentError(
+                f"{what} got shape {tuple(term.shape)}",
+                f"the variable has shape {self._shape}, which never changes",
+                f"a value of shape {self._shape}, or one that broadcasts to it, such as a number",
+            )
+        return term
 
     def _fit(self, value: Any, verb: str) -> Array:
         storage = self._storage
