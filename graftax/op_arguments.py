@@ -27,6 +27,8 @@ CHOICES = {"indexing": ("xy", "ij"), "side": ("left", "right")}
 TRACED = frozenset({"start", "stop", "step", "constant_values"})
 """Numbers whose dtype counts, or that a compiled function may compute."""
 
+_MOST = 2**31 - 1
+
 Make = Callable[[Any], Any]
 
 
@@ -57,21 +59,23 @@ def maker(op: str, name: str, kind: str, default: Any) -> tuple[str, Make]:
         tests.append(f"type({name}) is bool")
         make = partial(_flag, op, name)
     elif bare == "int":
-        tests.append(f"type({name}) is int" + ("" if least is None else f" and {name} >= {least}"))
+        low = -_MOST if least is None else least
+        tests.append(f"type({name}) is int" + ("" if "ax" in name else f" and {low} <= {name} <= {_MOST}"))
         make = partial(_integer, op, name, least)
     elif bare == "float":
         tests.append(f"type({name}) is float" + ("" if least is None else f" and {name} >= {least}"))
         make = partial(_number, op, name, least)
     elif bare == "str":
         words = CHOICES.get(name)
-        tests.append(f"type({name}) is str" if words is None else f"{name} in {words!r} and type({name}) is str")
+        tests.append(f"type({name}) is str" if words is None else f"type({name}) is str and {name} in {words!r}")
         make = partial(_word, op, name, words)
     elif bare.startswith("int"):
-        tests.append(f"type({name}) is int" + ("" if least is None else f" and {name} >= {least}"))
+        low = -_MOST if least is None else least
+        tests.append(f"type({name}) is int" + ("" if "ax" in name else f" and {low} <= {name} <= {_MOST}"))
         make = partial(_integers, op, name, least, 2 if "Sequence[Sequence" in bare else 1)
     elif bare.startswith("float"):
         tests.append(f"type({name}) is float")
-        make = partial(_numbers, op, name)
+        make = partial(_numbers, op, name, 1)
     else:
         return "True", lambda value: value
     return " or ".join(tests), partial(_or_default, make, default, optional)
@@ -99,6 +103,8 @@ def _integer(op: str, name: str, least: int | None, value: Any) -> int:
     found = _index(op, name, value)
     if least is not None and found < least:
         raise ArgumentError(f"{op}: {name} = {found}", f"it is at least {least}", f"{name}={least}, or more")
+    if abs(found) > _MOST:
+        raise ArgumentError(f"{op}: {name} = {found}", "no array is that large", f"{name}={max(1, least or 1)}")
     return found
 
 
@@ -132,14 +138,14 @@ def _number(op: str, name: str, least: float | None, value: Any) -> float:
         raise _refused(op, name, value, "a number is needed", example) from None
     if least is not None and not found >= least:
         raise ArgumentError(f"{op}: {name} = {found}", f"it is a number of at least {least}", example)
-    return value if type(value) in (int, float) else found
+    return found
 
 
 def _numeric(op: str, name: str, flags: bool, value: Any) -> Any:
     """A number, as it came: an array of NumPy keeps its dtype."""
     if isinstance(value, (bool, np.bool_)) and not flags:
         raise _refused(op, name, value, "a number is needed, not a flag", f"{name}=1.0")
-    if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__"):
+    if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__") or (flags and np.ndim(value)):
         raise _refused(op, name, value, "a number is needed", f"{name}=1.0")
     return value
 
@@ -171,8 +177,8 @@ def _integers(op: str, name: str, least: int | None, depth: int, value: Any) -> 
     return tuple(_integers(op, name, least, depth - 1, item) for item in items)
 
 
-def _numbers(op: str, name: str, value: Any) -> Any:
-    items = _items(value)
+def _numbers(op: str, name: str, depth: int, value: Any) -> Any:
+    items = _items(value) if depth > 0 else None
     if items is None:
         return _number(op, name, None, value)
-    return tuple(_numbers(op, name, item) for item in items)
+    return tuple(_numbers(op, name, depth - 1, item) for item in items)

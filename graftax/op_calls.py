@@ -112,7 +112,7 @@ def _converted(op: Op, space: dict[str, Any]) -> list[str]:
     lines = []
     for name, kind, default in settings(op):
         if name == "dtype":
-            lines.append(f"    dtype = {default} if dtype is None else canonical(dtype)")
+            lines.append("    dtype = " + (f"{default} if dtype is None else " if default else "") + "canonical(dtype)")
             continue
         test, make = maker(op.name, name, kind, default)
         if test != "True":

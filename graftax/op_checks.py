@@ -329,6 +329,33 @@ def _bincount(arrays: Arrays, x: Any, length: int | None) -> None:
         check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
 
 
+@_checks("diagonal")
+def _diagonal(arrays: Arrays, x: Any, offset: int, axis1: int, axis2: int) -> None:
+    if axis_in_range("diagonal", axis1, x.ndim) == axis_in_range("diagonal", axis2, x.ndim):
+        raise ArgumentError(
+            f"diagonal: axis1 = {axis1}, axis2 = {axis2} of x {list(x.shape)}",
+            "both are the same axis",
+            "axis1=0, axis2=1",
+        )
+
+
+@_checks("tensordot")
+def _tensordot(arrays: Arrays, x: Any, y: Any, axes: Any) -> None:
+    if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
+        raise ShapeError(
+            f"tensordot: x {list(x.shape)}, y {list(y.shape)}, axes = {axes}",
+            f"so many axes are summed over, {min(x.ndim, y.ndim)} at most",
+            "axes=1 for a matrix product",
+        )
+
+
+@_checks("quantile")
+def _quantile(arrays: Arrays, x: Any, q: Any, axis: Any, keepdims: bool) -> None:
+    for one in q if isinstance(q, tuple) else (q,):
+        if not 0 <= one <= 1:
+            raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")
+
+
 @_checks("top_k")
 def _top_k(arrays: Arrays, x: Any, k: int) -> None:
     if not x.ndim or not 0 <= k <= x.shape[-1]:

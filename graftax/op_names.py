@@ -76,10 +76,7 @@ _OPS = {
 }
 """Names for which there is one function here; its arguments may have other names."""
 
-_ACTIVATIONS = frozenset(
-    "celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu mish relu relu6 selu silu softsign "
-    "swish".split()
-)
+_ACTIVATIONS = frozenset("elu gelu hard_sigmoid leaky_relu mish relu6 selu silu softsign".split())
 
 _LINES = {
     "adaptive_average_pool": "ops.mean(x, axis=(1, 2)) for one value of each channel",
@@ -139,6 +136,7 @@ _LINES = {
     "vectorized_map": "graftax.vectorized_map",
     "view": "ops.reshape(x, shape)",
     "vstack": "ops.concatenate(arrays, axis=0)",
+    "swish": "graftax.layers.activations.silu(x)",
     "while_loop": "graftax.while_loop",
 }
 """Names of what is written in another way."""
@@ -192,6 +190,8 @@ def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
     names = [*known]
     if name in _LINES:
         instead = _LINES[name]
+    elif name in _ACTIVATIONS:
+        instead = f"graftax.layers.activations.{name}(x)"
     else:
         near = [_OPS[name]] if name in _OPS else get_close_matches(name.lower(), names, n=1, cutoff=0.7)
         instead = f"ops.{near[0]}" if near else "dir(graftax.ops) for all names; jax.numpy takes arrays, too"

@@ -35,13 +35,21 @@ def cumprod(a: Arrays, x: Any, axis: int | None) -> Any:
 @row
 @in_float32
 def var(a: Arrays, x: Any, axis: Any, ddof: int, keepdims: bool) -> Any:
-    return a.numpy.var(x, axis=axis, ddof=ddof, keepdims=keepdims)
+    found = a.numpy.var(x, axis=axis, ddof=ddof if ddof < _count(x, axis) else 0, keepdims=keepdims)
+    return found if ddof < _count(x, axis) else found * math.nan
 
 
 @row
 @in_float32
 def std(a: Arrays, x: Any, axis: Any, ddof: int, keepdims: bool) -> Any:
-    return a.numpy.std(x, axis=axis, ddof=ddof, keepdims=keepdims)
+    found = a.numpy.std(x, axis=axis, ddof=ddof if ddof < _count(x, axis) else 0, keepdims=keepdims)
+    return found if ddof < _count(x, axis) else found * math.nan
+
+
+def _count(x: Any, axis: Any) -> int:
+    """How many values make one result; fewer than ddof leave nothing to divide by."""
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return math.prod(x.shape[i] for i in axes if -x.ndim <= i < x.ndim)
 
 
 @row

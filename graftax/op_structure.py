@@ -241,6 +241,12 @@ def pad(a: Arrays, x: Any, pad_width: Any, mode: str, constant_values: float) ->
     known = ("constant", "edge", "reflect", "symmetric", "wrap")
     if mode not in known:
         raise ArgumentError(f"pad: mode = {mode!r}", "there is no such mode", f"one of {', '.join(known)}")
+    if not _are_borders(pad_width, x.ndim):
+        raise ArgumentError(
+            f"pad: pad_width = {pad_width} of x {list(x.shape)}",
+            "it is one number, two (before and after), or two for each axis",
+            f"pad_width={tuple([(1, 1)] * x.ndim)}",
+        )
     if mode != "constant":
         if constant_values != 0:
             raise ArgumentError(
@@ -252,6 +258,14 @@ def pad(a: Arrays, x: Any, pad_width: Any, mode: str, constant_values: float) ->
     value = a.asarray(constant_values)
     check_filling(a, "pad", "constant_values", value, a.canonical_dtype(x.dtype))
     return a.numpy.pad(x, pad_width, constant_values=a.asarray(value, x.dtype))
+
+
+def _are_borders(width: Any, ndim: int) -> bool:
+    if isinstance(width, int):
+        return True
+    if all(isinstance(one, int) for one in width):
+        return len(width) in (1, 2)
+    return len(width) in (1, ndim) and all(isinstance(one, tuple) and len(one) == 2 for one in width)
 
 
 @row

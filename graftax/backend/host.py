@@ -19,12 +19,14 @@ def dtype_name(dtype: Any) -> str:
     """
     if isinstance(dtype, str) and dtype in _NAMES:
         return dtype
+    if dtype is None:  # NumPy's would be float64
+        raise DTypeError("dtype None", "there is no dtype to take", 'dtype="float32"')
     try:
         found = np.dtype(dtype)
     except TypeError:
         pass
     else:
-        if found.kind in "OSUMmT":
+        if found.kind in "OSUMmT" or found.num == _VOID:
             raise DTypeError(f"dtype {found.name!r}", "it holds no numbers", f"one of {', '.join(sorted(_NAMES))}")
         return str(found.name)
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", dtype))
@@ -46,6 +48,7 @@ def _more_dtypes() -> Any:
         return None
 
 
+_VOID = np.dtype("void").num
 _NAMES = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 )

@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.op_checks import check_subscript
 from graftax.typedefs import Array, ArrayLike, VariableLike
+from graftax.variables.array_names import missing
 from graftax.variables.storage import frames
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ class Arithmetic(VariableLike):
 
     __slots__ = ()
     __array_ufunc__ = None  # NumPy arrays leave the operation to us: np.ones(3) * variable
+
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            error = None if name.startswith("_") else missing(type(self).__name__, name)
+            if error is not None and not hasattr(type(self), name):
+                raise error
+            return object.__getattribute__(self, name)  # raises, what a property raised included
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -18,7 +18,8 @@ from graftax.selectors import ROLES
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
 from graftax.variables import creation, initializers
 from graftax.variables.arithmetic import Arithmetic
-from graftax.variables.fitting import fit
+from graftax.variables.array_names import refuse_setting
+from graftax.variables.fitting import fit, fit_term
 from graftax.variables.keys import variable_key
 from graftax.variables.node import BOOKKEEPING
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
@@ -169,6 +170,10 @@ class Variable(Leaf, Arithmetic):
         """Whether optimizers may move it unless it is frozen or rests."""
         return self._trainable
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        refuse_setting(type(self).__name__, self.__dict__.get("_name") or "variable", name, value)
+        object.__setattr__(self, name, value)
+
     # --- its value --------------------------------------------------------------------------------------------------
 
     @property
@@ -227,19 +232,7 @@ class Variable(Leaf, Arithmetic):
             return self._fit(value, verb)
         if tracer_of(self._storage.backend, value):
             self._storage.check(value)
-        what = f"{self.path!r}.{verb}()"
-        term = fit(self._storage.backend, value, None, self._dtype, what)
-        try:
-            fits = np.broadcast_shapes(term.shape, self._shape) == self._shape
-        except ValueError:
-            fits = False
-        if not fits:
-            raise AssignmentError(
-                f"{what} got shape {tuple(term.shape)}",
-                f"the variable has shape {self._shape}, which never changes",
-                f"a value of shape {self._shape}, or one that broadcasts to it, such as a number",
-            )
-        return term
+        return fit_term(self._storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     def _fit(self, value: Any, verb: str) -> Array:
         storage = self._storage

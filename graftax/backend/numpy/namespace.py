@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from types import ModuleType
@@ -66,7 +67,7 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), _unwarned(args, options):
             half = next((a.dtype for a in args if isinstance(a, np.ndarray) and _is_half(a.dtype)), None)
             if half is None:
                 return canonical(function(*args, **options))
@@ -74,6 +75,13 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
             return _cast(canonical(function(*wide, **options)), np.dtype("float32"), half)
 
     return call
+
+
+def _unwarned(args: tuple[Any, ...], options: dict[str, Any]) -> AbstractContextManager[Any]:
+    """Of an empty array, and of too few values for ``ddof``, NumPy gives nan with a warning of Python's."""
+    if options.get("ddof") or any(isinstance(a, np.ndarray) and not a.size for a in args):
+        return warnings.catch_warnings(action="ignore")
+    return nullcontext()
 
 
 def _is_half(dtype: np.dtype[Any]) -> bool:
