@@ -26,10 +26,10 @@ from graftax.backend.registry import current
 from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.op_arguments import maker
 from graftax.op_attention import FUNCTIONS
-from graftax.op_checks import CHECKS
+from graftax.op_checks import CHECKS, axis_in_range
 from graftax.op_errors import explain
 from graftax.op_names import KEYWORDS, absent, misspelt
-from graftax.op_numbers import NUMBERS, check_number, check_weak, fits
+from graftax.op_numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.op_signatures import bare, compiled_head, needed, parameters, settings, signature
 from graftax.op_table import ARRAYS, OPTIONAL, SEQUENCES, Op
 from graftax.typedefs import VariableLike
@@ -70,6 +70,8 @@ def build(op: Op) -> Callable[..., Any]:
     lines += [f"    {name} = sequence(op, {name!r}, {name})" for name in sequences]
     if "object" in names:
         lines += ["    object = unwrapped(object)"]
+    if "axis" in names and arrays[:1] == ["x"] and op.name != "expand_dims":  # NumPy would let 0 and -1 pass
+        lines += ["    if axis is not None and axis != () and not x.ndim: axis_in_range(op.name, axis, 0)"]
     passed = _passed(starred)
     if op.name in CHECKS:
         lines += [f"    check({', '.join(names)})"]
@@ -93,6 +95,7 @@ def build(op: Op) -> Callable[..., Any]:
         "numbers": _REAL,
         "fits": fits,
         "absent": _ABSENT,
+        "axis_in_range": axis_in_range,
         "again": _again,
         "explain": explain,
         "op": op,
@@ -239,6 +242,9 @@ def _prepare(op: Op, names: tuple[str, ...], values: tuple[Any, ...]) -> list[An
         _compare(arrays, op.name, [names[i] for i in found], [ready[i] for i in found])
     if found and len(shared) > 1:
         _meet(arrays, op.name, [(names[i], ready[i]) for i in shared])
+        for i in shared:
+            if type(ready[i]) is int and ready[i] > INT32:
+                ready[i] = arrays.asarray(ready[i], ready[found[0]].dtype)
     return ready
 
 

@@ -154,11 +154,11 @@ def subscript(name: str, place: tuple[Any, ...]) -> str:
 
 def axis_in_range(op: str, axis: int, ndim: int) -> int:
     """An axis counted from the front."""
-    if not -ndim <= axis < ndim:
+    if not ndim or not -ndim <= axis < ndim:
         raise ShapeError(
             f"{op}: axis = {axis} of an array with {ndim} axes",
-            f"axes are in [{-ndim}, {ndim})",
-            f"axis={max(ndim - 1, 0)} for the last one",
+            f"axes are in [{-ndim}, {ndim})" if ndim else "it is one number",
+            f"axis={max(ndim - 1, 0)} for the last one" if ndim else "ops.reshape(x, (1,))",
         )
     return axis % ndim
 

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 from graftax.backend.protocol import Arrays
-from graftax.errors import ArgumentError, NumericsError, ShapeError
+from graftax.errors import ArgumentError, DTypeError, NumericsError, ShapeError
+from graftax.op_checks import axis_in_range
 from graftax.op_reductions import FUNCTIONS, accumulating, inexact
-from graftax.op_structure import row
+from graftax.op_structure import real, row
 
 __all__ = ["FUNCTIONS"]
 
@@ -16,11 +17,13 @@ __all__ = ["FUNCTIONS"]
 
 
 @row
+@real
 def erf(a: Arrays, x: Any) -> Any:
     return a.erf(inexact(a, x))
 
 
 @row
+@real
 def sigmoid(a: Arrays, x: Any) -> Any:
     return a.sigmoid(inexact(a, x))
 
@@ -31,11 +34,13 @@ def rsqrt(a: Arrays, x: Any) -> Any:
 
 
 @row
+@real
 def softplus(a: Arrays, x: Any) -> Any:
     return a.numpy.logaddexp(x, a.numpy.zeros_like(x))
 
 
 @row
+@real
 def log_sigmoid(a: Arrays, x: Any) -> Any:
     return -softplus(a, -x)
 
@@ -116,6 +121,21 @@ def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
     raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
 
 
+def _transform(name: str, a: Arrays, x: Any, n: int | None, axis: int) -> Any:
+    """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
+    if x.dtype.kind == "c" and name == "rfft":
+        raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
+    place = axis_in_range(name, axis, x.ndim)
+    if x.shape[place] == 0:
+        raise ShapeError(f"{name}: axis = {axis} of x {list(x.shape)}", "it is empty", "at least one value")
+    wide = a.asarray(x, "float32") if x.dtype.kind not in "iubc" and x.dtype.itemsize < 4 else x
+    return getattr(a.numpy.fft, name)(wide, n=n, axis=axis)
+
+
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    FUNCTIONS[_name] = partial(_transform, _name)
+
+
 # --- windows --------------------------------------------------------------------------------------------------------
 
 
@@ -160,6 +180,7 @@ def conv_transpose(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, d
 
 
 @row
+@real
 def max_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
     return a.max_pool(x, *_pool("max_pool", x, window, strides, padding))
 
@@ -182,6 +203,8 @@ def _pool(op: str, x: Any, window: Any, strides: Any, padding: Any) -> tuple[Any
 
 def _space(op: str, x: Any, kernel: Any) -> int:
     space = x.ndim - 2
+    if 0 in kernel.shape[:-2]:
+        raise ShapeError(f"{op}: kernel {list(kernel.shape)}", "its window is empty", "a window of 1 at least")
     if not 1 <= space <= 3 or kernel.ndim != x.ndim:
         raise ShapeError(
             f"{op}: x {list(x.shape)}, kernel {list(kernel.shape)}",

@@ -23,7 +23,8 @@ def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         raise error
     if isinstance(error, np.linalg.LinAlgError):
         raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
-    plain = type(error) in _PLAIN or isinstance(error, _AXIS)
+    of_numpy = type(error).__module__.startswith("numpy")  # such as a dtype for which it has no loop
+    plain = type(error) in _PLAIN or isinstance(error, _AXIS) or (of_numpy and isinstance(error, TypeError))
     if not plain or isinstance(foreign_errors.translated(error), CompileError):
         if (known := foreign_errors.explained(error, f"ops.{op}({describe(arguments)})")) is not None:
             raise known from error

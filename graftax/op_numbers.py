@@ -14,6 +14,9 @@ from graftax.errors import ArgumentError
 from graftax.op_checks import at_hand
 
 NUMBERS = (bool, int, float, complex)
+INT32 = 2**31 - 1
+"""JAX takes no larger integer of Python's, whatever it meets."""
+
 _limits: dict[Any, tuple[float, float]] = {}
 
 
@@ -24,7 +27,8 @@ def fits(dtype: Any, number: float) -> bool:
 
 
 def _remembered(dtype: Any) -> tuple[float, float]:
-    _limits[dtype] = (0, 1) if dtype.kind == "b" else limits(dtype.name)
+    low, high = (0, 1) if dtype.kind == "b" else limits(dtype.name)
+    _limits[dtype] = low, min(high, INT32) if dtype.kind in "iu" else high
     return _limits[dtype]
 
 

@@ -1,16 +1,14 @@
-"""Functions over axes, written once over the NumPy namespace of any backend; narrow dtypes are gathered in wide ones."""
+"""Functions over axes, written once over the NumPy namespace of any backend; narrow dtypes are summed in wide ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from graftax.backend.protocol import Arrays
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, ShapeError
 from graftax.op_checks import axis_in_range
-from graftax.op_structure import FUNCTIONS, accumulating, in_float32, row
+from graftax.op_structure import FUNCTIONS, accumulating, in_float32, real, row
 
 __all__ = ["FUNCTIONS", "accumulating", "in_float32", "inexact"]
 
@@ -46,6 +44,11 @@ def std(a: Arrays, x: Any, axis: Any, ddof: int, keepdims: bool) -> Any:
     return found if ddof < _count(x, axis) else found * math.nan
 
 
+def _some(op: str, x: Any, axis: Any) -> None:
+    if not _count(x, axis):
+        raise ShapeError(f"{op}: x {list(x.shape)}, axis = {axis}", "there are no values", "at least one value")
+
+
 def _count(x: Any, axis: Any) -> int:
     """How many values make one result; fewer than ddof leave nothing to divide by."""
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
@@ -53,14 +56,18 @@ def _count(x: Any, axis: Any) -> int:
 
 
 @row
+@real
 @in_float32
 def median(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
+    _some("median", x, axis)
     return a.numpy.median(x, axis=axis, keepdims=keepdims)
 
 
 @row
+@real
 @in_float32
 def quantile(a: Arrays, x: Any, q: Any, axis: Any, keepdims: bool) -> Any:
+    _some("quantile", x, axis)
     x = inexact(a, x)
     return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
 
@@ -75,6 +82,7 @@ def _shifted(a: Arrays, x: Any, axis: Any) -> tuple[Any, Any, Any]:
 
 
 @row
+@real
 @in_float32
 def softmax(a: Arrays, x: Any, axis: Any) -> Any:
     moved, _, total = _shifted(a, inexact(a, x), axis)
@@ -82,6 +90,7 @@ def softmax(a: Arrays, x: Any, axis: Any) -> Any:
 
 
 @row
+@real
 @in_float32
 def log_softmax(a: Arrays, x: Any, axis: Any) -> Any:
     moved, _, total = _shifted(a, inexact(a, x), axis)
@@ -89,6 +98,7 @@ def log_softmax(a: Arrays, x: Any, axis: Any) -> Any:
 
 
 @row
+@real
 @in_float32
 def logsumexp(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
     x = inexact(a, x)

@@ -30,7 +30,8 @@ def _arguments(op: Op) -> ast.arguments:
 
 def _with_defaults(op: Op) -> Iterator[tuple[ast.arg, ast.expr | None]]:
     arguments = _arguments(op)
-    yield from zip(arguments.args, [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults, strict=True)
+    missing: list[ast.expr | None] = [None] * (len(arguments.args) - len(arguments.defaults))
+    yield from zip(arguments.args, [*missing, *arguments.defaults], strict=True)
     yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
 
 

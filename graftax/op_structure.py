@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend.host import check_fits
 from graftax.backend.protocol import Arrays
-from graftax.errors import ArgumentError, ShapeError
+from graftax.errors import ArgumentError, DTypeError, ShapeError
 from graftax.op_checks import axis_in_range
 from graftax.op_numbers import check_filling
 
@@ -23,6 +23,23 @@ def row(function: Callable[..., Any]) -> Callable[..., Any]:
     """Register a function under its name."""
     FUNCTIONS[function.__name__.rstrip("_")] = function
     return function
+
+
+def real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of ``x``, which is not defined for complex numbers.
+
+    Raises:
+        DTypeError: they are complex.
+    """
+
+    @wraps(function)
+    def call(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+        if x.dtype.kind == "c":
+            name = function.__name__
+            raise DTypeError(f"{name}: x {x.dtype.name}", "it takes real numbers", f"ops.{name}(ops.abs(x))")
+        return function(a, x, *args, **options)
+
+    return call
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:

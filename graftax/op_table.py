@@ -88,7 +88,7 @@ class Op:
         signature: Python parameters without types.
         result: The type of the result.
         doc: One sentence.
-        source: ``"numpy"`` or ``"numpy.fft"`` (a namespace of the backend), ``"composition"`` (of ours), and
+        source: ``"numpy"`` (the namespace of the backend), ``"composition"`` (of ours), and
             ``"fused numpy"``, ``"fused"``: the same, in a form that backends may compile, since all but the arrays is
             static and no value is looked at.
         weak: Python numbers among the arrays take the dtype of the others.
@@ -243,25 +243,25 @@ to_numpy(x) -> np.ndarray[Any, Any]: The values as a NumPy array on the host; it
 shape(x) -> tuple[int, ...]: The sizes of the axes.
 ndim(x) -> int: How many axes.
 size(x) -> int: How many elements.
-take(x, indices, axis: int | None = None): Elements or slices by index; every index must be in [0, size).
-take_along_axis(x, indices, axis: int): Elements by index along one axis, the other axes matched.
+take(x, indices, axis: int | None = None): Elements or slices by index; compiled, one outside gives nan unless checked.
+take_along_axis(x, indices, axis: int): Elements by index along one axis; compiled, others give nan unless checked.
 """
 
 _VALUES = """
 nonzero(x) -> tuple[Array, ...]: Indices of the values that are not zero, one array for each axis; eager only.
 unique(x): The sorted distinct values; eager only.
-bincount(x, length=None): How often each integer from 0 occurs; compiled code must give the length.
+bincount(x, length=None): How often each integer from 0 occurs; compiled it needs length, and others are dropped.
 """
 
 _INDEXING = """
-repeat(x, repeats, axis: int | None = None): Every element repeated, all as often as one number says, or each by its own.
+repeat(x, repeats, axis: int | None = None): Every element repeated, as often as one number says, or each as its own.
 reshape(x, shape): The same elements in another shape; one size may be -1.
-gather_nd(x, indices): Elements or slices by index tuples, which are the last axis of indices.
-one_hot(indices, num_classes, axis: int = -1, dtype='float32'): 1 at the index, else 0; indices in [0, num_classes).
-scatter_add(x, indices, updates): x with updates[i] added to row indices[i]; duplicates add up.
-segment_sum(x, segment_ids, num_segments): Sums of the rows that share a segment id, in [0, num_segments).
-slice(x, begin, shape): The block of a shape at begin, which may be computed.
-slice_update(x, begin, updates): x with the block at begin replaced.
+gather_nd(x, indices): Elements or slices by index tuples; compiled, one outside takes the nearest unless checked.
+one_hot(indices, num_classes, axis: int = -1, dtype='float32'): 1 at the index, else 0; others are dropped if unchecked.
+scatter_add(x, indices, updates): x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked.
+segment_sum(x, segment_ids, num_segments): Sums of rows by segment id; others are dropped, if compiled unchecked.
+slice(x, begin, shape): The block of a shape at begin; compiled, one that leaves x is moved inside unless checked.
+slice_update(x, begin, updates): x with the block at begin replaced; compiled, it is moved inside unless checked.
 split(x, sections, axis: int = 0) -> list[Array]: Equal parts, or parts cut at indices.
 unstack(x, axis: int = 0) -> tuple[Array, ...]: The slices along an axis, which disappears.
 pad(x, pad_width, mode='constant', constant_values=0.0): Borders added: constant, edge, reflect, symmetric or wrap.
@@ -352,7 +352,7 @@ _SECTIONS = (
     (_INDEXING, "fused", True),
     (_LINEAR_ALGEBRA, "numpy", False),
     (_LINALG, "composition", False),
-    (_FFT, "numpy.fft", False),
+    (_FFT, "fused", False),
     (_FUSED, "fused", True),
     (_FUSED_REDUCTION, "fused", False),
     (_WINDOW, "fused", False),

@@ -371,10 +371,10 @@ def size(x: ArrayLike) -> int:
     """How many elements."""
 
 def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array:
-    """Elements or slices by index; every index must be in [0, size)."""
+    """Elements or slices by index; compiled, one outside gives nan unless checked."""
 
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
-    """Elements by index along one axis, the other axes matched."""
+    """Elements by index along one axis; compiled, others give nan unless checked."""
 
 def nonzero(x: ArrayLike) -> tuple[Array, ...]:
     """Indices of the values that are not zero, one array for each axis; eager only."""
@@ -383,31 +383,31 @@ def unique(x: ArrayLike) -> Array:
     """The sorted distinct values; eager only."""
 
 def bincount(x: ArrayLike, length: int | None = None) -> Array:
-    """How often each integer from 0 occurs; compiled code must give the length."""
+    """How often each integer from 0 occurs; compiled it needs length, and others are dropped."""
 
 def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Array:
-    """Every element repeated, all as often as one number says, or each by its own."""
+    """Every element repeated, as often as one number says, or each as its own."""
 
 def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
     """The same elements in another shape; one size may be -1."""
 
 def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
-    """Elements or slices by index tuples, which are the last axis of indices."""
+    """Elements or slices by index tuples; compiled, one outside takes the nearest unless checked."""
 
 def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
-    """1 at the index, else 0; indices in [0, num_classes)."""
+    """1 at the index, else 0; others are dropped if unchecked."""
 
 def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
-    """x with updates[i] added to row indices[i]; duplicates add up."""
+    """x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked."""
 
 def segment_sum(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Sums of the rows that share a segment id, in [0, num_segments)."""
+    """Sums of rows by segment id; others are dropped, if compiled unchecked."""
 
 def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """The block of a shape at begin, which may be computed."""
+    """The block of a shape at begin; compiled, one that leaves x is moved inside unless checked."""
 
 def slice_update(x: ArrayLike, begin: ArrayLike, updates: ArrayLike) -> Array:
-    """x with the block at begin replaced."""
+    """x with the block at begin replaced; compiled, it is moved inside unless checked."""
 
 def split(x: ArrayLike, sections: int | Sequence[int], axis: int = 0) -> list[Array]:
     """Equal parts, or parts cut at indices."""

@@ -126,7 +126,8 @@ def _converted(values: np.ndarray[Any, Any], target: str) -> np.ndarray[Any, Any
     check_fits(values, target)
     try:
         with np.errstate(over="raise"):
-            return values.astype(host_dtype(target))
+            converted: np.ndarray[Any, Any] = values.astype(host_dtype(target))
+            return converted
     except FloatingPointError:
         _, largest = limits(target)
         parts = np.abs([values.real, values.imag])

@@ -186,7 +186,7 @@ class Variable(Leaf, Arithmetic):
         return value
 
     def assign(self, value: ArrayLike) -> Self:
-        """Give it a new value of the same shape and dtype, and return it; ``variable[...] = 1.0`` fills it with a number.
+        """Give it a new value of the same shape and dtype, and return it; ``variable[...] = 1.0`` fills it.
 
         Raises:
             AssignmentError: the shape or dtype differs.

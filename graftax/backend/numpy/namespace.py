@@ -133,9 +133,25 @@ def _counting(x: Any) -> Any:
     return x.astype("int32") if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "b" else x
 
 
+def _for_booleans(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy has no ``positive`` of booleans, and makes other numbers of them elsewhere."""
+
+    @wraps(function)
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        if x.dtype.kind != "b":
+            return function(x, *args, **options)
+        if name == "round":
+            raise TypeError("booleans are not rounded")
+        return np.array(x)
+
+    return call
+
+
 def _adapted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     if name in ("real", "imag"):
         return unshared(function)
+    if name in ("positive", "conj", "round"):
+        return _for_booleans(name, function)
     if name in _TO_FLOAT:
         return _with_inputs(_floating, function)
     if name in _BOOL_COUNTS:
