@@ -28,6 +28,7 @@ from graftax.op_arguments import maker
 from graftax.op_attention import FUNCTIONS
 from graftax.op_checks import CHECKS, axis_in_range
 from graftax.op_errors import explain
+from graftax.op_kinds import REFUSED_KINDS, refuse_kind
 from graftax.op_names import KEYWORDS, absent, misspelt
 from graftax.op_numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.op_signatures import bare, compiled_head, needed, parameters, settings, signature
@@ -72,6 +73,8 @@ def build(op: Op) -> Callable[..., Any]:
         lines += ["    object = unwrapped(object)"]
     if "axis" in names and arrays[:1] == ["x"] and op.name != "expand_dims":  # NumPy would let 0 and -1 pass
         lines += ["    if axis is not None and axis != () and not x.ndim: axis_in_range(op.name, axis, 0)"]
+    if op.name in REFUSED_KINDS:
+        lines += ["    refuse_kind(op.name, x)"]
     passed = _passed(starred)
     if op.name in CHECKS:
         lines += [f"    check({', '.join(names)})"]
@@ -96,6 +99,7 @@ def build(op: Op) -> Callable[..., Any]:
         "fits": fits,
         "absent": _ABSENT,
         "axis_in_range": axis_in_range,
+        "refuse_kind": refuse_kind,
         "again": _again,
         "explain": explain,
         "op": op,

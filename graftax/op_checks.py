@@ -339,6 +339,19 @@ def _diagonal(arrays: Arrays, x: Any, offset: int, axis1: int, axis2: int) -> No
         )
 
 
+@_checks("tril", "triu")
+def _matrices(arrays: Arrays, x: Any, k: int) -> None:
+    if x.ndim < 2:
+        raise ShapeError(f"tril, triu: x {list(x.shape)}", "a matrix has two axes", "ops.diag(x), or x[None]")
+
+
+@_checks("meshgrid")
+def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
+    for i, one in enumerate(operands):
+        if one.ndim != 1:
+            raise ShapeError(f"meshgrid: operands[{i}] {list(one.shape)}", "it takes vectors", "ops.ravel(x)")
+
+
 @_checks("tensordot")
 def _tensordot(arrays: Arrays, x: Any, y: Any, axes: Any) -> None:
     if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):

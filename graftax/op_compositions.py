@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from graftax.backend.protocol import Arrays
 from graftax.errors import ArgumentError, DTypeError, NumericsError, ShapeError
@@ -71,14 +74,32 @@ def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
     half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
     if half is not None:
         matrices = tuple(a.asarray(x, "float32") for x in matrices)
-    result = getattr(a.numpy.linalg, name)(*matrices, **options)
+    function = getattr(a.numpy.linalg, name)
+    if matrices[0].ndim < 2:
+        raise ShapeError(f"{name}: x {list(matrices[0].shape)}", "a matrix has two axes", "x[None]")
+    try:
+        result = function(*matrices, **options)
+    except np.linalg.LinAlgError:
+        if all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in matrices):
+            raise
+        result = function(*(a.numpy.zeros_like(x) for x in matrices), **options)  # nan in, nan out, as JAX has it
+        result = tuple(r * math.nan for r in result) if isinstance(result, tuple) else result * math.nan
     if isinstance(result, tuple):
         return tuple(r if half is None else a.asarray(r, half) for r in result)
     return result if half is None else a.asarray(result, half)
 
 
-for _name in ("det", "slogdet", "svd", "qr", "eigh", "pinv"):
+for _name in ("svd", "qr", "pinv"):
     FUNCTIONS[_name] = partial(_linalg, _name)
+
+
+def _of_square(name: str, a: Arrays, x: Any) -> Any:
+    _square(name, x)
+    return _linalg(name, a, x)
+
+
+for _name in ("det", "slogdet", "eigh"):
+    FUNCTIONS[_name] = partial(_of_square, _name)
 
 
 @row
@@ -129,7 +150,8 @@ def _transform(name: str, a: Arrays, x: Any, n: int | None, axis: int) -> Any:
     if x.shape[place] == 0:
         raise ShapeError(f"{name}: axis = {axis} of x {list(x.shape)}", "it is empty", "at least one value")
     wide = a.asarray(x, "float32") if x.dtype.kind not in "iubc" and x.dtype.itemsize < 4 else x
-    return getattr(a.numpy.fft, name)(wide, n=n, axis=axis)
+    result = getattr(a.numpy.fft, name)(wide, n=n, axis=axis)
+    return a.asarray(result, x.dtype) if wide is not x and result.dtype.kind == "f" else result
 
 
 for _name in ("fft", "ifft", "rfft", "irfft"):

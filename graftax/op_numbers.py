@@ -133,7 +133,7 @@ def check_filling(arrays: Arrays, op: str, name: str, value: Any, dtype: str) ->
     """
     if not arrays.is_concrete(value) or value.dtype.name == dtype:
         return
-    host = np.ravel(arrays.to_numpy(value))
+    host = np.ravel(np.asarray(value) if isinstance(value, np.ndarray) else arrays.to_numpy(value))
     for one in host.tolist() if host.size < _FEW else ():
         low, high = limits(dtype) if dtype != "bool" else (0, 1)
         parts = (one.real, one.imag)

@@ -131,11 +131,16 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
             "a step that is not 0; ops.full(n, value) for equal values",
         )
     kind = np.result_type(*(type(n) if isinstance(n, (int, float)) else n for n in (start, stop, step)))
-    return a.numpy.arange(start, stop, step, dtype=dtype or a.canonical_dtype(kind))
+    dtype = dtype or a.canonical_dtype(kind)
+    if type(start) is type(stop) is type(step) is int and len(range(start, stop, step)):
+        for value in (start, range(start, stop, step)[-1]):
+            check_filling(a, "arange", "the value", np.asarray(value), dtype)
+    return a.numpy.arange(start, stop, step, dtype=dtype)
 
 
 @row
 def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Any:
+    start, stop = (float(one) if type(one) is int else one for one in (start, stop))
     return a.numpy.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
 
 
@@ -158,6 +163,12 @@ def full_like(a: Arrays, x: Any, fill_value: Any, dtype: Any) -> Any:
 
 @row
 def cast(a: Arrays, x: Any, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and dtype != "bool" and "complex" not in dtype:
+        raise DTypeError(
+            f"cast: x of dtype {x.dtype.name} to {dtype}",
+            "the imaginary part would be lost",
+            f'ops.cast(ops.real(x), "{dtype}")',
+        )
     return a.asarray(x, dtype)
 
 

@@ -84,6 +84,9 @@ def test_l14_what_fills_an_array_must_be_of_its_dtype(backend: str) -> None:
             lambda: ops.asarray(np.array([1e300])),
             lambda: ops.asarray(ops.asarray([300]), "uint8"),
             lambda: ops.asarray([1 + 2j], "float32"),
+            lambda: ops.arange(300, dtype="uint8"),
+            lambda: ops.arange(0, -3, -1, dtype="uint8"),
+            lambda: ops.arange(10**10),
         ):
             raised(call)
         assert ops.full((2,), 7.0, "int32").tolist() == [7, 7]

@@ -136,7 +136,7 @@ def test_bounds_of_a_range_may_be_traced_where_its_size_is_known() -> None:
 @both
 def test_no_dtype_is_the_default_and_nothing_else(backend: str) -> None:
     with use(backend):
-        for made in (
+        for one in (
             ops.eye(2, dtype=None),
             ops.one_hot([0], 2, dtype=None),
             ops.zeros(2, None),

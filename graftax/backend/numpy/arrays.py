@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits
 from graftax.backend.neural import Padding
 from graftax.backend.numpy import special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
@@ -26,7 +26,7 @@ class NumpyArrays:
         name = None if dtype is None else self.canonical_dtype(dtype)
         if isinstance(x, (np.ndarray, np.generic)) and name is not None and x.dtype.name != name:
             with np.errstate(all="ignore"):
-                array = np.asarray(x.astype(host_dtype(name)))
+                array = np.asarray(_saturated(x, name).astype(host_dtype(name)))
         else:
             array = host_array(x, name, not is_wide())
         array.flags.writeable = False
@@ -160,6 +160,14 @@ class NumpyArrays:
         result = x.copy()
         result[_block(begin, updates.shape)] = updates
         return result
+
+
+def _saturated(x: Any, dtype: str) -> Any:
+    """Floats that an integer dtype cannot hold become its ends, and nan 0, as in JAX; in NumPy they may be anything."""
+    if x.dtype.kind != "f" or not dtype.startswith(("int", "uint")):
+        return x
+    low, high = limits(dtype)
+    return np.clip(np.nan_to_num(x.astype("float64"), nan=0.0, posinf=high, neginf=low), low, high)
 
 
 def _block(begin: Any, sizes: Shape) -> tuple[slice, ...]:
