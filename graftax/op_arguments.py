@@ -115,15 +115,15 @@ def _index(op: str, name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError as error:
-        _raise_known(op, name, error)
+        _raise_known(op, name, value, error)
         raise _refused(op, name, value, "an integer is needed", example) from None
 
 
-def _raise_known(op: str, name: str, error: Exception) -> None:
+def _raise_known(op: str, name: str, value: Any, error: Exception) -> None:
     """Raise what JAX has to say of a traced value, in our words."""
     known: GraftaxError | None = foreign_errors.translated(error)
     if known is not None:
-        known.add_context(f"ops.{op}({name}=...)")
+        known.add_context(f"ops.{op}({name} {value.dtype}{list(value.shape)})")
         raise known from error
 
 
@@ -134,7 +134,7 @@ def _number(op: str, name: str, least: float | None, value: Any) -> float:
     try:
         found = float(value)
     except TypeError as error:
-        _raise_known(op, name, error)
+        _raise_known(op, name, value, error)
         raise _refused(op, name, value, "a number is needed", example) from None
     if least is not None and not found >= least:
         raise ArgumentError(f"{op}: {name} = {found}", f"it is a number of at least {least}", example)

@@ -113,7 +113,7 @@ def owned(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.array(x)
     memory = np.empty(x.nbytes + _ALIGNED, np.uint8)
     start = -memory.__array_interface__["data"][0] % _ALIGNED
-    copy = memory[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    copy: np.ndarray[Any, Any] = memory[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
     np.copyto(copy, x)
     return copy
 

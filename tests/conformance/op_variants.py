@@ -20,7 +20,8 @@ ODD = (1.5, "text", (0, 0), (5,), (True,), 1j, object, {}, b"x", 10**10, ("a",),
 """What hardly any argument may be."""
 PLAUSIBLE = (
     0, 1, 2, -3, 7, 1.0, -0.5, "", (), (0,), (0, -2), [1, 0], (-1, -1), (1.5,), np.int64(1), np.array([0, 1]),
-    None, True, -1, math.nan, np.float32(1), range(2), ((1, 1), (0, 0)), ((1,), (0,)), "float16", "int8", "same", np.bool_(True),
+    None, True, -1, math.nan, np.float32(1), range(2), ((1, 1), (0, 0)), ((1,), (0,)), "float16", "int8", "same",
+    np.bool_(True),
 )  # fmt: skip
 """What some arguments may be."""
 
