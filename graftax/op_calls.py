@@ -15,7 +15,6 @@ The function is compiled from its signature, so that Python itself binds the arg
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -25,49 +24,58 @@ import numpy as np
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError
+from graftax.op_arguments import maker
 from graftax.op_attention import FUNCTIONS
-from graftax.op_checks import CHECKS
+from graftax.op_checks import CHECKS, axis_in_range
 from graftax.op_errors import explain
+from graftax.op_kinds import REFUSED_KINDS, refuse_kind
+from graftax.op_names import KEYWORDS, absent, misspelt
+from graftax.op_numbers import INT32, NUMBERS, check_number, check_weak, fits
+from graftax.op_signatures import bare, compiled_head, needed, parameters, settings, signature
 from graftax.op_table import ARRAYS, OPTIONAL, SEQUENCES, Op
 from graftax.typedefs import VariableLike
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
+_REAL = frozenset({bool, int, float})
+_LITERALS = frozenset({*NUMBERS, list, tuple})
+_ABSENT: Any = object()
 _native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
-_SCALARS = (bool, int, float, complex)
 _SHARED = frozenset("x y z kernel updates values min max query key value".split())  # must agree in dtype
-_STRUCTURE = frozenset(
-    "axis axes shift source destination shape window strides dilation padding pad_width sections reps q".split()
-)
+KEEPING = frozenset({"scatter_add", "slice_update"})
+"""Ops whose result has the dtype of the first array, whatever the others are."""
+_STRUCTURE = frozenset({"padding"})
 
 
 def build(op: Op) -> Callable[..., Any]:
     """The public function of a row."""
-    parameters = _parameters(op.signature)
-    names = [_bare(name) for name in parameters]
+    starred = parameters(op)
+    names = [bare(name) for name in starred]
     arrays = [name for name in names if name in ARRAYS]
     sequences = [name for name in names if name in SEQUENCES]
-    shared = [name for name in arrays if name in _SHARED]
-    fast = [f"type({name}) in native" for name in arrays if name not in shared[1:]]
-    for name in shared[1:]:
-        same = f"type({name}) in native and {shared[0]}.dtype == {name}.dtype"
-        fast.append(f"(type({name}) in numbers or {same})" if op.weak else same)
+    space: dict[str, Any] = {}
     lines = [
-        f"def {op.name}({op.signature}):",
+        f"def {op.name}({compiled_head(op)}):",
+        f"    if unknown{''.join(f' or {name} is absent' for name in needed(op))}:",
+        f"        return again(op, locals(), {op.name})",
         "    native, target, canonical, check = bindings.get(current()) or bind()",
     ]
+    lines += _converted(op, space)
+    if op.name == "cast":  # a Python number must be one of the new dtype
+        lines += ["    if type(x) in literals: x = current().arrays.asarray(unwrapped(x), canonical(dtype))"]
     if arrays:
         listed = ", ".join(arrays)
         lines += [
-            f"    if not ({' and '.join(fast)}):",
+            f"    if not ({' and '.join(_fast(op, arrays))}):",
             f"        {listed}, = prepare(op, {tuple(arrays)!r}, ({listed},))",
         ]
     lines += [f"    {name} = sequence(op, {name!r}, {name})" for name in sequences]
     if "object" in names:
         lines += ["    object = unwrapped(object)"]
-    if "dtype" in names:
-        lines += ["    dtype = None if dtype is None else canonical(dtype)"]
-    lines += [f"    if type({name}) not in atoms: {name} = frozen({name})" for name in names if name in _STRUCTURE]
-    passed = _passed(parameters)
+    if "axis" in names and arrays[:1] == ["x"] and op.name != "expand_dims":  # NumPy would let 0 and -1 pass
+        lines += ["    if axis is not None and axis != () and not x.ndim: axis_in_range(op.name, axis, 0)"]
+    if op.name in REFUSED_KINDS:
+        lines += ["    refuse_kind(op.name, x)"]
+    passed = _passed(starred)
     if op.name in CHECKS:
         lines += [f"    check({', '.join(names)})"]
     lines += [
@@ -77,7 +85,7 @@ def build(op: Op) -> Callable[..., Any]:
         f"        return explain(op.name, error, {{{', '.join(f'{name!r}: {name}' for name in names)}}})",
     ]
     bindings: dict[Backend, Any] = {}
-    space: dict[str, Any] = {
+    space |= {
         "bindings": bindings,
         "bind": partial(_bind, op, bindings),
         "current": current,
@@ -86,7 +94,13 @@ def build(op: Op) -> Callable[..., Any]:
         "unwrapped": _unwrapped,
         "frozen": _frozen,
         "atoms": _ATOMS,
-        "numbers": _ATOMS - {str} if "min" in shared else _ATOMS - {str, type(None)},
+        "literals": _LITERALS,
+        "numbers": _REAL,
+        "fits": fits,
+        "absent": _ABSENT,
+        "axis_in_range": axis_in_range,
+        "refuse_kind": refuse_kind,
+        "again": _again,
         "explain": explain,
         "op": op,
         "__name__": "graftax.ops",
@@ -96,25 +110,57 @@ def build(op: Op) -> Callable[..., Any]:
     origin = f"\n\nAs {op.source.removeprefix('fused ')}.{op.name}." if "numpy" in op.source else ""
     function.__doc__ = op.doc + origin
     function.__annotations__ = {}
+    function.__signature__ = signature(op)  # type: ignore[attr-defined]
     return function
 
 
-def _parameters(signature: str) -> list[str]:
-    arguments = ast.parse(f"def f({signature}): ...").body[0].args  # type: ignore[attr-defined]
-    names = [argument.arg for argument in arguments.args]
-    if arguments.vararg:
-        names.append(f"*{arguments.vararg.arg}")
-    return names + [argument.arg for argument in arguments.kwonlyargs]
+def _converted(op: Op, space: dict[str, Any]) -> list[str]:
+    """The lines that check what is no array, each argument by its type; what makes it goes into the space."""
+    lines = []
+    for name, kind, default in settings(op):
+        if name == "dtype":
+            lines.append("    dtype = " + (f"{default} if dtype is None else " if default else "") + "canonical(dtype)")
+            continue
+        test, make = maker(op.name, name, kind, default)
+        if test != "True":
+            space[f"made_{name}"] = make
+            lines.append(f"    if not ({test}): {name} = made_{name}({name})")
+        elif name in _STRUCTURE:
+            lines.append(f"    if type({name}) not in atoms: {name} = frozen({name})")
+    return lines
 
 
-def _bare(name: str) -> str:
-    return name.lstrip("*")
+def _fast(op: Op, arrays: list[str]) -> list[str]:
+    """What is true of arguments that need no preparation."""
+    shared = [name for name in arrays if name in _SHARED]
+    tests = [f"type({name}) in native" for name in arrays if name not in shared[1:]]
+    for name in shared[1:]:
+        test = f"type({name}) in native and {shared[0]}.dtype == {name}.dtype"
+        if op.weak and op.name not in KEEPING:
+            test = f"type({name}) in numbers and fits({shared[0]}.dtype, {name}) or {test}"
+        if name in OPTIONAL:
+            test = f"{name} is None or {test}"
+        tests.append(f"({test})")
+    return tests
 
 
-def _passed(parameters: list[str]) -> str:
+def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
+    """Call an op whose arguments have second names with the first ones, or say what is wrong with them."""
+    unknown = given.pop("unknown")
+    names = [bare(name) for name in parameters(op)]
+    if unknown:
+        second = KEYWORDS.get(op.name, {})
+        defaults = {name: one.default for name, one in signature(op).parameters.items()}
+        if all(name in second and given[second[name]] is defaults[second[name]] for name in unknown):
+            return function(**{**given, **{second[name]: value for name, value in unknown.items()}})
+        raise misspelt(op.name, op.signature, names, unknown)
+    raise absent(op.name, op.signature, [name for name in names if given[name] is _ABSENT])
+
+
+def _passed(names: list[str]) -> str:
     """Positional up to the last array, by keyword from there on."""
-    last = max((i for i, name in enumerate(parameters) if _bare(name) in ARRAYS | SEQUENCES), default=-1)
-    return ", ".join(name if i <= last else f"{name}={name}" for i, name in enumerate(parameters))
+    last = max((i for i, name in enumerate(names) if bare(name) in ARRAYS | SEQUENCES), default=-1)
+    return ", ".join(name if i <= last else f"{name}={name}" for i, name in enumerate(names))
 
 
 def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
@@ -130,7 +176,7 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
             space = getattr(space, part)
         target = getattr(space, op.name)
     if op.source.startswith("fused"):
-        static = [n for n in map(_bare, _parameters(op.signature)) if n not in ARRAYS | SEQUENCES]
+        static = [n for n in map(bare, parameters(op)) if n not in ARRAYS | SEQUENCES]
         target = arrays.fused(target, tuple(static))
     native = _native.setdefault(backend, set())
     check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
@@ -149,7 +195,7 @@ def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
     if arrays.is_array(value):
         _native.setdefault(current(), set()).add(type(value))
         return value
-    if not isinstance(value, (*_SCALARS, list, tuple)) and not hasattr(value, "__array__"):
+    if not isinstance(value, (*NUMBERS, list, tuple)) and not hasattr(value, "__array__"):
         raise _no_array(op, argument, value)
     try:
         return arrays.asarray(_unwrapped(value))
@@ -193,17 +239,35 @@ def _prepare(op: Op, names: tuple[str, ...], values: tuple[Any, ...]) -> list[An
             ready.append(to_array(arrays, value, op.name, name))
     shared = [i for i, name in enumerate(names) if name in _SHARED and ready[i] is not None]
     if numbers and numbers == len(shared):  # nothing but Python numbers: the widest kind decides
-        kind = max((type(ready[i]) for i in shared), key=_SCALARS.index)
+        kind = max((type(ready[i]) for i in shared), key=NUMBERS.index)
         ready[shared[0]] = arrays.asarray(kind(ready[shared[0]]))
-    elif len(shared) - numbers > 1:
-        found = [i for i in shared if not isinstance(ready[i], _SCALARS)]
+    found = [i for i in shared if not isinstance(ready[i], NUMBERS)]
+    if len(found) > 1:
         _compare(arrays, op.name, [names[i] for i in found], [ready[i] for i in found])
+    if found and len(shared) > 1:
+        _meet(arrays, op.name, [(names[i], ready[i]) for i in shared])
+        for i in shared:
+            if type(ready[i]) is int and ready[i] > INT32:
+                ready[i] = arrays.asarray(ready[i], ready[found[0]].dtype)
     return ready
+
+
+def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]]) -> None:
+    """Python numbers, and arrays that such a number became, must fit the arrays that they meet."""
+    strong = [one for one in given if not isinstance(one[1], NUMBERS) and not arrays.is_weak(one[1])]
+    arrays_given = [one for one in given if not isinstance(one[1], NUMBERS)]
+    other, array = (strong or arrays_given)[0]
+    dtype = arrays.canonical_dtype(array.dtype)
+    for name, value in given:
+        if isinstance(value, NUMBERS):
+            check_number(arrays, op, name, value, other, dtype, op in KEEPING)
+        elif strong and arrays.is_weak(value):
+            check_weak(arrays, op, name, value, other, dtype)
 
 
 def _as_number(value: Any) -> bool | int | float | complex | None:
     """A Python number, or a NumPy scalar of the types that Python numbers become."""
-    if type(value) in _SCALARS:
+    if type(value) in NUMBERS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):
         return value.item() if type(value).__module__ == "numpy" else None

@@ -11,6 +11,7 @@ import numpy as np
 from graftax import traced_checks
 from graftax.backend.protocol import Arrays
 from graftax.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
+from graftax.typedefs import VariableLike
 
 CHECKS: dict[str, Callable[..., None]] = {}
 """By op: ``check(arrays, *arguments)``, which raises or does nothing."""
@@ -42,7 +43,7 @@ def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> 
         raise DTypeError(
             f"{op}: {name} of dtype {indices.dtype.name}", "indices are integers", f'ops.cast({name}, "int32")'
         )
-    if _known(arrays, partial(_out_of_range, op, name, size), partial(outside, size), indices):
+    if at_hand(arrays, partial(_out_of_range, op, name, size), partial(outside, size), indices):
         host = arrays.to_numpy(indices)
         if host.size and (host.min() < 0 or host.max() >= size):
             raise _out_of_range(op, name, size, host)
@@ -62,7 +63,7 @@ def _out_of_range(op: str, name: str, size: int, host: Any) -> GraftaxError:
     )
 
 
-def _known(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: Any) -> bool:
+def at_hand(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: Any) -> bool:
     """True if the value can be looked at; one that is traced is looked at after the run, where that is wanted."""
     if arrays.is_concrete(value):
         return True
@@ -72,18 +73,22 @@ def _known(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any]
     return False
 
 
-def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> None:
+def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> Any:
     """What stands in ``x[key]`` must lie within the shape, counted from either end, as in Python.
 
     Args:
         arrays: The arrays of the backend in charge.
         shape: Of the array that is indexed.
-        key: Integers, slices, None, an ellipsis, arrays, or a tuple of them; traced arrays pass.
+        key: Integers, slices, None, an ellipsis, lists, arrays, or a tuple of them; traced arrays pass.
+
+    Returns:
+        The key with lists as arrays, and with integers wide enough for any axis.
 
     Raises:
         IndexRangeError: an integer is outside, which JAX would clamp or drop silently.
+        DTypeError: an index is a float.
     """
-    parts = key if isinstance(key, tuple) else (key,)
+    parts = tuple(_index(arrays, part) for part in (key if isinstance(key, tuple) else (key,)))
     taken = sum(_axes_taken(part) for part in parts)
     axis = 0
     for part in parts:
@@ -93,12 +98,35 @@ def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> None:
         known = not arrays.is_array(part) or arrays.is_concrete(part)
         if axis < len(shape) and not known and part.dtype.kind in "iu":
             explain = partial(_not_on_axis, axis, shape[axis])
-            _known(arrays, explain, partial(_misses, shape[axis]), part)
+            at_hand(arrays, explain, partial(_misses, shape[axis]), part)
         if axis < len(shape) and known and not isinstance(part, (slice, bool)) and part is not None:
             values = np.asarray(part)
             if values.dtype.kind in "iu" and values.size and _misses(shape[axis], values).any():
                 raise _not_on_axis(axis, shape[axis], values)
         axis += _axes_taken(part)
+    if axis > len(shape):
+        raise IndexRangeError(
+            f"{taken} indices for an array of shape {list(shape)}",
+            f"it has {len(shape)} axes",
+            "one index for each axis, at most",
+        )
+    return parts if isinstance(key, tuple) else parts[0]
+
+
+def _index(arrays: Arrays, part: Any) -> Any:
+    """One part of a subscript as the backends take it."""
+    if isinstance(part, VariableLike):
+        part = part.value
+    if isinstance(part, list):
+        part = np.asarray(part) if part else np.zeros(0, "int32")
+    kind = getattr(getattr(part, "dtype", None), "kind", None)
+    if isinstance(part, float) or (kind is not None and kind not in "iub"):
+        raise DTypeError(
+            f"an index of dtype {getattr(part, 'dtype', 'float')}", "indices are integers or booleans", "x[int(i)]"
+        )
+    if kind is not None and kind in "iu" and part.dtype.itemsize < 4:
+        return part.astype("int32")
+    return part
 
 
 def _misses(size: int, indices: Any) -> Any:
@@ -126,11 +154,11 @@ def subscript(name: str, place: tuple[Any, ...]) -> str:
 
 def axis_in_range(op: str, axis: int, ndim: int) -> int:
     """An axis counted from the front."""
-    if not -ndim <= axis < ndim:
+    if not ndim or not -ndim <= axis < ndim:
         raise ShapeError(
             f"{op}: axis = {axis} of an array with {ndim} axes",
-            f"axes are in [{-ndim}, {ndim})",
-            f"axis={max(ndim - 1, 0)} for the last one",
+            f"axes are in [{-ndim}, {ndim})" if ndim else "it is one number",
+            f"axis={max(ndim - 1, 0)} for the last one" if ndim else "ops.reshape(x, (1,))",
         )
     return axis % ndim
 
@@ -166,7 +194,7 @@ def _gather_nd(arrays: Arrays, x: Any, indices: Any) -> None:
     if indices.dtype.kind not in "iu":
         check_range(arrays, "gather_nd", "indices", indices, 0)
     shape = tuple(x.shape)
-    if _known(arrays, partial(_no_such_element, shape), partial(outside, sizes.astype("int32")), indices):
+    if at_hand(arrays, partial(_no_such_element, shape), partial(outside, sizes.astype("int32")), indices):
         host = arrays.to_numpy(indices)
         if outside(sizes, host).any():
             raise _no_such_element(shape, host)
@@ -233,7 +261,7 @@ def _block(arrays: Arrays, op: str, x: Any, begin: Any, sizes: tuple[int, ...]) 
         )
     explain = partial(_leaves, op, have, sizes)
     room = np.array(have, "int32") - np.array(sizes, "int32") + 1
-    if _known(arrays, explain, partial(outside, room), begin) and (error := explain(arrays.to_numpy(begin))):
+    if at_hand(arrays, explain, partial(outside, room), begin) and (error := explain(arrays.to_numpy(begin))):
         raise error
 
 
@@ -255,7 +283,7 @@ def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
     elif isinstance(y, (float, complex)) or y.dtype.kind not in "iub" or isinstance(x, (float, complex)):
         return
     else:
-        zero = _known(arrays, _divides_by_zero, lambda divisors: divisors == 0, y) and not arrays.to_numpy(y).all()
+        zero = at_hand(arrays, _divides_by_zero, lambda divisors: divisors == 0, y) and not arrays.to_numpy(y).all()
     if zero:
         raise _divides_by_zero(arrays.to_numpy(y) if hasattr(y, "shape") else y)
 
@@ -277,7 +305,7 @@ def _power(arrays: Arrays, x: Any, y: Any) -> None:
     if isinstance(y, int):
         if y < 0:
             raise _fraction(y)
-    elif _known(arrays, _fraction, lambda exponents: exponents < 0, y) and (arrays.to_numpy(y) < 0).any():
+    elif at_hand(arrays, _fraction, lambda exponents: exponents < 0, y) and (arrays.to_numpy(y) < 0).any():
         raise _fraction(arrays.to_numpy(y))
 
 
@@ -299,6 +327,46 @@ def _bincount(arrays: Arrays, x: Any, length: int | None) -> None:
         check_range(arrays, "bincount", "x", x, length)
     else:
         check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
+
+
+@_checks("diagonal")
+def _diagonal(arrays: Arrays, x: Any, offset: int, axis1: int, axis2: int) -> None:
+    if axis_in_range("diagonal", axis1, x.ndim) == axis_in_range("diagonal", axis2, x.ndim):
+        raise ArgumentError(
+            f"diagonal: axis1 = {axis1}, axis2 = {axis2} of x {list(x.shape)}",
+            "both are the same axis",
+            "axis1=0, axis2=1",
+        )
+
+
+@_checks("tril", "triu")
+def _matrices(arrays: Arrays, x: Any, k: int) -> None:
+    if x.ndim < 2:
+        raise ShapeError(f"tril, triu: x {list(x.shape)}", "a matrix has two axes", "ops.diag(x), or x[None]")
+
+
+@_checks("meshgrid")
+def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
+    for i, one in enumerate(operands):
+        if one.ndim != 1:
+            raise ShapeError(f"meshgrid: operands[{i}] {list(one.shape)}", "it takes vectors", "ops.ravel(x)")
+
+
+@_checks("tensordot")
+def _tensordot(arrays: Arrays, x: Any, y: Any, axes: Any) -> None:
+    if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
+        raise ShapeError(
+            f"tensordot: x {list(x.shape)}, y {list(y.shape)}, axes = {axes}",
+            f"so many axes are summed over, {min(x.ndim, y.ndim)} at most",
+            "axes=1 for a matrix product",
+        )
+
+
+@_checks("quantile")
+def _quantile(arrays: Arrays, x: Any, q: Any, axis: Any, keepdims: bool) -> None:
+    for one in q if isinstance(q, tuple) else (q,):
+        if not 0 <= one <= 1:
+            raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")
 
 
 @_checks("top_k")

@@ -6,10 +6,13 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from graftax.backend.protocol import Arrays
-from graftax.errors import ArgumentError, NumericsError, ShapeError
+from graftax.errors import ArgumentError, DTypeError, NumericsError, ShapeError
 from graftax.op_checks import axis_in_range
-from graftax.op_structure import FUNCTIONS, row
+from graftax.op_reductions import FUNCTIONS, accumulating, inexact
+from graftax.op_structure import real, row
 
 __all__ = ["FUNCTIONS"]
 
@@ -17,26 +20,30 @@ __all__ = ["FUNCTIONS"]
 
 
 @row
+@real
 def erf(a: Arrays, x: Any) -> Any:
-    return a.erf(_inexact(a, x))
+    return a.erf(inexact(a, x))
 
 
 @row
+@real
 def sigmoid(a: Arrays, x: Any) -> Any:
-    return a.sigmoid(_inexact(a, x))
+    return a.sigmoid(inexact(a, x))
 
 
 @row
 def rsqrt(a: Arrays, x: Any) -> Any:
-    return a.rsqrt(_inexact(a, x))
+    return a.rsqrt(inexact(a, x))
 
 
 @row
+@real
 def softplus(a: Arrays, x: Any) -> Any:
     return a.numpy.logaddexp(x, a.numpy.zeros_like(x))
 
 
 @row
+@real
 def log_sigmoid(a: Arrays, x: Any) -> Any:
     return -softplus(a, -x)
 
@@ -58,105 +65,41 @@ def squared_difference(a: Arrays, x: Any, y: Any) -> Any:
     return a.numpy.square(x - y)
 
 
-# --- over axes ------------------------------------------------------------------------------------------------------
-
-
-def _shifted(a: Arrays, x: Any, axis: Any) -> tuple[Any, Any, Any]:
-    """``x - m``, ``m`` and the sum of ``exp(x - m)``, 1 in place of 0; m is the maximum, 0 where all are -inf."""
-    highest: Any = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True))
-    highest = a.numpy.where(highest == -math.inf, 0, highest)
-    moved = x - highest
-    total = a.numpy.sum(a.numpy.exp(moved), axis=axis, keepdims=True)
-    return moved, highest, a.numpy.where(total == 0, 1, total)
-
-
-@row
-def softmax(a: Arrays, x: Any, axis: Any) -> Any:
-    moved, _, total = _shifted(a, _inexact(a, x), axis)
-    return a.numpy.exp(moved) / total
-
-
-@row
-def log_softmax(a: Arrays, x: Any, axis: Any) -> Any:
-    moved, _, total = _shifted(a, _inexact(a, x), axis)
-    return moved - a.numpy.log(total)
-
-
-@row
-def logsumexp(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
-    x = _inexact(a, x)
-    _, highest, total = _shifted(a, x, axis)
-    nothing = a.numpy.all(x == -math.inf, axis=axis, keepdims=True)
-    result = a.numpy.where(nothing, -math.inf, a.numpy.log(total) + highest)
-    return result if keepdims else a.numpy.squeeze(result, axis)
-
-
-@row
-def norm(a: Arrays, x: Any, ord: float, axis: Any, keepdims: bool) -> Any:
-    x = a.numpy.abs(_inexact(a, x))
-    if ord == math.inf:
-        return a.numpy.max(x, axis=axis, keepdims=keepdims)
-    if not isinstance(ord, (int, float)) or not ord > 0:
-        raise ArgumentError(f"norm: ord = {ord!r}", "the order of a norm is a number above 0, or inf", "ord=2")
-    if ord == 1:
-        return a.numpy.sum(x, axis=axis, keepdims=keepdims)
-    power = a.numpy.square(x) if ord == 2 else a.numpy.power(a.numpy.where(x == 0, 1, x), ord) * (x != 0)
-    total = a.numpy.sum(power, axis=axis, keepdims=keepdims)
-    zero = total == 0
-    safe = a.numpy.where(zero, 1, total)  # the root has no gradient at 0: take it elsewhere, and 0 here
-    return a.numpy.where(zero, 0, a.numpy.sqrt(safe) if ord == 2 else a.numpy.power(safe, 1 / ord))
-
-
-@row
-def moments(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
-    x = _inexact(a, x)
-    dtype, wide = x.dtype, x.dtype
-    if x.dtype.itemsize < 4:
-        x, wide = a.asarray(x, "float32"), "float32"
-    mean = a.numpy.mean(x, axis=axis, keepdims=True)
-    variance = a.numpy.mean(a.numpy.square(a.numpy.abs(x - mean)), axis=axis, keepdims=keepdims)
-    mean = mean if keepdims else a.numpy.squeeze(mean, axis)
-    return (mean, variance) if wide is dtype else (a.asarray(mean, dtype), a.asarray(variance, dtype))
-
-
-@row
-def standardize(a: Arrays, x: Any, axis: Any, epsilon: float) -> Any:
-    x = _inexact(a, x)
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    axes = tuple(axis_in_range("standardize", one, x.ndim) for one in axes)
-    if x.dtype.itemsize < 4:
-        return a.asarray(a.standardize(a.asarray(x, "float32"), axes, epsilon), x.dtype)
-    return a.standardize(x, axes, epsilon)
-
-
-@row
-def quantile(a: Arrays, x: Any, q: Any, axis: Any, keepdims: bool) -> Any:
-    x = _inexact(a, x)
-    return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
-
-
-def _inexact(a: Arrays, x: Any) -> Any:
-    """Integers as floats."""
-    return a.asarray(x, a.canonical_dtype("float64")) if x.dtype.kind in "iub" else x
-
-
 # --- matrices -------------------------------------------------------------------------------------------------------
 
 
 def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
     """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
-    matrices = tuple(_inexact(a, x) for x in matrices)
+    matrices = tuple(inexact(a, x) for x in matrices)
     half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
     if half is not None:
         matrices = tuple(a.asarray(x, "float32") for x in matrices)
-    result = getattr(a.numpy.linalg, name)(*matrices, **options)
+    function = getattr(a.numpy.linalg, name)
+    if matrices[0].ndim < 2:
+        raise ShapeError(f"{name}: x {list(matrices[0].shape)}", "a matrix has two axes", "x[None]")
+    try:
+        result = function(*matrices, **options)
+    except np.linalg.LinAlgError:
+        if all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in matrices):
+            raise
+        result = function(*(a.numpy.zeros_like(x) for x in matrices), **options)  # nan in, nan out, as JAX has it
+        result = tuple(r * math.nan for r in result) if isinstance(result, tuple) else result * math.nan
     if isinstance(result, tuple):
         return tuple(r if half is None else a.asarray(r, half) for r in result)
     return result if half is None else a.asarray(result, half)
 
 
-for _name in ("det", "slogdet", "svd", "qr", "eigh", "pinv"):
+for _name in ("svd", "qr", "pinv"):
     FUNCTIONS[_name] = partial(_linalg, _name)
+
+
+def _of_square(name: str, a: Arrays, x: Any) -> Any:
+    _square(name, x)
+    return _linalg(name, a, x)
+
+
+for _name in ("det", "slogdet", "eigh"):
+    FUNCTIONS[_name] = partial(_of_square, _name)
 
 
 @row
@@ -197,6 +140,22 @@ def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
         return result  # nan in, nan out
     shapes = ", ".join(str(list(x.shape)) for x in inputs)
     raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
+
+
+def _transform(name: str, a: Arrays, x: Any, n: int | None, axis: int) -> Any:
+    """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
+    if x.dtype.kind == "c" and name == "rfft":
+        raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
+    place = axis_in_range(name, axis, x.ndim)
+    if x.shape[place] == 0:
+        raise ShapeError(f"{name}: axis = {axis} of x {list(x.shape)}", "it is empty", "at least one value")
+    wide = a.asarray(x, "float32") if x.dtype.kind not in "iubc" and x.dtype.itemsize < 4 else x
+    result = getattr(a.numpy.fft, name)(wide, n=n, axis=axis)
+    return a.asarray(result, x.dtype) if wide is not x and result.dtype.kind == "f" else result
+
+
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    FUNCTIONS[_name] = partial(_transform, _name)
 
 
 # --- windows --------------------------------------------------------------------------------------------------------
@@ -243,11 +202,13 @@ def conv_transpose(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, d
 
 
 @row
+@real
 def max_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
     return a.max_pool(x, *_pool("max_pool", x, window, strides, padding))
 
 
 @row
+@accumulating
 def sum_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
     return a.sum_pool(x, *_pool("sum_pool", x, window, strides, padding))
 
@@ -264,6 +225,8 @@ def _pool(op: str, x: Any, window: Any, strides: Any, padding: Any) -> tuple[Any
 
 def _space(op: str, x: Any, kernel: Any) -> int:
     space = x.ndim - 2
+    if 0 in kernel.shape[:-2]:
+        raise ShapeError(f"{op}: kernel {list(kernel.shape)}", "its window is empty", "a window of 1 at least")
     if not 1 <= space <= 3 or kernel.ndim != x.ndim:
         raise ShapeError(
             f"{op}: x {list(x.shape)}, kernel {list(kernel.shape)}",
@@ -284,6 +247,12 @@ def _each(name: str, value: Any, space: int) -> tuple[int, ...]:
 
 def _padding(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> list[tuple[int, int]]:
     """Zeros before and after each axis; ``"same"`` puts the odd one after."""
+    if padding == "causal" and op == "conv_transpose":
+        raise ArgumentError(
+            "conv_transpose: padding = 'causal'",
+            "it says what a convolution sees, and its transpose writes to",
+            '"valid" or "same", and then a slice of the result',
+        )
     if padding == "valid":
         pads = [(0, 0)] * len(window)
     elif padding == "same":
@@ -292,14 +261,14 @@ def _padding(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> li
         pads = [(total // 2, total - total // 2) for total in needs]
     elif padding == "causal":
         pads = [(w - 1, 0) for w in window]
-    elif isinstance(padding, str) or len(padding) != len(window) or any(len(pair) != 2 for pair in padding):
+    elif _are_pairs(padding, len(window)):
+        pads = [(int(low), int(high)) for low, high in padding]
+    else:
         raise ArgumentError(
             f"{op}: padding = {padding!r}",
             "there is no such padding",
             f'"valid", "same", "causal", or {len(window)} pairs such as {[(1, 1)] * len(window)}',
         )
-    else:
-        pads = [(int(low), int(high)) for low, high in padding]
     if op != "conv_transpose":
         for n, w, (low, high) in zip(sizes, window, pads, strict=True):
             if n + low + high < w:
@@ -309,3 +278,11 @@ def _padding(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> li
                     'padding="same", or a smaller window',
                 )
     return pads
+
+
+def _are_pairs(padding: Any, space: int) -> bool:
+    """True for so many pairs of integers that are not negative."""
+    if not isinstance(padding, tuple) or len(padding) != space:
+        return False
+    pairs = [pair for pair in padding if isinstance(pair, tuple) and len(pair) == 2]
+    return len(pairs) == space and all(type(n) is int and n >= 0 for pair in pairs for n in pair)

@@ -23,7 +23,8 @@ def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         raise error
     if isinstance(error, np.linalg.LinAlgError):
         raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
-    plain = type(error) in _PLAIN or isinstance(error, _AXIS)
+    of_numpy = type(error).__module__.startswith("numpy")  # such as a dtype for which it has no loop
+    plain = type(error) in _PLAIN or isinstance(error, _AXIS) or (of_numpy and isinstance(error, TypeError))
     if not plain or isinstance(foreign_errors.translated(error), CompileError):
         if (known := foreign_errors.explained(error, f"ops.{op}({describe(arguments)})")) is not None:
             raise known from error
@@ -55,19 +56,20 @@ def _general(op: str, error: Exception, arguments: dict[str, Any]) -> GraftaxErr
 
 
 def _axis(op: str, arguments: dict[str, Any]) -> GraftaxError | None:
-    x, axis = arguments.get("x"), arguments.get("axis")
+    x, axis = arguments.get("x"), arguments.get("axis", arguments.get("axes") if op == "moments" else None)
     ndim = getattr(x, "ndim", None)
     if ndim is None or axis is None or op == "expand_dims":
         return None
-    for one in flatten(axis):
-        if not isinstance(one, int):
-            return ArgumentTypeError(f"{op}: axis = {axis!r}", "an axis is an int, or several in a tuple", "axis=-1")
+    given = flatten(axis)
+    for one in given:
         if not -ndim <= one < ndim:
             return ShapeError(
                 f"{op}: axis = {one} of x {list(x.shape)}",  # type: ignore[union-attr]
                 f"axes of an array with {ndim} axes are in [{-ndim}, {ndim})",
                 "axis=-1 for the last one",
             )
+    if len({one % ndim for one in given}) < len(given):
+        return ArgumentError(f"{op}: axis = {axis}", "an axis is there twice", "each axis once")
     return None
 
 
@@ -108,6 +110,24 @@ def _matmul(op: str, x: Any, y: Any) -> GraftaxError | None:
         )
     return _broadcast(op, np.empty((*left[:-2], 1, 1)), np.empty((*right[:-2], 1, 1))) and ShapeError(
         f"{op}: x {left}, y {right}", "the axes before the last two do not broadcast", "reshape one of them"
+    )
+
+
+@_explains("tensordot")
+def _tensordot(op: str, x: Any, y: Any, axes: Any) -> GraftaxError | None:
+    return ShapeError(
+        f"tensordot: x {_shape(x)}, y {_shape(y)}, axes = {axes}",
+        "as many last axes of x as first ones of y, or those that two lists name in pairs, must be of one size",
+        "axes=1 for a matrix product, axes=([1], [0]) to name them",
+    )
+
+
+@_explains("transpose")
+def _transpose(op: str, x: Any, axes: Any) -> GraftaxError | None:
+    return ArgumentError(
+        f"transpose: axes = {axes} of x {list(x.shape)}",
+        "axes are all axes of x, each once, in their new order",
+        f"axes={tuple(reversed(range(x.ndim)))}",
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import check_fits
 from graftax.backend.protocol import Arrays
-from graftax.errors import ArgumentError, ShapeError
+from graftax.errors import ArgumentError, DTypeError, ShapeError
 from graftax.op_checks import axis_in_range
+from graftax.op_numbers import check_filling
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """By op: ``function(arrays, *arguments)``; an underscore at the end of the Python name is dropped."""
@@ -22,8 +25,62 @@ def row(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of ``x``, which is not defined for complex numbers.
+
+    Raises:
+        DTypeError: they are complex.
+    """
+
+    @wraps(function)
+    def call(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+        if x.dtype.kind == "c":
+            name = function.__name__
+            raise DTypeError(f"{name}: x {x.dtype.name}", "it takes real numbers", f"ops.{name}(ops.abs(x))")
+        return function(a, x, *args, **options)
+
+    return call
+
+
+def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of ``x`` with half precision computed in float32 and rounded at the end."""
+
+    @wraps(function)
+    def wide(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+        dtype = x.dtype
+        if dtype.itemsize >= 4 or dtype.kind in "iub":
+            return function(a, x, *args, **options)
+        found = function(a, a.asarray(x, "float32"), *args, **options)
+        return tuple(a.asarray(one, dtype) for one in found) if isinstance(found, tuple) else a.asarray(found, dtype)
+
+    return wide
+
+
+def accumulating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
+    inner = in_float32(function)
+
+    @wraps(function)
+    def wide(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+        return inner(a, _counted(a, x), *args, **options)
+
+    return wide
+
+
+def _counted(a: Arrays, x: Any) -> Any:
+    narrow = x.dtype.kind in "iub" and x.dtype.itemsize < 4
+    return a.asarray(x, "uint32" if x.dtype.kind == "u" else "int32") if narrow else x
+
+
+def positions(a: Arrays, indices: Any) -> Any:
+    """Indices wide enough for any axis: JAX compares them with its size in their own dtype."""
+    return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
+
+
 @row
 def asarray(a: Arrays, object: Any, dtype: Any) -> Any:
+    if dtype is not None and a.is_array(object) and a.is_concrete(object) and object.dtype.name != dtype:
+        check_fits(np.asarray(a.to_numpy(object)), dtype)
     return a.asarray(object, dtype)
 
 
@@ -42,7 +99,9 @@ def ones(a: Arrays, shape: Any, dtype: Any) -> Any:
 
 @row
 def full(a: Arrays, shape: Any, fill_value: Any, dtype: Any) -> Any:
-    return a.numpy.full(shape, fill_value, dtype or fill_value.dtype)
+    dtype = dtype or a.canonical_dtype(fill_value.dtype)
+    check_filling(a, "full", "fill_value", fill_value, dtype)
+    return a.numpy.full(shape, fill_value, dtype)
 
 
 @row
@@ -64,12 +123,24 @@ def tri(a: Arrays, rows: int, columns: int | None, k: int, dtype: Any) -> Any:
 def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtype: Any) -> Any:
     if stop is None:
         start, stop = 0, start
-    kind = np.result_type(*(type(n) if isinstance(n, (int, float)) else n for n in (start, stop, step or 1)))
-    return a.numpy.arange(start, stop, step or 1, dtype=dtype or a.canonical_dtype(kind))
+    step = 1 if step is None else step
+    if step == 0:
+        raise ArgumentError(
+            f"arange: step = {step} from {start} to {stop}",
+            "a step of 0 never arrives",
+            "a step that is not 0; ops.full(n, value) for equal values",
+        )
+    kind = np.result_type(*(type(n) if isinstance(n, (int, float)) else n for n in (start, stop, step)))
+    dtype = dtype or a.canonical_dtype(kind)
+    if type(start) is type(stop) is type(step) is int and len(range(start, stop, step)):
+        for value in (start, range(start, stop, step)[-1]):
+            check_filling(a, "arange", "the value", np.asarray(value), dtype)
+    return a.numpy.arange(start, stop, step, dtype=dtype)
 
 
 @row
 def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Any:
+    start, stop = (float(one) if type(one) is int else one for one in (start, stop))
     return a.numpy.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
 
 
@@ -85,12 +156,26 @@ def ones_like(a: Arrays, x: Any, dtype: Any) -> Any:
 
 @row
 def full_like(a: Arrays, x: Any, fill_value: Any, dtype: Any) -> Any:
-    return a.numpy.full_like(x, fill_value, dtype=dtype or x.dtype)
+    dtype = dtype or a.canonical_dtype(x.dtype)
+    check_filling(a, "full_like", "fill_value", fill_value, dtype)
+    return a.numpy.full_like(x, fill_value, dtype=dtype)
 
 
 @row
 def cast(a: Arrays, x: Any, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and dtype != "bool" and "complex" not in dtype:
+        raise DTypeError(
+            f"cast: x of dtype {x.dtype.name} to {dtype}",
+            "the imaginary part would be lost",
+            f'ops.cast(ops.real(x), "{dtype}")',
+        )
     return a.asarray(x, dtype)
+
+
+@row
+def repeat(a: Arrays, x: Any, repeats: Any, axis: int | None) -> Any:
+    counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
+    return a.numpy.repeat(x, counts, axis)
 
 
 @row
@@ -105,44 +190,52 @@ def reshape(a: Arrays, x: Any, shape: Any) -> Any:
 
 @row
 def take(a: Arrays, x: Any, indices: Any, axis: int | None) -> Any:
-    return a.numpy.take(x, indices, axis)
+    return a.numpy.take(x, positions(a, indices), axis)
 
 
 @row
 def take_along_axis(a: Arrays, x: Any, indices: Any, axis: int) -> Any:
-    return a.numpy.take_along_axis(x, indices, axis)
+    return a.numpy.take_along_axis(x, positions(a, indices), axis)
 
 
 @row
 def gather_nd(a: Arrays, x: Any, indices: Any) -> Any:
+    indices = positions(a, indices)
     return x[tuple(indices[..., i] for i in range(indices.shape[-1]))]
 
 
 @row
 def one_hot(a: Arrays, indices: Any, num_classes: int, axis: int, dtype: Any) -> Any:
     axis = axis_in_range("one_hot", axis, indices.ndim + 1)
+    indices = positions(a, indices)
     classes = a.numpy.arange(num_classes, dtype=indices.dtype).reshape((-1, *[1] * (indices.ndim - axis)))
     return a.asarray(a.numpy.expand_dims(indices, axis) == classes, dtype)
 
 
 @row
 def scatter_add(a: Arrays, x: Any, indices: Any, updates: Any) -> Any:
-    return a.scatter_add(x, indices, updates)
+    return _added(a, x, positions(a, indices), updates)
+
+
+@in_float32
+def _added(a: Arrays, x: Any, indices: Any, updates: Any) -> Any:
+    return a.scatter_add(x, indices, a.asarray(updates, x.dtype))
 
 
 @row
+@accumulating
 def segment_sum(a: Arrays, x: Any, segment_ids: Any, num_segments: int) -> Any:
-    return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), segment_ids, x)
+    return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), positions(a, segment_ids), x)
 
 
 @row
 def slice_(a: Arrays, x: Any, begin: Any, shape: Any) -> Any:
-    return a.slice(x, begin, (shape,) if isinstance(shape, int) else tuple(shape))
+    return a.slice(x, positions(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
 
 
 @row
 def slice_update(a: Arrays, x: Any, begin: Any, updates: Any) -> Any:
-    return a.slice_update(x, begin, updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+    return a.slice_update(x, positions(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
 
 
 @row
@@ -154,7 +247,14 @@ def split(a: Arrays, x: Any, sections: Any, axis: int) -> Any:
             f"{size} is no multiple of {sections}",
             "give the indices to cut at, such as sections=[2, 5]",
         )
-    return list(a.numpy.split(x, sections if isinstance(sections, int) else list(sections), axis))
+    cuts = [] if isinstance(sections, int) else list(sections)
+    if any(cut < 0 or cut > size for cut in cuts) or cuts != sorted(cuts):
+        raise ArgumentError(
+            f"split: sections = {cuts} along an axis of {size}",
+            f"they are the places to cut at, in order, each in [0, {size}]",
+            f"sections={[size // 2]}, or the number of parts",
+        )
+    return list(a.numpy.split(x, sections if isinstance(sections, int) else cuts, axis))
 
 
 @row
@@ -169,10 +269,31 @@ def pad(a: Arrays, x: Any, pad_width: Any, mode: str, constant_values: float) ->
     known = ("constant", "edge", "reflect", "symmetric", "wrap")
     if mode not in known:
         raise ArgumentError(f"pad: mode = {mode!r}", "there is no such mode", f"one of {', '.join(known)}")
-    options = {"constant_values": constant_values} if mode == "constant" else {}
-    if constant_values and x.dtype.kind in "iu":
-        options = {"constant_values": x.dtype.type(constant_values)}
-    return a.numpy.pad(x, pad_width, mode=mode, **options)
+    if not _are_borders(pad_width, x.ndim):
+        raise ArgumentError(
+            f"pad: pad_width = {pad_width} of x {list(x.shape)}",
+            "it is one number, two (before and after), or two for each axis",
+            f"pad_width={tuple([(1, 1)] * x.ndim)}",
+        )
+    if mode != "constant":
+        if constant_values != 0:
+            raise ArgumentError(
+                f"pad: constant_values = {constant_values} with mode={mode!r}",
+                "that mode takes its values from the array",
+                'mode="constant", or no constant_values',
+            )
+        return a.numpy.pad(x, pad_width, mode=mode)
+    value = a.asarray(constant_values)
+    check_filling(a, "pad", "constant_values", value, a.canonical_dtype(x.dtype))
+    return a.numpy.pad(x, pad_width, constant_values=a.asarray(value, x.dtype))
+
+
+def _are_borders(width: Any, ndim: int) -> bool:
+    if isinstance(width, int):
+        return True
+    if all(isinstance(one, int) for one in width):
+        return len(width) in (1, 2)
+    return len(width) in (1, ndim) and all(isinstance(one, tuple) and len(one) == 2 for one in width)
 
 
 @row
@@ -219,7 +340,7 @@ def isin(a: Arrays, x: Any, values: Any) -> Any:
 def bincount(a: Arrays, x: Any, length: int | None) -> Any:
     if length is None:
         return a.numpy.bincount(x)
-    flat = x.reshape(-1)
+    flat = positions(a, x).reshape(-1)
     return a.scatter_add(a.numpy.zeros((length,), "int32"), flat, a.numpy.ones(flat.shape, "int32"))
 
 

@@ -88,7 +88,7 @@ class Op:
         signature: Python parameters without types.
         result: The type of the result.
         doc: One sentence.
-        source: ``"numpy"`` or ``"numpy.fft"`` (a namespace of the backend), ``"composition"`` (of ours), and
+        source: ``"numpy"`` (the namespace of the backend), ``"composition"`` (of ours), and
             ``"fused numpy"``, ``"fused"``: the same, in a form that backends may compile, since all but the arrays is
             static and no value is looked at.
         weak: Python numbers among the arrays take the dtype of the others.
@@ -176,8 +176,8 @@ bitwise_or(x, y): Bits set in one.
 bitwise_xor(x, y): Bits set in exactly one.
 left_shift(x, y): Bits moved y places up.
 right_shift(x, y): Bits moved y places down, the sign kept.
-isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False): True where |x - y| <= atol + rtol * |y|.
-allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False): True if |x - y| <= atol + rtol * |y| everywhere.
+isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False): True where abs(x - y) <= atol + rtol * abs(y).
+allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False): True if abs(x - y) <= atol + rtol * abs(y) everywhere.
 array_equal(x, y): True if shapes and values are equal.
 clip(x, min=None, max=None): x limited to [min, max].
 where(condition, x, y): x where the condition holds, else y; both branches are computed and differentiated.
@@ -186,8 +186,6 @@ where(condition, x, y): x where the condition holds, else y; both branches are c
 _REDUCTION = """
 sum(x, axis=None, keepdims=False): Sum over axes.
 mean(x, axis=None, keepdims=False): Mean over axes.
-var(x, axis=None, ddof=0, keepdims=False): Variance over axes; the sum of squares is divided by n - ddof.
-std(x, axis=None, ddof=0, keepdims=False): Standard deviation over axes.
 max(x, axis=None, keepdims=False): Largest value over axes.
 min(x, axis=None, keepdims=False): Smallest value over axes.
 prod(x, axis=None, keepdims=False): Product over axes.
@@ -196,21 +194,17 @@ all(x, axis=None, keepdims=False): True if all values are, over axes.
 argmax(x, axis: int | None = None, keepdims=False): Index of the largest value, the first of equals.
 argmin(x, axis: int | None = None, keepdims=False): Index of the smallest value, the first of equals.
 count_nonzero(x, axis=None, keepdims=False): How many values are not zero.
-cumsum(x, axis: int | None = None): Running sum along an axis, or of the flattened array.
-cumprod(x, axis: int | None = None): Running product along an axis, or of the flattened array.
-median(x, axis=None, keepdims=False): Median over axes.
 """
 
 _SHAPE = """
 transpose(x, axes=None): Axes in another order; all reversed unless told.
 swapaxes(x, axis1, axis2): Two axes exchanged.
 moveaxis(x, source, destination): Axes moved, the others kept in order.
-expand_dims(x, axis): Axes of size 1 inserted.
+expand_dims(x, axis: int | Sequence[int]): Axes of size 1 inserted.
 squeeze(x, axis=None): Axes of size 1 removed.
 broadcast_to(x, shape): Repeated along axes of size 1 up to a shape.
 ravel(x): One axis, in row-major order.
 tile(x, reps): The whole array repeated along axes.
-repeat(x, repeats, axis: int | None = None): Every element repeated.
 flip(x, axis=None): The order along axes reversed.
 roll(x, shift, axis=None): Elements moved along axes; what leaves at the end enters at the start.
 rot90(x, k=1): The first two axes rotated by k times 90 degrees.
@@ -249,24 +243,25 @@ to_numpy(x) -> np.ndarray[Any, Any]: The values as a NumPy array on the host; it
 shape(x) -> tuple[int, ...]: The sizes of the axes.
 ndim(x) -> int: How many axes.
 size(x) -> int: How many elements.
-take(x, indices, axis: int | None = None): Elements or slices by index; every index must be in [0, size).
-take_along_axis(x, indices, axis: int): Elements by index along one axis, the other axes matched.
+take(x, indices, axis: int | None = None): Elements or slices by index; compiled, one outside gives nan unless checked.
+take_along_axis(x, indices, axis: int): Elements by index along one axis; compiled, others give nan unless checked.
 """
 
 _VALUES = """
 nonzero(x) -> tuple[Array, ...]: Indices of the values that are not zero, one array for each axis; eager only.
 unique(x): The sorted distinct values; eager only.
-bincount(x, length=None): How often each integer from 0 occurs; compiled code must give the length.
+bincount(x, length=None): How often each integer from 0 occurs; compiled it needs length, and others are dropped.
 """
 
 _INDEXING = """
+repeat(x, repeats, axis: int | None = None): Every element repeated, as often as one number says, or each as its own.
 reshape(x, shape): The same elements in another shape; one size may be -1.
-gather_nd(x, indices): Elements or slices by index tuples, which are the last axis of indices.
-one_hot(indices, num_classes, axis: int = -1, dtype='float32'): 1 at the index, else 0; indices in [0, num_classes).
-scatter_add(x, indices, updates): x with updates[i] added to row indices[i]; duplicates add up.
-segment_sum(x, segment_ids, num_segments): Sums of the rows that share a segment id, in [0, num_segments).
-slice(x, begin, shape): The block of a shape at begin, which may be computed.
-slice_update(x, begin, updates): x with the block at begin replaced.
+gather_nd(x, indices): Elements or slices by index tuples; compiled, one outside takes the nearest unless checked.
+one_hot(indices, num_classes, axis: int = -1, dtype='float32'): 1 at the index, else 0; others are dropped if unchecked.
+scatter_add(x, indices, updates): x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked.
+segment_sum(x, segment_ids, num_segments): Sums of rows by segment id; others are dropped, if compiled unchecked.
+slice(x, begin, shape): The block of a shape at begin; compiled, one that leaves x is moved inside unless checked.
+slice_update(x, begin, updates): x with the block at begin replaced; compiled, it is moved inside unless checked.
 split(x, sections, axis: int = 0) -> list[Array]: Equal parts, or parts cut at indices.
 unstack(x, axis: int = 0) -> tuple[Array, ...]: The slices along an axis, which disappears.
 pad(x, pad_width, mode='constant', constant_values=0.0): Borders added: constant, edge, reflect, symmetric or wrap.
@@ -291,7 +286,6 @@ solve(x, y): The solution of x @ result = y; raises if x is singular.
 """
 
 _WINDOW = """
-quantile(x, q, axis=None, keepdims=False): Quantiles over axes, interpolated linearly.
 conv(x, kernel, strides=1, padding='valid', dilation=1, groups=1): Convolution, channels last.
 conv_transpose(x, kernel, strides=1, padding='valid', dilation=1): The transpose of conv, channels last.
 max_pool(x, window, strides: int | Sequence[int] | None = None, padding='valid'): Maximum over windows.
@@ -331,11 +325,17 @@ squared_difference(x, y): (x - y)**2.
 """
 
 _FUSED_REDUCTION = """
+var(x, axis=None, ddof=0, keepdims=False): Variance over axes; the sum of squares is divided by n - ddof.
+std(x, axis=None, ddof=0, keepdims=False): Standard deviation over axes.
+cumsum(x, axis: int | None = None): Running sum along an axis, or of the flattened array.
+cumprod(x, axis: int | None = None): Running product along an axis, or of the flattened array.
+median(x, axis=None, keepdims=False): Median over axes.
+quantile(x, q, axis=None, keepdims=False): Quantiles over axes, interpolated linearly.
 softmax(x, axis=-1): exp(x) normalised to sum 1 over axes; 0 where everything is -inf.
 log_softmax(x, axis=-1): log(softmax(x)) without overflow.
 logsumexp(x, axis=None, keepdims=False): log(sum(exp(x))) without overflow.
 norm(x, ord=2, axis=None, keepdims=False): Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0.
-moments(x, axis=None, keepdims=False) -> tuple[Array, Array]: Mean and variance, half precision taken in float32.
+moments(x, axes=None, keepdims=False) -> tuple[Array, Array]: Mean and variance, half precision taken in float32.
 standardize(x, axis=-1, epsilon=1e-3): (x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least.
 """
 
@@ -352,7 +352,7 @@ _SECTIONS = (
     (_INDEXING, "fused", True),
     (_LINEAR_ALGEBRA, "numpy", False),
     (_LINALG, "composition", False),
-    (_FFT, "numpy.fft", False),
+    (_FFT, "fused", False),
     (_FUSED, "fused", True),
     (_FUSED_REDUCTION, "fused", False),
     (_WINDOW, "fused", False),

@@ -14,16 +14,21 @@ Example:
 from typing import Any
 
 from graftax.op_calls import build
+from graftax.op_names import ALIASES, missing_op
 from graftax.op_table import OPS
 
-__all__ = list(OPS)
+__all__ = [*OPS, *ALIASES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in OPS:
-        raise AttributeError(f"module 'graftax.ops' has no function {name!r}")
-    return globals().setdefault(name, build(OPS[name]))
+    if name in ALIASES:
+        return globals().setdefault(name, __getattr__(ALIASES[name]))
+    if name in OPS:
+        return globals().setdefault(name, build(OPS[name]))
+    if name.startswith("_"):  # what tools ask of any module
+        raise AttributeError(f"module 'graftax.ops' has no attribute {name!r}")
+    raise missing_op(name, OPS)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *OPS})
+    return sorted(__all__)

@@ -213,10 +213,10 @@ def right_shift(x: ArrayLike, y: ArrayLike) -> Array:
     """Bits moved y places down, the sign kept."""
 
 def isclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
-    """True where |x - y| <= atol + rtol * |y|."""
+    """True where abs(x - y) <= atol + rtol * abs(y)."""
 
 def allclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
-    """True if |x - y| <= atol + rtol * |y| everywhere."""
+    """True if abs(x - y) <= atol + rtol * abs(y) everywhere."""
 
 def array_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """True if shapes and values are equal."""
@@ -232,12 +232,6 @@ def sum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = 
 
 def mean(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Mean over axes."""
-
-def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """Variance over axes; the sum of squares is divided by n - ddof."""
-
-def std(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """Standard deviation over axes."""
 
 def max(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Largest value over axes."""
@@ -263,15 +257,6 @@ def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Arr
 def count_nonzero(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """How many values are not zero."""
 
-def cumsum(x: ArrayLike, axis: int | None = None) -> Array:
-    """Running sum along an axis, or of the flattened array."""
-
-def cumprod(x: ArrayLike, axis: int | None = None) -> Array:
-    """Running product along an axis, or of the flattened array."""
-
-def median(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Median over axes."""
-
 def transpose(x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = None) -> Array:
     """Axes in another order; all reversed unless told."""
 
@@ -281,7 +266,7 @@ def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Array:
 def moveaxis(x: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Axes moved, the others kept in order."""
 
-def expand_dims(x: ArrayLike, axis: int | Sequence[int] | None) -> Array:
+def expand_dims(x: ArrayLike, axis: int | Sequence[int]) -> Array:
     """Axes of size 1 inserted."""
 
 def squeeze(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
@@ -295,9 +280,6 @@ def ravel(x: ArrayLike) -> Array:
 
 def tile(x: ArrayLike, reps: int | Sequence[int]) -> Array:
     """The whole array repeated along axes."""
-
-def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Array:
-    """Every element repeated."""
 
 def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """The order along axes reversed."""
@@ -389,10 +371,10 @@ def size(x: ArrayLike) -> int:
     """How many elements."""
 
 def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array:
-    """Elements or slices by index; every index must be in [0, size)."""
+    """Elements or slices by index; compiled, one outside gives nan unless checked."""
 
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
-    """Elements by index along one axis, the other axes matched."""
+    """Elements by index along one axis; compiled, others give nan unless checked."""
 
 def nonzero(x: ArrayLike) -> tuple[Array, ...]:
     """Indices of the values that are not zero, one array for each axis; eager only."""
@@ -401,28 +383,31 @@ def unique(x: ArrayLike) -> Array:
     """The sorted distinct values; eager only."""
 
 def bincount(x: ArrayLike, length: int | None = None) -> Array:
-    """How often each integer from 0 occurs; compiled code must give the length."""
+    """How often each integer from 0 occurs; compiled it needs length, and others are dropped."""
+
+def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Array:
+    """Every element repeated, as often as one number says, or each as its own."""
 
 def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
     """The same elements in another shape; one size may be -1."""
 
 def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
-    """Elements or slices by index tuples, which are the last axis of indices."""
+    """Elements or slices by index tuples; compiled, one outside takes the nearest unless checked."""
 
 def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
-    """1 at the index, else 0; indices in [0, num_classes)."""
+    """1 at the index, else 0; others are dropped if unchecked."""
 
 def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
-    """x with updates[i] added to row indices[i]; duplicates add up."""
+    """x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked."""
 
 def segment_sum(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Sums of the rows that share a segment id, in [0, num_segments)."""
+    """Sums of rows by segment id; others are dropped, if compiled unchecked."""
 
 def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """The block of a shape at begin, which may be computed."""
+    """The block of a shape at begin; compiled, one that leaves x is moved inside unless checked."""
 
 def slice_update(x: ArrayLike, begin: ArrayLike, updates: ArrayLike) -> Array:
-    """x with the block at begin replaced."""
+    """x with the block at begin replaced; compiled, it is moved inside unless checked."""
 
 def split(x: ArrayLike, sections: int | Sequence[int], axis: int = 0) -> list[Array]:
     """Equal parts, or parts cut at indices."""
@@ -549,6 +534,26 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 def squared_difference(x: ArrayLike, y: ArrayLike) -> Array:
     """(x - y)**2."""
 
+def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
+    """Variance over axes; the sum of squares is divided by n - ddof."""
+
+def std(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
+    """Standard deviation over axes."""
+
+def cumsum(x: ArrayLike, axis: int | None = None) -> Array:
+    """Running sum along an axis, or of the flattened array."""
+
+def cumprod(x: ArrayLike, axis: int | None = None) -> Array:
+    """Running product along an axis, or of the flattened array."""
+
+def median(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Median over axes."""
+
+def quantile(
+    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Array:
+    """Quantiles over axes, interpolated linearly."""
+
 def softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> Array:
     """exp(x) normalised to sum 1 over axes; 0 where everything is -inf."""
 
@@ -561,16 +566,13 @@ def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: b
 def norm(x: ArrayLike, ord: float = 2, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0."""
 
-def moments(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> tuple[Array, Array]:
+def moments(
+    x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = None, keepdims: bool = False
+) -> tuple[Array, Array]:
     """Mean and variance, half precision taken in float32."""
 
 def standardize(x: ArrayLike, axis: int | Sequence[int] | None = -1, epsilon: float = 0.001) -> Array:
     """(x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least."""
-
-def quantile(
-    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
-) -> Array:
-    """Quantiles over axes, interpolated linearly."""
 
 def conv(
     x: ArrayLike,
@@ -617,3 +619,15 @@ def sum_pool(
     padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
     """Sum over windows."""
+
+absolute = abs
+amax = max
+amin = min
+bitwise_invert = bitwise_not
+bitwise_left_shift = left_shift
+bitwise_right_shift = right_shift
+conjugate = conj
+convert_to_numpy = to_numpy
+convert_to_tensor = asarray
+mod = remainder
+true_divide = divide

@@ -60,12 +60,14 @@ def test_sequence_arguments(backend: str) -> None:
     assert ops.concatenate((THREE, THREE)).shape == (6,)
 
 
-def test_unknown_and_missing_arguments_are_pythons_own_errors() -> None:
-    with pytest.raises(TypeError, match=r"softmax\(\) got an unexpected keyword argument 'axes'"):
-        ops.softmax(THREE, axes=0)
-    with pytest.raises(TypeError, match=r"matmul\(\) missing 1 required positional argument: 'y'"):
-        ops.matmul(THREE)
-    with pytest.raises(AttributeError, match="no function 'matmull'"):
+def test_unknown_and_missing_arguments_are_type_errors() -> None:
+    with pytest.raises(TypeError, match=r"softmax\(\) got axes="):
+        ops.softmax(THREE, axes=0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"matmul\(\) got no y"):
+        ops.matmul(THREE)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional arguments"):
+        ops.exp(THREE, THREE)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError, match=r"graftax\.ops\.matmull"):
         _ = ops.matmull  # type: ignore[attr-defined]
 
 

@@ -6,6 +6,7 @@ import ast
 import sys
 from pathlib import Path
 
+from graftax.op_names import ALIASES
 from graftax.op_table import OPS, TYPES, Op
 
 STUB = Path(__file__).parents[1] / "graftax" / "ops.pyi"
@@ -56,7 +57,8 @@ def row(op: Op) -> str:
 
 def stub() -> str:
     """The text of the stub."""
-    return "\n".join([HEAD, *map(row, OPS.values())])
+    second = "".join(f"{name} = {first}\n" for name, first in ALIASES.items())
+    return "\n".join([HEAD, *map(row, OPS.values()), second])
 
 
 def main(arguments: list[str]) -> int:

@@ -19,10 +19,16 @@ def dtype_name(dtype: Any) -> str:
     """
     if isinstance(dtype, str) and dtype in _NAMES:
         return dtype
+    if dtype is None:  # NumPy's would be float64
+        raise DTypeError("dtype None", "there is no dtype to take", 'dtype="float32"')
     try:
-        return str(np.dtype(dtype).name)
+        found = np.dtype(dtype)
     except TypeError:
         pass
+    else:
+        if found.kind in "OSUMmT" or found.num == _VOID:
+            raise DTypeError(f"dtype {found.name!r}", "it holds no numbers", f"one of {', '.join(sorted(_NAMES))}")
+        return str(found.name)
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", dtype))
     extra = _more_dtypes()
     if isinstance(getattr(extra, name, None), type):
@@ -42,6 +48,7 @@ def _more_dtypes() -> Any:
         return None
 
 
+_VOID = np.dtype("void").num
 _NAMES = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 )
@@ -53,22 +60,32 @@ def host_dtype(name: str) -> np.dtype[Any]:
     return found
 
 
-def host_array(x: Any, dtype: str | None, narrow: bool, copy: bool = True) -> np.ndarray[Any, Any]:
-    """A NumPy array of the values.
+def limits(dtype: str) -> tuple[Any, Any]:
+    """The smallest and the largest number of a dtype by name, infinity aside; of the parts of complex ones."""
+    if dtype == "bool":
+        return 0, 1
+    extra = None if dtype in _NAMES else _more_dtypes()
+    found: Any = (extra or np).iinfo if dtype.startswith(("int", "uint")) else (extra or np).finfo
+    bounds = found(host_dtype(dtype))
+    kind = int if dtype.startswith(("int", "uint")) else float
+    return kind(bounds.min), kind(bounds.max)
+
+
+def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
+    """A NumPy array of the values, whose memory is nobody else's.
 
     Args:
         x: Python numbers, nested lists of them, or anything with ``__array__``.
         dtype: Canonical name, or None to follow the values.
         narrow: True to turn 64-bit dtypes into 32-bit ones.
-        copy: True never to share memory that belongs to somebody else.
 
     Raises:
         ArgumentTypeError: the values are no numbers.
         ShapeError: nested lists are ragged.
-        ArgumentError: an integer does not fit.
+        ArgumentError: a number does not fit.
     """
     try:
-        found = np.array(x) if copy else np.asarray(x)
+        found = np.asarray(x)
     except (ValueError, TypeError) as error:
         if isinstance(x, (list, tuple)):
             raise ShapeError(
@@ -83,24 +100,67 @@ def host_array(x: Any, dtype: str | None, narrow: bool, copy: bool = True) -> np
         )
     target = dtype or (NARROW.get(found.dtype.name, found.dtype.name) if narrow else found.dtype.name)
     if target == found.dtype.name:
-        return found
-    _check_fits(found, target)
-    return found.astype(host_dtype(target))
+        return found if type(x) in (list, tuple, bool, int, float, complex) else np.array(found)
+    return _converted(found, target)
 
 
-def _check_fits(values: np.ndarray[Any, Any], target: str) -> None:
-    if (
-        values.dtype.kind not in "iu"
-        or target not in _NAMES
-        or not target.startswith(("int", "uint"))
-        or not values.size
-    ):
+def owned(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy for a device to read whenever it likes: it may do so later, and must not see what is written by then.
+
+    A large copy begins at a multiple of 64 bytes, so that a device whose memory is that of the host takes it as it is.
+    """
+    if x.nbytes < _LARGE or x.dtype.hasobject:
+        return np.array(x)
+    memory = np.empty(x.nbytes + _ALIGNED, np.uint8)
+    start = -memory.__array_interface__["data"][0] % _ALIGNED
+    copy: np.ndarray[Any, Any] = memory[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    np.copyto(copy, x)
+    return copy
+
+
+_LARGE = 64 * 1024  # bytes
+_ALIGNED = 64
+
+
+def _converted(values: np.ndarray[Any, Any], target: str) -> np.ndarray[Any, Any]:
+    check_fits(values, target)
+    try:
+        with np.errstate(over="raise"):
+            converted: np.ndarray[Any, Any] = values.astype(host_dtype(target))
+            return converted
+    except FloatingPointError:
+        _, largest = limits(target)
+        parts = np.abs([values.real, values.imag])
+        shown = parts[np.isfinite(parts) & (parts > largest)].max()
+        raise _does_not_fit(shown, target, -largest, largest) from None
+
+
+def check_fits(values: np.ndarray[Any, Any], target: str) -> None:
+    """Raise if numbers would come out as other ones: integers wrapped around, imaginary parts cut off.
+
+    A fraction may be cut off, and a float may lose digits.
+
+    Raises:
+        ArgumentError: a number does not fit.
+    """
+    if values.dtype.kind == "c" and "complex" not in target and target != "bool" and np.any(values.imag):
+        raise ArgumentError(
+            f"complex numbers as {target}", "their imaginary parts would be lost", "ops.real(x), or ops.abs(x)"
+        )
+    if target not in _NAMES or not target.startswith(("int", "uint")) or not values.size or values.dtype.kind == "b":
         return
-    limits = np.iinfo(target)
-    for value in (values.min(), values.max()):
-        if not limits.min <= value <= limits.max:
-            raise ArgumentError(
-                f"the integer {value}",
-                f"it does not fit {target}, which holds {limits.min} to {limits.max}",
-                "take smaller numbers, or floats",
-            )
+    if values.dtype.kind in "iu" and np.can_cast(values.dtype, target):
+        return
+    least, largest = limits(target)
+    for value in (values.real.min(), values.real.max()):
+        if not least <= (value if values.dtype.kind in "iu" else np.trunc(value)) <= largest:
+            raise _does_not_fit(value, target, least, largest)
+
+
+def _does_not_fit(value: Any, target: str, least: Any, largest: Any) -> ArgumentError:
+    kind = "integer" if np.asarray(value).dtype.kind in "iu" else "number"
+    return ArgumentError(
+        f"the {kind} {value}",
+        f"it does not fit {target}, which holds {least} to {largest}",
+        "take smaller numbers, or a wider dtype",
+    )

@@ -157,7 +157,7 @@ class BatchNormalization(Layer):
         axes = tuple(i for i in range(x.ndim) if i != axis)
         if mask is None:
             count: Array | float = x.size / x.shape[axis]
-            mean, variance = ops.moments(x, axis=axes)
+            mean, variance = ops.moments(x, axes)
         else:
             weights = ops.cast(ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - mask.ndim))), x.dtype)
             weights = ops.broadcast_to(weights, tuple(1 if i == axis else n for i, n in enumerate(x.shape)))

@@ -10,7 +10,7 @@ from graftax.module import Module, structure
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import storage
 from graftax.variables.arithmetic import Arithmetic
-from graftax.variables.fitting import fit
+from graftax.variables.fitting import fit, fit_term
 from graftax.variables.spec import VariableSpec
 
 
@@ -113,12 +113,15 @@ class Reparam(Module, Arithmetic):
         return self
 
     def assign_add(self, value: ArrayLike) -> Self:
-        """Add to the value, and return it."""
-        return self.assign(self.value + self._fit(value, "assign_add"))
+        """Add to the value, and return it; a number, or a smaller array, broadcasts."""
+        return self.assign(self.value + self._term(value, "assign_add"))
 
     def assign_sub(self, value: ArrayLike) -> Self:
-        """Subtract from the value, and return it."""
-        return self.assign(self.value - self._fit(value, "assign_sub"))
+        """Subtract from the value, and return it; a number, or a smaller array, broadcasts."""
+        return self.assign(self.value - self._term(value, "assign_sub"))
+
+    def _term(self, value: ArrayLike, verb: str) -> Array:
+        return fit_term(registry.current(), unwrap(value), self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     def _fit(self, value: ArrayLike, verb: str) -> Array:
         return fit(registry.current(), unwrap(value), self._shape, self._dtype, f"{self.path!r}.{verb}()")

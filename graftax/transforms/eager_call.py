@@ -14,6 +14,7 @@ import numpy as np
 
 from graftax import scopes
 from graftax.backend import registry
+from graftax.backend.host import owned
 from graftax.backend.program import Cell, Program
 from graftax.backend.protocol import Backend
 from graftax.module import Module, Node, walk
@@ -89,7 +90,8 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
     key: Hashable
     arrays: list[Any]
     if len(args) == 1 and not kwargs and hasattr(x := args[0], "dtype"):
-        key, arrays = (type(x), x.shape, x.dtype, scopes.ambient()), list(args)
+        key = type(x), x.shape, x.dtype, scopes.ambient()
+        arrays = [x]
     else:
         key, arrays = _key(args, kwargs, backend)
     plan = plans.get(key)
@@ -101,6 +103,8 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
             del plans[next(iter(plans))]
         if plan is None:
             return MISSED
+    if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
+        arrays[0] = owned(arrays[0])
     results = plan.run([s.buffer for s in plan.changing], [s.buffer for s in plan.read], arrays)
     if plan.written:
         for storage, value in zip(reversed(plan.written), reversed(results), strict=False):

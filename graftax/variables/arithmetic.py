@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from graftax import ops
 from graftax.backend import registry
 from graftax.op_checks import check_subscript
-from graftax.typedefs import Array, ArrayLike, VariableLike, unwrap
+from graftax.typedefs import Array, ArrayLike, VariableLike
+from graftax.variables.array_names import missing
 from graftax.variables.storage import frames
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ class Arithmetic(VariableLike):
 
     __slots__ = ()
     __array_ufunc__ = None  # NumPy arrays leave the operation to us: np.ones(3) * variable
+
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            error = None if name.startswith("_") else missing(type(self).__name__, name)
+            if error is not None and not hasattr(type(self), name):
+                raise error
+            return object.__getattribute__(self, name)  # raises, what a property raised included
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -45,6 +54,21 @@ class Arithmetic(VariableLike):
             size *= n
         return size
 
+    @property
+    def T(self) -> Array:  # noqa: N802 (the name it has everywhere)
+        """The value with its axes reversed."""
+        return ops.transpose(self)
+
+    @property
+    def mT(self) -> Array:  # noqa: N802
+        """The value with its last two axes exchanged: each matrix transposed."""
+        return ops.swapaxes(self, -1, -2)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the value takes."""
+        return self.size * int(self.value.dtype.itemsize)
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
@@ -66,9 +90,7 @@ class Arithmetic(VariableLike):
         return array.copy() if copy else array
 
     def __getitem__(self, key: Any) -> Array:
-        key = unwrap(key)
-        check_subscript(registry.current().arrays, self.shape, key)
-        return self.value[key]
+        return self.value[check_subscript(registry.current().arrays, self.shape, key)]
 
     def __len__(self) -> int:
         return len(self.value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graftax import tree
 from graftax.backend.protocol import Backend
 from graftax.errors import AssignmentError
@@ -46,6 +48,26 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
             f'ops.cast(value, "{dtype}")',
         )
     return array
+
+
+def fit_term(backend: Backend, value: Any, shape: Shape, dtype: str, what: str) -> Array:
+    """The value as an array of that dtype that broadcasts to a shape, to be added to one of it.
+
+    Raises:
+        AssignmentError: it does not broadcast, or the dtype differs.
+    """
+    term = fit(backend, value, None, dtype, what)
+    try:
+        fits = np.broadcast_shapes(tuple(term.shape), shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise AssignmentError(
+            f"{what} got shape {tuple(term.shape)}",
+            f"the variable has shape {shape}, which never changes",
+            f"a value of shape {shape}, or one that broadcasts to it, such as a number",
+        )
+    return term
 
 
 def _kind_of_numbers(value: Any) -> str | None:

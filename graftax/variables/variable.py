@@ -18,7 +18,8 @@ from graftax.selectors import ROLES
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
 from graftax.variables import creation, initializers
 from graftax.variables.arithmetic import Arithmetic
-from graftax.variables.fitting import fit
+from graftax.variables.array_names import refuse_setting
+from graftax.variables.fitting import fit, fit_term
 from graftax.variables.keys import variable_key
 from graftax.variables.node import BOOKKEEPING
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
@@ -169,6 +170,10 @@ class Variable(Leaf, Arithmetic):
         """Whether optimizers may move it unless it is frozen or rests."""
         return self._trainable
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        refuse_setting(type(self).__name__, self.__dict__.get("_name") or "variable", name, value)
+        object.__setattr__(self, name, value)
+
     # --- its value --------------------------------------------------------------------------------------------------
 
     @property
@@ -181,7 +186,7 @@ class Variable(Leaf, Arithmetic):
         return value
 
     def assign(self, value: ArrayLike) -> Self:
-        """Give it a new value of the same shape and dtype, and return it.
+        """Give it a new value of the same shape and dtype, and return it; ``variable[...] = 1.0`` fills it.
 
         Raises:
             AssignmentError: the shape or dtype differs.
@@ -190,20 +195,27 @@ class Variable(Leaf, Arithmetic):
         return self
 
     def assign_add(self, value: ArrayLike) -> Self:
-        """Add to it, and return it."""
-        self._storage.write(self._storage.read() + self._fit(unwrap(value), "assign_add"))
+        """Add to it, and return it: a value of its shape and dtype, or a smaller one that broadcasts, as ``+=`` does.
+
+        Raises:
+            AssignmentError: the shape would change, or the dtype differs.
+        """
+        self._storage.write(self._storage.read() + self._term(unwrap(value), "assign_add"))
         return self
 
     def assign_sub(self, value: ArrayLike) -> Self:
-        """Subtract from it, and return it."""
-        self._storage.write(self._storage.read() - self._fit(unwrap(value), "assign_sub"))
+        """Subtract from it, and return it: a value of its shape and dtype, or a smaller one that broadcasts.
+
+        Raises:
+            AssignmentError: the shape would change, or the dtype differs.
+        """
+        self._storage.write(self._storage.read() - self._term(unwrap(value), "assign_sub"))
         return self
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
         old = self._storage.read()
-        key = unwrap(key)
-        check_subscript(arrays, self._shape, key)
+        key = check_subscript(arrays, self._shape, key)
         shape = old[key].shape
         new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =")
         try:
@@ -213,6 +225,14 @@ class Variable(Leaf, Arithmetic):
                 f"{self.path!r}[...] = got shape {tuple(new.shape)}", f"the place that is indexed has shape {shape}"
             ) from error
         self._storage.write(arrays.set_at(old, key, new))
+
+    def _term(self, value: Any, verb: str) -> Array:
+        """What is added to the value: an array that broadcasts to its shape."""
+        if getattr(value, "shape", None) == self._shape:
+            return self._fit(value, verb)
+        if tracer_of(self._storage.backend, value):
+            self._storage.check(value)
+        return fit_term(self._storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     def _fit(self, value: Any, verb: str) -> Array:
         storage = self._storage

@@ -107,10 +107,11 @@ def test_assign_add_sub_return_the_variable(backend):
 @pytest.mark.parametrize("verb", ["assign", "assign_add", "assign_sub"])
 def test_another_shape_is_refused(backend, verb):
     v = Variable([1.0, 2.0], name="w")
-    for value, shape in ((1.0, r"\(\)"), ([1.0], r"\(1,\)"), (np.ones((2, 1), "float32"), r"\(2, 1\)")):
+    smaller = [(1.0, r"\(\)"), ([1.0], r"\(1,\)")] if verb == "assign" else []  # a sum broadcasts
+    for value, shape in (*smaller, (np.ones((2, 1), "float32"), r"\(2, 1\)"), (np.ones(3, "float32"), r"\(3,\)")):
         with pytest.raises(AssignmentError, match=rf"'w'.{verb}\(\) got shape {shape}") as caught:
             getattr(v, verb)(value)
-        assert "ops.broadcast_to" in caught.value.instead
+        assert "broadcast" in caught.value.instead
     assert v.numpy().tolist() == [1.0, 2.0]
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, owned
 from graftax.backend.jax import neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.typedefs import Array, DTypeLike, Shape
@@ -31,9 +31,9 @@ class JaxArrays:
         if isinstance(x, jax.Array):
             return x if name is None or name == x.dtype.name else _convert(x, name)
         if isinstance(x, (list, tuple)) and _holds_arrays(x):
-            return jnp.asarray(x, dtype=name)
-        # jnp.array copies; jax.device_put would share 64-byte-aligned NumPy memory on CPU, silently
-        host = host_array(x, name, not _config.jax_enable_x64, copy=False)
+            return jnp.asarray(_owned(x), dtype=name)
+        # JAX reads the memory of NumPy later, when its owner may have written there; what is read here is our own
+        host = host_array(x, name, not _config.jax_enable_x64)
         array = jnp.array(host)
         if isinstance(array, jax.core.Tracer):  # while tracing: keep what is known known, so that it can be checked
             with jax.ensure_compile_time_eval():
@@ -155,6 +155,12 @@ class JaxArrays:
     def slice_update(self, x: Any, begin: Any, updates: Any) -> Any:
         """``x`` with the block that begins at ``begin`` replaced."""
         return lax.dynamic_update_slice(x, updates, begin)
+
+
+def _owned(values: Any) -> Any:
+    if isinstance(values, (list, tuple)):
+        return list(map(_owned, values))
+    return owned(values) if isinstance(values, np.ndarray) else values
 
 
 def _holds_arrays(values: Any) -> bool:

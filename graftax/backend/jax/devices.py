@@ -6,7 +6,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
+import numpy as np
 
+from graftax.backend.host import owned
 from graftax.errors import ArgumentError
 
 
@@ -23,7 +25,7 @@ class JaxDevices:
         Raises:
             ArgumentError: there is no such device.
         """
-        return jax.device_put(jax.numpy.array(x), self._find(device))
+        return jax.device_put(owned(x) if isinstance(x, np.ndarray) else jax.numpy.array(x), self._find(device))
 
     def scope(self, device: str | None) -> AbstractContextManager[Any]:
         """Inside, what is not placed goes to the device; None for the default one."""

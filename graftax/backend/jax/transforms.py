@@ -8,13 +8,17 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from graftax import foreign_errors
+from graftax.backend.host import owned
 from graftax.backend.jax import checks, custom, recording, structures, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
 from graftax.backend.protocol import Recorder
+
+_HOST = frozenset({np.ndarray, np.memmap})
 
 
 class JaxTransforms(JaxControl):
@@ -44,8 +48,14 @@ class JaxTransforms(JaxControl):
         return not any(inside is trace for trace in tracing.levels_above(level))
 
     def flatten(self, tree: Any) -> tuple[list[Any], Any]:
-        """Leaves and structure of nested containers, in their order; registered pytrees included."""
-        return structures.flatten(tree)
+        """Leaves and structure of nested containers, in their order; registered pytrees included.
+
+        Arrays of NumPy are copied: what runs compiled may read them after their owner has written there.
+        """
+        leaves, structure = structures.flatten(tree)
+        if not _HOST.isdisjoint(map(type, leaves)):
+            leaves = [owned(leaf) if type(leaf) in _HOST else leaf for leaf in leaves]
+        return leaves, structure
 
     def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
         """The same, each leaf with the way to it as Python writes it."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits
 from graftax.backend.neural import Padding
 from graftax.backend.numpy import special, windows
-from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet
+from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
 from graftax.typedefs import DTypeLike, Shape
 
 
@@ -22,12 +22,15 @@ class NumpyArrays:
     numpy: Any = NumpyNamespace(np)
 
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
-        """A NumPy array; memory of the caller is copied."""
+        """A NumPy array that cannot be written to; memory of the caller is copied."""
         name = None if dtype is None else self.canonical_dtype(dtype)
-        with np.errstate(all="ignore"):
-            if isinstance(x, (np.ndarray, np.generic)) and name is not None and x.dtype.name != name:
-                return np.asarray(x.astype(host_dtype(name)))
-            return host_array(x, name, not is_wide())
+        if isinstance(x, (np.ndarray, np.generic)) and name is not None and x.dtype.name != name:
+            with np.errstate(all="ignore"):
+                array = np.asarray(_saturated(x, name).astype(host_dtype(name)))
+        else:
+            array = host_array(x, name, not is_wide())
+        array.flags.writeable = False
+        return array
 
     def is_array(self, x: Any) -> bool:
         """True for a NumPy array or scalar."""
@@ -47,16 +50,18 @@ class NumpyArrays:
         return name if is_wide() else NARROW.get(name, name)
 
     def to_numpy(self, x: Any) -> np.ndarray[Any, Any]:
-        """The array itself."""
-        return np.asarray(x)
+        """The array, not to be written to."""
+        array = np.asarray(x).view()
+        array.flags.writeable = False
+        return array
 
     def eager(self) -> AbstractContextManager[None]:
         """Nothing to do: everything is eager."""
         return nullcontext()
 
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
-        """The function with canonical results; nothing is compiled."""
-        return quiet(function)
+        """The function with canonical results of their own; nothing is compiled."""
+        return unshared(quiet(function))
 
     def join(self, parts: Sequence[Any]) -> Any:
         """All elements of arrays of one dtype, in a row."""
@@ -155,6 +160,14 @@ class NumpyArrays:
         result = x.copy()
         result[_block(begin, updates.shape)] = updates
         return result
+
+
+def _saturated(x: Any, dtype: str) -> Any:
+    """Floats that an integer dtype cannot hold become its ends, and nan 0, as in JAX; in NumPy they may be anything."""
+    if x.dtype.kind != "f" or not dtype.startswith(("int", "uint")):
+        return x
+    low, high = limits(dtype)
+    return np.clip(np.nan_to_num(x.astype("float64"), nan=0.0, posinf=high, neginf=low), low, high)
 
 
 def _block(begin: Any, sizes: Shape) -> tuple[slice, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
@@ -58,18 +59,54 @@ def canonical(result: Any) -> Any:
 
 
 def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with canonical results, without NumPy's warnings about nan and infinity, on bfloat16 too."""
+    """The function with canonical results, without NumPy's warnings about nan and infinity.
+
+    Half precision is computed in float32 and rounded at the end: NumPy would add up float16 in float16, and knows
+    bfloat16 by halves only.
+    """
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        with np.errstate(all="ignore"):
-            extended = next((a.dtype for a in args if isinstance(a, np.ndarray) and a.dtype.num >= 256), None)
-            if extended is None:
+        with np.errstate(all="ignore"), _unwarned(args, options):
+            half = next((a.dtype for a in args if isinstance(a, np.ndarray) and _is_half(a.dtype)), None)
+            if half is None:
                 return canonical(function(*args, **options))
-            wide = [_cast(a, extended, np.dtype("float32")) for a in args]  # NumPy knows bfloat16 by halves only
-            return _cast(canonical(function(*wide, **options)), np.dtype("float32"), extended)
+            wide = [_cast(a, half, np.dtype("float32")) for a in args]
+            return _cast(canonical(function(*wide, **options)), np.dtype("float32"), half)
 
     return call
+
+
+def _unwarned(args: tuple[Any, ...], options: dict[str, Any]) -> AbstractContextManager[Any]:
+    """Of an empty array, and of too few values for ``ddof``, NumPy gives nan with a warning of Python's."""
+    if options.get("ddof") or any(isinstance(a, np.ndarray) and not a.size for a in args):
+        return warnings.catch_warnings(action="ignore")
+    return nullcontext()
+
+
+def _is_half(dtype: np.dtype[Any]) -> bool:
+    return dtype.num >= 256 or dtype.num == _FLOAT16
+
+
+_FLOAT16 = np.dtype("float16").num
+
+
+def unshared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with results that share no memory with its arguments, as views would."""
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        return _unshared(function(*args, **options), args)
+
+    return call
+
+
+def _unshared(result: Any, args: tuple[Any, ...]) -> Any:
+    if isinstance(result, (tuple, list)):
+        return type(result)(_unshared(part, args) for part in result)
+    if isinstance(result, np.ndarray) and (result.base is not None or any(result is one for one in args)):
+        return np.array(result)
+    return result
 
 
 def _cast(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
@@ -96,22 +133,43 @@ def _counting(x: Any) -> Any:
     return x.astype("int32") if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "b" else x
 
 
-def _same_width(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Running sums and products stay in the dtype of their integers, as in JAX."""
+def _for_booleans(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy has no ``positive`` of booleans, and makes other numbers of them elsewhere."""
 
     @wraps(function)
-    def call(x: Any, axis: int | None = None) -> Any:
-        return function(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None)
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        if x.dtype.kind != "b":
+            return function(x, *args, **options)
+        if name == "round":
+            raise TypeError("booleans are not rounded")
+        return np.array(x)
 
     return call
 
 
 def _adapted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    if name in ("real", "imag"):
+        return unshared(function)
+    if name in ("positive", "conj", "round"):
+        return _for_booleans(name, function)
     if name in _TO_FLOAT:
         return _with_inputs(_floating, function)
     if name in _BOOL_COUNTS:
         return _with_inputs(_counting, function)
-    return _same_width(function) if name in ("cumsum", "cumprod") else function
+    return function
+
+
+def _nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """In the dtype as it is, for its largest number stands for infinity; NumPy's leaves bfloat16 alone."""
+    if x.dtype.kind in "iub":
+        return np.array(x)
+    if x.dtype.kind == "c":
+        return canonical(np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf))
+    with np.errstate(all="ignore"):
+        largest = np.nextafter(x.dtype.type(np.inf), x.dtype.type(0))
+        found = np.where(x == np.inf, x.dtype.type(largest if posinf is None else posinf), x)
+        found = np.where(x == -np.inf, x.dtype.type(-largest if neginf is None else neginf), found)
+        return np.where(np.isnan(x), x.dtype.type(nan), found)
 
 
 class NumpyNamespace:
@@ -124,6 +182,8 @@ class NumpyNamespace:
         found = getattr(self._module, name)
         if isinstance(found, ModuleType):
             found = NumpyNamespace(found)
+        elif name == "nan_to_num":
+            found = _nan_to_num
         elif callable(found) and not isinstance(found, type):
             found = quiet(_adapted(name, found))
         self.__dict__[name] = found
