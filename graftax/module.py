@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from graftax.errors import ArgumentError, AssignmentError
-from graftax.typedefs import VariableLike
+from graftax.typedefs import Holder, VariableLike
 from graftax.variables import creation, storage
 from graftax.variables.freezing import Freezing
 from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
@@ -58,7 +58,7 @@ class SlotRecord:
     slot: Variable
 
 
-class Module(Freezing):
+class Module(Freezing, Holder):
     """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.

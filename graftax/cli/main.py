@@ -36,6 +36,9 @@ _TARGET = (
 )
 
 
+_SELECTOR = ": a glob of paths, or a role such as role:slot; may be repeated"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     options = _parser().parse_args(argv)
@@ -71,15 +74,15 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     def subset(sub: argparse.ArgumentParser, what: str) -> None:
-        sub.add_argument("--only", action="append", metavar="GLOB", help=f"{what} only these paths; may be repeated")
-        sub.add_argument("--skip", action="append", metavar="GLOB", help=f"{what} all but these paths; may be repeated")
+        sub.add_argument("--only", action="append", metavar="SELECTOR", help=f"{what} only these{_SELECTOR}")
+        sub.add_argument("--skip", action="append", metavar="SELECTOR", help=f"{what} all but these{_SELECTOR}")
 
     ls = command("ls", "the checkpoints in a folder")
     ls.add_argument("folder", metavar="FOLDER")
 
     show = command("show", "what a checkpoint holds")
     show.add_argument("checkpoint", metavar="CKPT")
-    show.add_argument("--only", action="append", metavar="GLOB", help="show only these paths; may be repeated")
+    show.add_argument("--only", action="append", metavar="SELECTOR", help=f"show only these{_SELECTOR}")
 
     verify = command("verify", "check every byte of a checkpoint")
     verify.add_argument("checkpoint", metavar="CKPT")

@@ -23,6 +23,7 @@ from graftax.reparam.places import (
     spec_of,
     weights,
 )
+from graftax.roles import checked_roles
 from graftax.selectors import SelectorLike
 from graftax.typedefs import VariableLike
 from graftax.variables.creation import Creator
@@ -87,7 +88,8 @@ def graft(
         tolerance = float(getattr(creator, "tolerance", 1e-3))
     if not tolerance >= 0:
         raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
-    known = [weight for weight in weights(module) if weight.node.role in roles]
+    wanted = checked_roles(roles)
+    known = [weight for weight in weights(module) if weight.node.role in wanted]
     chosen = chosen_weights(known, where, "graft: where")
     made: list[tuple[Weight, Graft]] = []
     changed: list[tuple[Variable, bool, bool, int]] = []

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from graftax.errors import CreatorError, CreatorRecursionError, SelectorError
+from graftax.errors import CreatorError, CreatorRecursionError
+from graftax.roles import checked_roles
 from graftax.scopes import ScopeStack
-from graftax.selectors import ROLES, Selector, SelectorLike, Tally, compile_selector
+from graftax.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.typedefs import VariableLike
 from graftax.variables.spec import VariableSpec
 
@@ -60,7 +61,7 @@ _depth: ScopeStack[str] = ScopeStack("creation")
 
 @contextmanager
 def variable_creator_scope(
-    creator: Creator, where: SelectorLike | None = None, roles: tuple[str, ...] | None = ("weight",)
+    creator: Creator, where: SelectorLike | None = None, roles: Sequence[str] | None = ("weight",)
 ) -> Iterator[None]:
     """Let ``creator`` make, change or replace every Variable that is created in the block.
 
@@ -87,11 +88,9 @@ def variable_creator_scope(
         >>> v.trainable
         False
     """
-    unknown = [role for role in roles or () if role not in ROLES]
-    if unknown:
-        raise SelectorError(f"roles={roles!r}", f"there is no role {unknown[0]!r}", f"some of {', '.join(ROLES)}")
     _check_signature(creator)
-    scope = CreatorScope(creator, None if where is None else compile_selector(where), roles)
+    seen = None if roles is None else checked_roles(roles)
+    scope = CreatorScope(creator, None if where is None else compile_selector(where), seen)
     try:
         with scopes.entered(scope):
             yield

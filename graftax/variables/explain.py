@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graftax.module import Module, walk_with_edges
-from graftax.selectors import Selector, SelectorLike, Tally, compile_selector, nearest
+from graftax.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.typedefs import Shape
 from graftax.variables.candidates import candidates
 
@@ -103,7 +103,7 @@ def explain(model: Module, selector: SelectorLike) -> Selection:
         tuple(rows),
         tuple(spared),
         idle.text if idle is not None else "",
-        tuple(nearest(idle, [one.path for one in known])) if idle is not None else (),
+        tuple(tally.nearest(idle)) if idle is not None else (),
     )
 
 

@@ -14,7 +14,7 @@ from graftax.backend.protocol import Backend
 from graftax.errors import ArgumentError, AssignmentError, CompileError
 from graftax.module import Leaf, structure
 from graftax.op_checks import check_subscript
-from graftax.selectors import ROLES
+from graftax.roles import ROLES
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
 from graftax.variables import creation, initializers
 from graftax.variables.arithmetic import Arithmetic
