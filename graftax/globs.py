@@ -40,10 +40,10 @@ class Glob:
         """A glob that is written like this one and fits some of these paths, and two of them; else empty."""
         names = {name for path in known for name in path.split("/")}
         plain = "/".join(filter(None, FOREIGN_WILDCARDS.sub("*", self.text).split("/")))
+        dotted = plain.replace(".", "/")
         found = []
-        for text in (plain, plain.replace(".", "/")):
-            for right in (text, _put_right(text, names)):
-                found += [right, f"{right}/**", f"**/{right}", f"**/{right}/**"]
+        for text in (plain, dotted, _put_right(dotted, names), _put_right(plain, names)):
+            found += [text, f"{text}/**", f"**/{text}", f"**/{text}/**"]
         for text in dict.fromkeys(found):
             there = [path for path in known if text != self.text and Glob(text).matches(path)]
             if there:

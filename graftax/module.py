@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from graftax.errors import ArgumentError, AssignmentError
+from graftax.keywords import Constructed
 from graftax.typedefs import Holder, VariableLike
 from graftax.variables import creation, storage
 from graftax.variables.freezing import Freezing
@@ -58,7 +59,7 @@ class SlotRecord:
     slot: Variable
 
 
-class Module(Freezing, Holder):
+class Module(Freezing, Holder, Constructed):
     """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.

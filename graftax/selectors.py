@@ -61,10 +61,6 @@ class Selector:
 
     __call__ = matches
 
-    def matches_at(self, path: str, item: Selectable) -> bool:
-        """True if the variable is selected, going by another path than its own, such as that from a part of a model."""
-        return self.sees((path,), item.role, item)
-
     def matches_path(self, path: str) -> bool:
         """True if the path alone is selected; roles, classes and predicates never match a bare path."""
         return self.sees((path,), None, None)

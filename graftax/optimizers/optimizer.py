@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
-from graftax.optimizers import averaging, rate, unknown_options
+from graftax.optimizers import averaging, rate
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.accumulation import accumulate, check_steps
@@ -91,7 +91,6 @@ class Optimizer(Rule, Averaging):
 
     untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
 
-    @unknown_options.refused
     def __init__(
         self,
         learning_rate: LearningRate,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from graftax.errors import GraftError
 from graftax.module import Module, structure, walk
+from graftax.namespaces import answering as _answering
 from graftax.reparam.adapted import Adapted, adapter_of
 from graftax.reparam.graft import distance
 from graftax.reparam.places import replace, thaw, weights
@@ -255,3 +257,7 @@ def _unwrap(model: Module) -> None:
         if isinstance(node, Adapted) and not node.adapters:
             replace(model, weight, node.base)
             thaw(node.base, node.was_trainable)
+
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("adapters")
