@@ -48,7 +48,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "prob": ("rate",),
     "drop_rate": ("rate",),
     "dropout_rate": ("rate", "dropout"),
-    "init": ("kernel_initializer", "initializer"),
+    "init": ("kernel_initializer",),
     "kernel_init": ("kernel_initializer",),
     "weight_init": ("kernel_initializer",),
     "bias_init": ("bias_initializer",),

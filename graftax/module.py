@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
+from graftax import attributes
 from graftax.errors import ArgumentError, AssignmentError
 from graftax.keywords import Constructed
 from graftax.typedefs import Holder, VariableLike
@@ -85,6 +86,9 @@ class Module(Freezing, Holder, Constructed):
     _captured: tuple[creation.CreatorScope, ...] = ()
     _seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _name: str | None = None
+
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+        __getattr__ = attributes.answering("module", attributes.OF_MODULES)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)

@@ -21,7 +21,7 @@ FLOORS = (
     (
         "words",
         "errors culprit foreign_errors known_names names_elsewhere namespaces keywords user_line typedefs scopes tree "
-        "globs roles selectors",
+        "globs roles selectors attributes",
     ),
     ("arrays", "backend ops op_* traced_checks targets per_sample"),
     ("variables", "module variables"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from graftax import attributes
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
@@ -90,6 +91,9 @@ class Optimizer(Rule, Averaging):
     """
 
     untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
+
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+        __getattr__ = attributes.answering("optimizer", attributes.OF_OPTIMIZERS)
 
     def __init__(
         self,
