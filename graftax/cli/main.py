@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from graftax.cli.shell_words import told
 from graftax.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (GraftaxError, OSError) as error:
-        print(f"graftax: {error}", file=sys.stderr)
+        print(f"graftax: {told(error)}", file=sys.stderr)
         return exit_code(error)
     except KeyboardInterrupt:
         return 130
@@ -99,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     restore.add_argument("target", metavar="TARGET", help=f"{_TARGET}; or OUT.npz, OUT.safetensors")
     restore.add_argument("--map", action="append", metavar="PROGRAM=CKPT", help="take PROGRAM's values from path CKPT")
     restore.add_argument("--mode", choices=("exact", "cover", "overlap"), help="how much must fit (exact)")
+    restore.add_argument("--cast", choices=("exact", "safe", "any"), help="which dtypes may be converted (exact)")
     restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
     restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")
     subset(restore, "restore")
