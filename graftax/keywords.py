@@ -7,11 +7,12 @@ their ``__init__`` says is what they take, and a keyword beyond that is told in 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from graftax.errors import ArgumentTypeError
+from graftax.argument_kinds import misfit, plain_kinds
+from graftax.errors import ArgumentTypeError, GraftaxError
 from graftax.known_names import closest
 
 _AT_FIRST_CALL = "leave it out: sizes of inputs are known at the first call, or from build"
@@ -161,22 +162,52 @@ class Constructed:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _checked(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = _checked(cls.__init__, cls.__module__.startswith("graftax."))  # type: ignore[method-assign]
 
 
-def _checked(init: Callable[..., None]) -> Callable[..., None]:
+def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
+    """A constructor that tells what it does not take; of our own ones, values of a wrong kind, too."""
     kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
-    if inspect.Parameter.VAR_KEYWORD in kinds.values():  # a base says what it takes
-        return init
+    takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
     known = [name for name, kind in kinds.items() if kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)][1:]
+    plain = plain_kinds(init) if ours else {}
 
     @wraps(init)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
-        if kwargs and (name := next((name for name in kwargs if name not in known), None)) is not None:
+        if not takes_any and (name := next((name for name in kwargs if name not in known), None)) is not None:
             raise unknown_keyword(type(self), name, kwargs[name], known)
-        init(self, *args, **kwargs)
+        try:
+            init(self, *args, **kwargs)
+        except GraftaxError:  # which knows better
+            raise
+        except Exception:
+            _check_kinds(self, checked, plain, known, args, kwargs)
+            raise
+        _check_kinds(self, checked, plain, known, args, kwargs)
 
+    if ours:
+        _OURS.add(checked)
     return checked
+
+
+_OURS: set[Callable[..., None]] = set()
+"""Constructors of graftax itself: of several on the way up, the outermost one speaks of values."""
+
+
+def _check_kinds(
+    made: Any,
+    init: Callable[..., None],
+    plain: Mapping[str, inspect.Parameter],
+    known: list[str],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    outermost: Any = type(made).__init__
+    if outermost is not init and outermost in _OURS:
+        return
+    for name, value in (*zip(known, args, strict=False), *kwargs.items()):
+        if name in plain and (error := misfit(type(made), plain[name], value)) is not None:
+            raise error from None
 
 
 def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) -> ArgumentTypeError:

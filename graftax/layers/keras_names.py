@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class KerasNames(Module):
                 "layer.set_weights(other.get_weights()), of another layer like it",
             )
         for variable, array in zip(variables, weights, strict=True):
-            shape = tuple(array.shape) if hasattr(array, "shape") else np.shape(array)
+            shape = tuple(array.shape) if hasattr(array, "shape") else np.shape(cast(Any, array))
             if shape != variable.shape:
                 raise ShapeError(
                     f"set_weights got shape {shape} for {variable.path!r}",
