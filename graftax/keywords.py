@@ -186,12 +186,12 @@ def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
         _check_kinds(self, checked, plain, known, args, kwargs)
 
     if ours:
-        _OURS.add(checked)
+        _OURS[checked] = frozenset(plain)
     return checked
 
 
-_OURS: set[Callable[..., None]] = set()
-"""Constructors of graftax itself: of several on the way up, the outermost one speaks of values."""
+_OURS: dict[Callable[..., None], frozenset[str]] = {}
+"""Constructors of graftax itself, and of what they speak: of several on the way up, the outermost one does."""
 
 
 def _check_kinds(
@@ -203,10 +203,9 @@ def _check_kinds(
     kwargs: dict[str, Any],
 ) -> None:
     outermost: Any = type(made).__init__
-    if outermost is not init and outermost in _OURS:
-        return
+    spoken = _OURS.get(outermost, ()) if outermost is not init else ()
     for name, value in (*zip(known, args, strict=False), *kwargs.items()):
-        if name in plain and (error := misfit(type(made), plain[name], value)) is not None:
+        if name in plain and name not in spoken and (error := misfit(type(made), plain[name], value)) is not None:
             raise error from None
 
 
