@@ -42,6 +42,18 @@ def misfit(kind: type[Any], parameter: inspect.Parameter, value: Any) -> Argumen
     return ArgumentTypeError(f"{kind.__name__} got {name}={value!r:.40}", f"it is {wanted}", f"{name}={example!r}")
 
 
+def checked_flag(name: str, value: Any) -> bool:
+    """The value, if it is True or False; NumPy's own, 0 and 1 are that, too.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    plain = value.item() if str(getattr(value, "dtype", "")) == "bool" and hasattr(value, "item") else value
+    if not _fits("bool", plain):
+        raise ArgumentTypeError(f"{name}={value!r:.60}", "it is True or False", f"{name}=False")
+    return bool(plain)
+
+
 def _parts(parameter: inspect.Parameter) -> list[str]:
     annotation = parameter.annotation
     return re.split(r" \| (?![^\[]*\])", annotation) if isinstance(annotation, str) else []

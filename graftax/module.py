@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import copy
 import re
-import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from graftax import attributes
+from graftax import attributes, user_line
 from graftax.errors import ArgumentError, AssignmentError
 from graftax.keywords import Constructed
 from graftax.typedefs import Holder, VariableLike
@@ -321,10 +320,9 @@ def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -
         for edge, element in items_of(value):
             _adopt(owner, (*edges, edge), element, depth + 1)
     elif isinstance(value, set | frozenset) and any(isinstance(element, Node) for element in value):
-        warnings.warn(
+        user_line.warn(
             f"{type(owner).__name__}.{edges[0]} is a set that holds Modules or Variables: they are not found in there, "
             "neither trained nor saved, since a set has no order. Use a list or a dict.",
-            stacklevel=4 + depth,
         )
 
 

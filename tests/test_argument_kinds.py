@@ -70,3 +70,62 @@ def test_classes_of_ones_own_take_what_they_like():
 def test_an_error_that_knows_better_comes_first():
     with pytest.raises(gx.errors.ArgumentError, match="units=2.5"):
         layers.Dense(2.5)
+
+
+def built():
+    layer = layers.Dense(2)
+    layer.build((None, 3))
+    return layer
+
+
+def scope(creator):
+    with gx.variable_creator_scope(creator):
+        pass
+
+
+SENSELESS = [
+    lambda: setattr(built(), "trainable", "no"),
+    lambda: setattr(built(), "trainable", None),
+    lambda: setattr(built().kernel, "trainable", "no"),
+    lambda: gx.Variable(1.0, trainable="no"),
+    lambda: gx.Variable(1.0, name=3),
+    lambda: built().add_weight((1,), trainable="no"),
+    lambda: gx.Model(name=3),
+    lambda: gx.explain("x", "**"),
+    lambda: gx.explain(built().kernel, "**"),
+    lambda: gx.graft("x", reparam.WeightNorm()),
+    lambda: gx.ungraft("x"),
+    lambda: gx.graft(built(), "lora"),
+    lambda: gx.graft(built(), reparam.LoRA),
+    lambda: gx.graft(built(), reparam.WeightNorm),
+    lambda: gx.graft(built(), reparam.WeightNorm(), tolerance="x"),
+    lambda: scope("lora"),
+    lambda: scope(reparam.LoRA),
+]
+
+
+@pytest.mark.parametrize("act", SENSELESS)
+def test_a1_what_makes_no_sense_around_selectors_is_refused(act):
+    with pytest.raises(gx.errors.GraftaxError) as caught:
+        act()
+    assert caught.value.reason
+    assert caught.value.instead
+
+
+def test_flags_of_numpy_freeze():
+    layer = built()
+    layer.trainable = np.False_
+    assert layer.trainable_variables == []
+    layer.trainable = True
+    assert len(layer.trainable_variables) == 2
+
+
+def test_a_warning_of_a_constructor_names_the_line_of_the_user():
+    class Net(gx.Layer):
+        def __init__(self):
+            super().__init__()
+            self.blocks = {layers.Dense(2)}
+
+    with pytest.warns(UserWarning, match="is a set") as caught:
+        Net()
+    assert caught[0].filename == __file__

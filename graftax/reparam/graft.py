@@ -24,7 +24,7 @@ from graftax.reparam.places import (
 from graftax.roles import checked_roles
 from graftax.selectors import SelectorLike
 from graftax.typedefs import VariableLike
-from graftax.variables.creation import Creator
+from graftax.variables.creation import Creator, check_creator
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.storage import concretely
@@ -82,9 +82,10 @@ def graft(
         >>> ungraft(layer)
         ['kernel']
     """
+    check_creator(creator)
     if tolerance is None:
         tolerance = float(getattr(creator, "tolerance", 1e-3))
-    if not tolerance >= 0:
+    if not isinstance(tolerance, int | float) or not tolerance >= 0:
         raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
     wanted = checked_roles(roles)
     known = [weight for weight in weights(module) if weight.node.role in wanted]

@@ -88,7 +88,7 @@ def variable_creator_scope(
         >>> v.trainable
         False
     """
-    _check_signature(creator)
+    check_creator(creator)
     seen = None if roles is None else checked_roles(roles)
     scope = CreatorScope(creator, None if where is None else compile_selector(where), seen)
     try:
@@ -99,7 +99,22 @@ def variable_creator_scope(
     scope.check()
 
 
-def _check_signature(creator: Creator) -> None:
+def check_creator(creator: Creator) -> None:
+    """Raise unless it can be called as creators are; a class of expressions can.
+
+    Raises:
+        CreatorError: it cannot.
+    """
+    if isinstance(creator, type) and not issubclass(creator, VariableLike):
+        raise CreatorError(
+            f"creator {creator.__name__}, the class", "one is made first, with its settings", f"{creator.__name__}(...)"
+        )
+    if not callable(creator):
+        raise CreatorError(
+            f"creator {creator!r:.60}, of type {type(creator).__name__}",
+            "a creator is called with (next_creator, spec)",
+            "graftax.reparam.LoRA(rank=8), or a function",
+        )
     try:
         parameters = inspect.signature(creator)
     except (TypeError, ValueError):  # one without a signature
