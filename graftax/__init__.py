@@ -8,8 +8,8 @@ Example:
     '0.1.0'
 """
 
-import sys
 from importlib import import_module
+from importlib.machinery import PathFinder as _PathFinder
 
 __version__ = "0.1.0"
 
@@ -180,8 +180,10 @@ else:
             found = import_module(_MODULES[name])
         elif name in _NAMES:
             found = getattr(import_module(_NAMES[name]), name)
-        else:  # name and obj let Python add "Did you mean …?"
-            raise AttributeError(f"module 'graftax' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        elif name.startswith("_") or _PathFinder.find_spec(f"graftax.{name}", __path__):  # asked for by an import
+            raise AttributeError(f"module 'graftax' has no attribute {name!r}", name=name)
+        else:
+            found = import_module("graftax.namespaces").answering("")(name)
         globals()[name] = found
         return found
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import copy
 import re
-import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
+from graftax import attributes, user_line
 from graftax.errors import ArgumentError, AssignmentError
-from graftax.typedefs import VariableLike
+from graftax.keywords import Constructed
+from graftax.typedefs import Holder, VariableLike
 from graftax.variables import creation, storage
 from graftax.variables.freezing import Freezing
 from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
@@ -58,7 +59,7 @@ class SlotRecord:
     slot: Variable
 
 
-class Module(Freezing):
+class Module(Freezing, Holder, Constructed):
     """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
@@ -84,6 +85,9 @@ class Module(Freezing):
     _captured: tuple[creation.CreatorScope, ...] = ()
     _seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _name: str | None = None
+
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+        __getattr__ = attributes.answering("module", attributes.OF_MODULES)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)
@@ -316,10 +320,9 @@ def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -
         for edge, element in items_of(value):
             _adopt(owner, (*edges, edge), element, depth + 1)
     elif isinstance(value, set | frozenset) and any(isinstance(element, Node) for element in value):
-        warnings.warn(
+        user_line.warn(
             f"{type(owner).__name__}.{edges[0]} is a set that holds Modules or Variables: they are not found in there, "
             "neither trained nor saved, since a set has no order. Use a list or a dict.",
-            stacklevel=4 + depth,
         )
 
 

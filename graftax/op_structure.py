@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from graftax.backend.protocol import Arrays
 from graftax.errors import ArgumentError, DTypeError, ShapeError
 from graftax.op_checks import axis_in_range
 from graftax.op_numbers import check_filling
+from graftax.wrapping import wraps
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """By op: ``function(arrays, *arguments)``; an underscore at the end of the Python name is dropped."""

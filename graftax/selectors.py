@@ -1,23 +1,26 @@
-"""Which variables: path globs, regexes, roles and predicates, combined with ``|``, ``&`` and ``~``; each must match.
+"""Which variables: globs, regexes, roles, classes, predicates, combined with ``|``, ``&`` and ``~``; each must match.
 
 A glob is matched against the whole path, component by component: ``*`` stands for any characters within one component,
 ``**`` for any number of components (none included). ``"**/kernel"`` is every kernel, ``"layers/0/**"`` all of layer 0.
-A plain string that is the name of a role (``"slot"``, ``"seed"``, ...) selects by role. By path, the parts of a weight
-that is an expression are selected with it.
+A plain string is a glob whatever it says, so that weights called ``state`` or ``weight`` can be named; a role is
+written ``"role:state"``. The class of a layer selects what hangs below such layers. By path, the parts of a weight that
+is an expression are selected with it.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from graftax.errors import SelectorError
-from graftax.typedefs import VariableLike
+from graftax.globs import Glob
+from graftax.roles import ROLES, named_role, prefixed
+from graftax.typedefs import Holder, VariableLike
 
 T = TypeVar("T")
-ROLES = ("weight", "state", "slot", "metric", "seed", "counter", "hyper")
 
 
 @runtime_checkable
@@ -30,16 +33,19 @@ class Selectable(Protocol):
     def role(self) -> str: ...
 
 
-SelectorLike: TypeAlias = "str | re.Pattern[str] | Callable[[Any], bool] | Sequence[SelectorLike] | Selector"
+SelectorLike: TypeAlias = (
+    "str | re.Pattern[str] | type[Holder] | Callable[[Any], bool] | Sequence[SelectorLike] | Selector"
+)
 
 
 class Selector:
     """A test of variables; made by `select`, combined with ``|``, ``&`` and ``~``.
 
     Args:
-        kind: ``"glob"``, ``"regex"``, ``"role"`` or ``"predicate"``; ``"any"``, ``"all"`` or ``"not"`` of its parts.
+        kind: ``"glob"``, ``"regex"``, ``"role"``, ``"class"`` or ``"predicate"``; ``"any"``, ``"all"`` or ``"not"`` of
+            its parts.
         text: How it is shown in messages.
-        test: The compiled regex, the role, or the function.
+        test: The glob, the compiled regex, the role, the class, or the function.
         parts: The selectors that it combines.
     """
 
@@ -55,12 +61,8 @@ class Selector:
 
     __call__ = matches
 
-    def matches_at(self, path: str, item: Selectable) -> bool:
-        """True if the variable is selected, going by another path than its own, such as that from a part of a model."""
-        return self.sees((path,), item.role, item)
-
     def matches_path(self, path: str) -> bool:
-        """True if the path alone is selected; roles and predicates never match a bare path."""
+        """True if the path alone is selected; roles, classes and predicates never match a bare path."""
         return self.sees((path,), None, None)
 
     def sees(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
@@ -75,12 +77,19 @@ class Selector:
 
     def _hits(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
         if self.kind == "glob":
-            return any(self.test.fullmatch(path) for path in paths)
+            return any(self.test.matches(path) for path in paths)
         if self.kind == "regex":
             return any(self.test.search(path) for path in paths)
         if self.kind == "role":
             return bool(role == self.test)
-        return item is not None and bool(self.test(item))
+        if self.kind == "class":
+            return any(isinstance(one, self.test) for one in (item, *_above(item)))
+        return item is not None and _answer(self, paths[0], self.test(item))
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Its kind, and those of its parts."""
+        return frozenset({self.kind}).union(*(part.kinds for part in self.parts))
 
     @property
     def by_path(self) -> bool:
@@ -126,11 +135,17 @@ class Tally:
     def __init__(self, selector: Selector) -> None:
         self.selector = selector
         self.paths: list[str] = []
+        self._roles: set[str] = set()
+        self._classes: dict[str, None] = {}
         self._hit: set[int] = set()
 
     def see(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
         """True if it is selected."""
         self.paths.append(paths[0])
+        if role:
+            self._roles.add(role)
+        if "class" in self.selector.kinds:
+            self._classes |= dict.fromkeys(type(one).__name__ for one in _above(item))
         return self._see(self.selector, paths, role, item)
 
     def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: Any) -> bool:
@@ -163,16 +178,43 @@ class Tally:
         part = self.idle()
         if part is not None:
             inside = "" if part is self.selector else f", a part of {self.selector.text},"
-            raise nothing_matched(part, self.paths, what, inside)
+            raise nothing_matched(part, self.paths, what, inside, self.nearest(part))
+
+    def nearest(self, part: Selector) -> list[str]:
+        """What may have been meant by a part that was in vain."""
+        if part.kind == "role":
+            return [prefixed(role) for role in ROLES if role in self._roles]
+        if part.kind == "class":
+            return [*get_close_matches(part.text, self._classes, n=1), *self._classes][:3]
+        return nearest(part, self.paths)
 
 
 def wholes(item: Any) -> Iterator[str]:
     """The paths of the expressions that a variable is a part of."""
-    owner = getattr(item, "owner", None)
-    while owner is not None:
+    for owner in _above(item):
         if isinstance(owner, VariableLike):
             yield owner.path  # type: ignore[attr-defined]
+
+
+def _above(item: Any) -> Iterator[Any]:
+    """What a variable hangs in, from the inside out."""
+    owner = getattr(item, "owner", None)
+    while owner is not None:
+        yield owner
         owner = owner.owner
+
+
+def _answer(selector: Selector, path: str, answer: Any) -> bool:
+    """What a predicate has said, if it is True or False; NumPy's own are that, too."""
+    if isinstance(answer, bool):
+        return answer
+    if str(getattr(answer, "dtype", None)) == "bool" and getattr(answer, "shape", None) == ():
+        return bool(answer)
+    raise SelectorError(
+        f"the predicate {selector.text} returned {answer!r:.60}, of type {type(answer).__name__}, for {path!r}",
+        "a predicate says True of what it selects, and False of the rest",
+        "for example lambda variable: variable.ndim > 1",
+    )
 
 
 def select(*selectors: SelectorLike) -> Selector:
@@ -183,11 +225,12 @@ def select(*selectors: SelectorLike) -> Selector:
     a role or a predicate need not. `graftax.explain` shows what a selector hits in a model.
 
     Args:
-        selectors: Globs of paths, roles, compiled regexes (searched in the path), predicates of a variable, or
-            sequences of these. As a decorator, it makes a selector of a predicate.
+        selectors: Globs of paths, roles written ``"role:slot"``, compiled regexes (searched in the path), classes of
+            layers and other Modules, predicates of a variable that return a bool, or sequences of these. As a
+            decorator, it makes a selector of a predicate.
 
     Raises:
-        SelectorError: there is none, or it is none of these.
+        SelectorError: there is none, or it is none of these; later, where a predicate returns something else.
 
     Example:
         >>> import re, graftax as gx
@@ -197,8 +240,8 @@ def select(*selectors: SelectorLike) -> Selector:
         >>> @select
         ... def large(variable):
         ...     return variable.size > 1000
-        >>> large & "**/kernel"
-        Selector(large & '**/kernel')
+        >>> large & "**/kernel" & ~select(gx.layers.Embedding)
+        Selector(large & '**/kernel' & ~Embedding)
     """
     if not selectors:
         raise SelectorError("select() without a selector", "it would select nothing", 'select("**/kernel")')
@@ -209,8 +252,8 @@ def compile_selector(selector: SelectorLike) -> Selector:
     """Turn anything that selects into a `Selector`.
 
     Args:
-        selector: A glob, a role, a compiled regex (searched in the path), a predicate of the variable, or a sequence of
-            these, of which one must match.
+        selector: A glob, a role such as ``"role:slot"``, a compiled regex (searched in the path), the class of a layer
+            or another Module, a predicate of the variable, or a sequence of these, of which one must match.
 
     Raises:
         SelectorError: it is none of these, or empty.
@@ -227,27 +270,71 @@ def compile_selector(selector: SelectorLike) -> Selector:
     if isinstance(selector, Selector):
         return selector
     if isinstance(selector, str):
-        if not selector:
-            raise SelectorError("an empty selector", "it can match nothing", 'a glob such as "**/kernel"')
-        if selector in ROLES:
-            return Selector("role", f"role {selector!r}", selector)
-        return Selector("glob", repr(selector), _glob(selector))
+        return _of_text(selector)
     if isinstance(selector, re.Pattern):
+        if not isinstance(selector.pattern, str):
+            raise _refused(selector, "paths are text", f"re.compile({selector.pattern.decode(errors='replace')!r})")
         return Selector("regex", repr(selector.pattern), selector)
+    if isinstance(selector, type):
+        if not issubclass(selector, Holder):
+            raise _refused(selector, "only layers and other Modules hold variables", "the class of a layer, or a glob")
+        return Selector("class", selector.__name__, selector)
+    if isinstance(selector, Holder):
+        path = getattr(selector, "path", "")
+        place = f'its path, "{path}/**", or ' if path else ""
+        raise _refused(
+            selector,
+            "a selector says which variables of a model; an object is no selector, and would be called with each",
+            f"{place}its class, {type(selector).__name__}; for this one alone, its own methods: layer.freeze()",
+        )
     if callable(selector):
-        made = Selector("predicate", getattr(selector, "__name__", repr(selector)), selector)
-        for name in ("__module__", "__doc__", "__name__"):
-            if hasattr(selector, name):
-                setattr(made, name, getattr(selector, name))
-        return made
+        return _of_predicate(selector)
     if isinstance(selector, Sequence) and selector:
         parts = [compile_selector(part) for part in selector]
         return parts[0] if len(parts) == 1 else _joined("any", *parts)
-    raise SelectorError(
-        f"{selector!r} of type {type(selector).__name__} as a selector",
-        "a selector is a glob, a role, a compiled regex, a predicate, or a non-empty sequence of these",
+    if isinstance(selector, VariableLike):
+        raise _refused(selector, "it is one variable itself", "lambda variable: variable is layer.kernel")
+    raise _refused(
+        selector,
+        "a selector is a glob, a role, a compiled regex, the class of a layer, a predicate, or a non-empty sequence of "
+        "these",
         'for example "**/kernel"',
     )
+
+
+def _of_text(text: str) -> Selector:
+    if not text:
+        raise SelectorError("an empty selector", "it can match nothing", 'a glob such as "**/kernel"')
+    role = named_role(text)
+    return Selector("glob", repr(text), Glob(text)) if role is None else Selector("role", repr(text), role)
+
+
+def _of_predicate(function: Callable[[Any], bool]) -> Selector:
+    try:
+        parameters: inspect.Signature | None = inspect.signature(function)
+    except (TypeError, ValueError):  # one without a signature
+        parameters = None
+    name = getattr(function, "__name__", repr(function))
+    try:
+        if parameters is not None:
+            parameters.bind(None)
+    except TypeError as error:
+        raise SelectorError(
+            f"{name}{parameters} as a selector",
+            f"a predicate is called with a variable, and nothing else: {error}",
+            "for example lambda variable: variable.ndim > 1",
+        ) from None
+    made = Selector("predicate", name, function)
+    for name in ("__module__", "__doc__", "__name__"):
+        if hasattr(function, name):
+            setattr(made, name, getattr(function, name))
+    return made
+
+
+def _refused(selector: Any, reason: str, instead: str) -> SelectorError:
+    kind = "the class" if isinstance(selector, type) else f"of type {type(selector).__name__}"
+    shown = selector.__name__ if isinstance(selector, type) else f"{selector!r:.80}"
+    return SelectorError(f"{shown}, {kind}, as a selector", reason, instead)
 
 
 def _joined(kind: str, *selectors: Selector) -> Selector:
@@ -260,47 +347,38 @@ def _inside(selector: Selector, kind: str) -> str:
     return f"({selector.text})" if selector.kind in ("any", "all") and selector.kind != kind else selector.text
 
 
-def _glob(glob: str) -> re.Pattern[str]:
-    """The glob as a regular expression: every component but the last takes its slash along."""
-    pieces = []
-    components = glob.split("/")
-    for i, component in enumerate(components):
-        last = i == len(components) - 1
-        if component == "**":
-            pieces.append(".+" if last else "(?:[^/]+/)*")
-        else:
-            pieces.append("[^/]*".join(re.escape(piece) for piece in component.split("*")) + ("" if last else "/"))
-    return re.compile("".join(pieces))
-
-
-def nothing_matched(selector: Selector, paths: Iterable[str], what: str, inside: str = "") -> SelectorError:
+def nothing_matched(
+    selector: Selector, paths: Iterable[str], what: str, inside: str = "", near: Sequence[str] | None = None
+) -> SelectorError:
     """The error for a selector that selects nothing, with the nearest candidates."""
     known = sorted(set(paths))
-    near = nearest(selector, known)
+    near = nearest(selector, known) if near is None else near
     tail = {path.rsplit("/", 1)[-1] for path in known}
     reason = f"their paths end in {', '.join(sorted(tail)[:8])}" if known else "there are no variables yet"
-    if known and selector.kind == "all":
-        reason = "each part matches some, but none is matched by all parts"
-    elif known and selector.kind == "not":
-        reason = "nothing is left over"
+    if known and selector.kind in _REASONS:
+        reason = _REASONS[selector.kind].format(selector.text)
+    elif selector.kind == "glob" and selector.test.text in ROLES:
+        reason = f"a word alone is a path, and {reason}"
     return SelectorError(
         f"{what} {selector.text}{inside} matches none of {len(known)} variables",
         reason,
-        f"one of {', '.join(near)}" if near else "build the model first: call it on an example",
+        f"one of {', '.join(near)}" if near and known else "build the model first: call it on an example",
     )
 
 
+_REASONS = {
+    "all": "each part matches some, but none is matched by all parts",
+    "not": "nothing is left over",
+    "role": "none of them has that role",
+    "class": "none of them hangs below a {}",
+    "predicate": "it is False for all of them",
+}
+
+
 def nearest(selector: Selector, known: Sequence[str]) -> list[str]:
-    """What may have been meant: the glob with its misspelt names put right, else the most similar paths."""
-    wanted = selector.text.strip("'")
+    """What may have been meant: a role of that name, a glob with its misspelt names put right, the nearest paths."""
+    known = sorted(set(known))
     if selector.kind == "glob":
-        names = {name for path in known for name in path.split("/")}
-        right = [
-            name if "*" in name or name in names else next(iter(get_close_matches(name, names, 1)), name)
-            for name in wanted.split("/")
-        ]
-        pattern = _glob("/".join(right))
-        if any(pattern.fullmatch(path) for path in known):
-            there = [path for path in known if pattern.fullmatch(path)]
-            return list(dict.fromkeys(["/".join(right), *there[:2]]))
-    return get_close_matches(wanted, known, n=3, cutoff=0.3) or list(known[:3])
+        roles = [prefixed(role) for role in ROLES if role == selector.test.text]
+        return [*roles, *(selector.test.meant(known) if roles else selector.test.nearest(known))]
+    return get_close_matches(selector.text, known, n=3, cutoff=0.3) or known[:3]

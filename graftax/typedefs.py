@@ -79,6 +79,12 @@ class VariableLike:
         raise AttributeError(f"{type(self).__name__} must define the property 'value'")
 
 
+class Holder:
+    """The mark of what holds Variables: layers and all other Modules. Their classes are selectors."""
+
+    __slots__ = ()
+
+
 Scalar: TypeAlias = bool | int | float
 ArrayLike: TypeAlias = "Array | VariableLike | np.ndarray[Any, Any] | Scalar | complex | Sequence[Any]"
 """Everything that an op turns into an array."""

@@ -18,7 +18,11 @@ PACKAGE = Path(__file__).parents[1] / "graftax"
 
 # A module imports its own floor or a lower one. A folder stands for everything in it.
 FLOORS = (
-    ("words", "errors culprit foreign_errors known_names user_line typedefs scopes tree selectors wrapping"),
+    (
+        "words",
+        "errors culprit foreign_errors known_names names_elsewhere namespaces keywords user_line typedefs scopes tree "
+        "globs roles selectors attributes argument_kinds wrapping",
+    ),
     ("arrays", "backend ops op_* traced_checks targets per_sample"),
     ("variables", "module variables"),
     ("expressions", "reparam transforms"),
@@ -36,6 +40,10 @@ WINGS = (
 # Imports that wait until a function runs: (module, what it imports) and why it may.
 LAZY = {
     ("graftax.__init__", "import_module"): "public names are imported when first used",
+    (
+        "graftax.namespaces",
+        "import_module",
+    ): "looked through when a name is missing",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",

@@ -36,7 +36,7 @@ def dtype_name(dtype: Any) -> str:
     raise DTypeError(
         f"dtype {name!r}",
         "no such dtype is known" + ("" if extra else " without the package ml_dtypes"),
-        f"one of {', '.join(sorted(_NAMES))}" + ("" if extra else ", or pip install ml_dtypes"),
+        f"one of {', '.join(sorted((*_NAMES, 'bfloat16')))}" + ("" if extra else ", or pip install ml_dtypes"),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from graftax.checkpoint.graph import Place
 from graftax.errors import KindMismatch
 from graftax.reparam.base import Reparam
-from graftax.reparam.graft import distance
+from graftax.reparam.distance import distance
 from graftax.reparam.places import base_of
 from graftax.variables.storage import concretely
 

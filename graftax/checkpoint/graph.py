@@ -20,16 +20,20 @@ class Place:
     """An object in the graph: its kind, its shortest path and what hangs below it.
 
     ``thing`` is the object; for Python state, the Module that has it. ``role`` is that of a weight, else empty, and
-    ``wholes`` are the paths of the expressions that it is a part of.
+    ``wholes`` are the paths of the expressions that it is a part of. ``module`` is the object itself, if it is a
+    Module, else the one that holds it.
     """
 
-    __slots__ = ("edges", "kind", "path", "role", "thing", "wholes")
+    __slots__ = ("edges", "kind", "module", "path", "role", "thing", "wholes")
 
-    def __init__(self, thing: Any, kind: Kind, path: str, wholes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, thing: Any, kind: Kind, path: str, wholes: tuple[str, ...] = (), holder: Module | None = None
+    ) -> None:
         self.thing = thing
         self.kind = kind
         self.path = path
         self.wholes = wholes
+        self.module = thing if isinstance(thing, Module) else holder
         is_weight = kind is Kind.VARIABLE or isinstance(thing, VariableLike)
         self.role: str = getattr(thing, "role", "") if is_weight else ""
         self.edges: dict[Edge, Place] = {}
@@ -101,7 +105,7 @@ class Graph:
                             "use keys of one type",
                         )
                     seen.add(str(edge))
-                    place.edges[edge] = self._place(child, joined(place.path, edge), deeper, wholes)
+                    place.edges[edge] = self._place(child, joined(place.path, edge), deeper, wholes, place.module)
                 if isinstance(place.thing, Module) and place.kind is Kind.OBJECT and keeps_state(place.thing):
                     state = Place(place.thing, Kind.VALUE, joined(place.path, STATE))
                     place.edges[STATE] = state
@@ -109,10 +113,17 @@ class Graph:
             level = deeper
         self.slots = list(self._slots())
 
-    def _place(self, thing: Any, path: str, level: list[Place], wholes: tuple[str, ...] = ()) -> Place:
+    def _place(
+        self,
+        thing: Any,
+        path: str,
+        level: list[Place],
+        wholes: tuple[str, ...] = (),
+        holder: Module | None = None,
+    ) -> Place:
         place = self._known.get(id(thing))
         if place is None:
-            place = self._known[id(thing)] = Place(thing, _kind(thing), path, wholes)
+            place = self._known[id(thing)] = Place(thing, _kind(thing), path, wholes, holder)
             self.places.append(place)
             if not place.kind.is_leaf:
                 level.append(place)

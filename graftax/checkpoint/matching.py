@@ -66,7 +66,7 @@ class Match:
         self._deliberate: set[Place] = set()
         self._blamed: set[Place] = set()
         self._receivers: dict[Place, Place] = {}  # parts of expressions, and what takes the value of the whole
-        self._strangers: list[tuple[int, str]] = []  # nodes that are of another kind than what the program has there
+        self._strangers: list[tuple[Place, int]] = []  # nodes that are of another kind than what the program has there
         self._leftovers: list[tuple[Place, Edge, int, str]] = []
         self._resolve(renames)
         self._walk()
@@ -174,7 +174,7 @@ class Match:
             if deliberate:
                 self._deliberate.add(place)
         elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):
-            self._strangers.append((node, place.path))
+            self._strangers.append((place, node))
         elif not same:
             self._blamed.update(leaves_of(place))
             here = _described(place.kind, [str(edge) for edge in place.edges])
@@ -248,17 +248,17 @@ class Match:
         used = {node for nodes in self._candidates.values() for node in nodes}
         for place, edge, node, path in self._leftovers:
             waits = edge not in place.edges and self._waits(place, edge)
-            for leaf_path, leaf in self._leaves_left(node, path, used):
+            for leaf_path, leaf in self._leaves_left(node, path, used, place.module):
                 record = self.index.nodes[leaf]
                 can_wait = waits and record.kind is Kind.VARIABLE and record.tensor is not None
                 (self.awaited if can_wait else self.unused)[leaf_path] = leaf
-        for node, path in self._strangers:
-            self.unused |= dict(self._leaves_left(node, path, used))
+        for place, node in self._strangers:
+            self.unused |= dict(self._leaves_left(node, place.path, used, place.module))
 
-    def _leaves_left(self, node: int, path: str, used: set[int]) -> Iterator[tuple[str, int]]:
+    def _leaves_left(self, node: int, path: str, used: set[int], owner: Module | None) -> Iterator[tuple[str, int]]:
         """The leaves below that were asked for and that nothing took; all of them are there to be selected."""
         for leaf_path, leaf in self._leaves_below(node, path):
-            spot = saved_spot(self.index, leaf, leaf_path)
+            spot = saved_spot(self.index, leaf, leaf_path, owner)
             self.spots.append(spot)
             if leaf not in used and self.wanted(spot):
                 yield leaf_path, leaf
@@ -304,7 +304,7 @@ class Match:
                 for variable in takers or [None]:
                     owner = variable.path if variable is not None else awaited or self.paths[slot.variable]
                     path = slot_path(optimizer.path, slot.name, owner)
-                    spot = saved_spot(self.index, slot.slot, path)
+                    spot = saved_spot(self.index, slot.slot, path, optimizer.module)
                     self.spots.append(spot)
                     if self.wanted(spot):
                         yield slot, optimizer, variable, path, variable is None and awaited is not None

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
+from graftax.module import Module
 from graftax.selectors import SelectorLike, Tally, compile_selector
 
 
 class Saved(NamedTuple):
-    """A Variable of a checkpoint, as predicates see it."""
+    """A Variable of a checkpoint, as classes and predicates see it; ``owner`` is what would hold it in the program."""
 
     path: str
     role: str
@@ -18,6 +19,7 @@ class Saved(NamedTuple):
     dtype: str
     trainable: bool
     adapter: str | None
+    owner: Module | None
 
 
 class Spot(NamedTuple):
@@ -34,7 +36,7 @@ class Spot(NamedTuple):
         return (self.path, *self.wholes)
 
 
-def saved_spot(index: Index, node: int, path: str) -> Spot:
+def saved_spot(index: Index, node: int, path: str, owner: Module | None = None) -> Spot:
     """The spot of a leaf of a checkpoint."""
     record = index.nodes[node]
     if record.kind is not Kind.VARIABLE:
@@ -44,7 +46,7 @@ def saved_spot(index: Index, node: int, path: str) -> Spot:
     if tensor is None:
         return Spot(path, role)
     array = index.tensors[tensor]
-    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter))
+    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter, owner))
 
 
 class Subset:

@@ -20,6 +20,7 @@ def run(options: Namespace) -> int:
         skip=options.skip,
         map=dict(_pair(text) for text in options.map or ()),
         mode=options.mode or "exact",
+        cast=options.cast or "exact",
     )
     saved = None
     if options.out:
@@ -38,16 +39,20 @@ def run(options: Namespace) -> int:
 def _pair(text: str) -> tuple[str, str]:
     path, equals, source = text.partition("=")
     if not (path and equals and source):
-        raise ArgumentError(f"--map {text!r}", "it takes a path of the program and one of the checkpoint", "--map a=b")
+        raise ArgumentError(
+            f"--map {text!r}", "it takes a path of the program and one of the checkpoint", "--map PROGRAM=CKPT"
+        )
     return path, source
 
 
 def _to_file(options: Namespace) -> int:
-    given = [name for name in ("map", "mode", "out") if getattr(options, name)]
+    given = [name for name in ("map", "mode", "cast", "out") if getattr(options, name)]
     if given:
         names = ", ".join("--save" if name == "out" else f"--{name}" for name in given)
         raise ArgumentError(
-            f"{names} with {options.target}", "a file holds the arrays as they were saved", "leave it out"
+            f"{names} with {options.target}",
+            "a file holds the arrays as they were saved",
+            f"graftax ckpt restore {options.checkpoint} {options.target}",
         )
     report = export(options.checkpoint, options.target, Subset(options.only, options.skip))
     if options.json:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from graftax.cli.shell_words import told
 from graftax.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -36,6 +37,9 @@ _TARGET = (
 )
 
 
+_SELECTOR = ": a glob of paths, or a role such as role:slot; may be repeated"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     options = _parser().parse_args(argv)
@@ -47,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (GraftaxError, OSError) as error:
-        print(f"graftax: {error}", file=sys.stderr)
+        print(f"graftax: {told(error)}", file=sys.stderr)
         return exit_code(error)
     except KeyboardInterrupt:
         return 130
@@ -71,15 +75,15 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     def subset(sub: argparse.ArgumentParser, what: str) -> None:
-        sub.add_argument("--only", action="append", metavar="GLOB", help=f"{what} only these paths; may be repeated")
-        sub.add_argument("--skip", action="append", metavar="GLOB", help=f"{what} all but these paths; may be repeated")
+        sub.add_argument("--only", action="append", metavar="SELECTOR", help=f"{what} only these{_SELECTOR}")
+        sub.add_argument("--skip", action="append", metavar="SELECTOR", help=f"{what} all but these{_SELECTOR}")
 
     ls = command("ls", "the checkpoints in a folder")
     ls.add_argument("folder", metavar="FOLDER")
 
     show = command("show", "what a checkpoint holds")
     show.add_argument("checkpoint", metavar="CKPT")
-    show.add_argument("--only", action="append", metavar="GLOB", help="show only these paths; may be repeated")
+    show.add_argument("--only", action="append", metavar="SELECTOR", help=f"show only these{_SELECTOR}")
 
     verify = command("verify", "check every byte of a checkpoint")
     verify.add_argument("checkpoint", metavar="CKPT")
@@ -96,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     restore.add_argument("target", metavar="TARGET", help=f"{_TARGET}; or OUT.npz, OUT.safetensors")
     restore.add_argument("--map", action="append", metavar="PROGRAM=CKPT", help="take PROGRAM's values from path CKPT")
     restore.add_argument("--mode", choices=("exact", "cover", "overlap"), help="how much must fit (exact)")
+    restore.add_argument("--cast", choices=("exact", "safe", "any"), help="which dtypes may be converted (exact)")
     restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
     restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")
     subset(restore, "restore")

@@ -1,14 +1,17 @@
 """TARGET on the command line: a function of the user's that builds the objects to save or restore."""
 
 import os
+import shlex
 import sys
 import traceback
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import isfunction
 from types import ModuleType
 
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.errors import ArgumentError, GraftaxError
+from graftax.known_names import closest
 
 _FORM = "train.py:build or package.module:build"
 
@@ -25,9 +28,13 @@ def build(target: str) -> Checkpoint:
     if not source or not name.isidentifier():
         raise ArgumentError(f"TARGET {target!r}", "it names a function", _FORM)
     try:
-        function = getattr(_module(source), name, None)
+        module = _module(source)
+        function = getattr(module, name, None)
         if not callable(function):
-            raise ArgumentError(f"TARGET {target!r}", f"{source} has no function {name}", _FORM)
+            near = closest(name, [known for known, thing in vars(module).items() if isfunction(thing)])
+            raise ArgumentError(
+                f"TARGET {target!r}", f"{source} has no function {name}", f"{source}:{near}" if near else _FORM
+            )
         made = function()
     except GraftaxError:
         raise
@@ -36,7 +43,7 @@ def build(target: str) -> Checkpoint:
         raise ArgumentError(
             f"TARGET {target!r} raised {type(error).__name__}: {error}",
             f"at {frame.filename}:{frame.lineno}: {frame.line}",
-            "it is called without arguments; try it in Python",
+            f"see where it fails: {_trial(source, name)}",
         ) from error
     if isinstance(made, Checkpoint):
         return made
@@ -49,10 +56,23 @@ def build(target: str) -> Checkpoint:
     )
 
 
+def _trial(source: str, name: str) -> str:
+    """The line for the shell that calls the function alone."""
+    folder, file = os.path.split(source)
+    module = file.removesuffix(".py") if source.endswith(".py") else source
+    line = f'python -c "import {module}; {module}.{name}()"'
+    return f"cd {shlex.quote(folder)} && {line}" if folder else line
+
+
 def _module(source: str) -> ModuleType:
     if not source.endswith(".py"):
         sys.path.insert(0, os.getcwd())  # as `python -m` does
-        return import_module(source)
+        try:
+            return import_module(source)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{source}.".startswith(f"{error.name}."):
+                raise
+            raise ArgumentError(f"TARGET in {source}", f"there is no module {error.name} here", _FORM) from None
     path = os.path.abspath(source)
     if not os.path.isfile(path):
         raise ArgumentError(f"TARGET in {source}", "there is no such file", _FORM)

@@ -1,5 +1,7 @@
 """Layers, and the functions and policies that belong to them."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from graftax.layers.activation import Activation as Activation
 from graftax.layers.batch_normalization import BatchNormalization as BatchNormalization
 from graftax.layers.conv import Conv1D as Conv1D
@@ -10,6 +12,10 @@ from graftax.layers.dropout import Dropout as Dropout
 from graftax.layers.embedding import Embedding as Embedding
 from graftax.layers.global_pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
 from graftax.layers.global_pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
+from graftax.layers.global_pooling import GlobalAvgPool1D as GlobalAvgPool1D
+from graftax.layers.global_pooling import GlobalAvgPool2D as GlobalAvgPool2D
+from graftax.layers.global_pooling import GlobalMaxPool1D as GlobalMaxPool1D
+from graftax.layers.global_pooling import GlobalMaxPool2D as GlobalMaxPool2D
 from graftax.layers.global_pooling import GlobalMaxPooling1D as GlobalMaxPooling1D
 from graftax.layers.global_pooling import GlobalMaxPooling2D as GlobalMaxPooling2D
 from graftax.layers.gru import GRU as GRU
@@ -28,9 +34,19 @@ from graftax.layers.policy import DTypePolicy as DTypePolicy
 from graftax.layers.pooling import AveragePooling1D as AveragePooling1D
 from graftax.layers.pooling import AveragePooling2D as AveragePooling2D
 from graftax.layers.pooling import AveragePooling3D as AveragePooling3D
+from graftax.layers.pooling import AvgPool1D as AvgPool1D
+from graftax.layers.pooling import AvgPool2D as AvgPool2D
+from graftax.layers.pooling import AvgPool3D as AvgPool3D
+from graftax.layers.pooling import MaxPool1D as MaxPool1D
+from graftax.layers.pooling import MaxPool2D as MaxPool2D
+from graftax.layers.pooling import MaxPool3D as MaxPool3D
 from graftax.layers.pooling import MaxPooling1D as MaxPooling1D
 from graftax.layers.pooling import MaxPooling2D as MaxPooling2D
 from graftax.layers.pooling import MaxPooling3D as MaxPooling3D
 from graftax.layers.reshape import Flatten as Flatten
 from graftax.layers.reshape import Reshape as Reshape
 from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
+from graftax.namespaces import answering as _answering
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("layers")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import TypeAlias
 
 from graftax import ops
 from graftax.known_names import unknown
+from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike
 
 Activation: TypeAlias = Callable[[Array], Array]
@@ -267,3 +269,7 @@ def get(activation: ActivationLike) -> Activation:
     if not isinstance(activation, str) or activation not in _NAMES:
         raise unknown("activation", activation, sorted(_NAMES))
     return _NAMES[activation]
+
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("activations")

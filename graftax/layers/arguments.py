@@ -11,10 +11,10 @@ from graftax.layers import shapes
 from graftax.typedefs import Array, Shape
 
 
-def positive(name: str, value: int) -> int:
-    """The value, if it is an integer above 0."""
+def positive(name: str, value: int, example: int = 8) -> int:
+    """The value, if it is an integer above 0; ``example`` is one that will do."""
     if (number := _integer(value)) < 1:
-        raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}=8")
+        raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}={example}")
     return number
 
 

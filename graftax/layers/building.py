@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dis
+import inspect
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from graftax import user_line
+from graftax.attributes import OF_LAYERS, missing
 from graftax.errors import MissingAttributeError
+from graftax.known_names import closest
 from graftax.module import walk
 from graftax.scopes import ScopeStack
 from graftax.variables import creation, storage
@@ -41,17 +47,56 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
 
 
 def missing_attribute(self: Layer, name: str) -> Any:
-    """What `Layer` answers where nothing is found: its weights are missing until it is built."""
+    """What `Layer` answers where nothing is found: a weight is missing until it is built, anything else for good."""
     try:
         return object.__getattribute__(self, name)
     except AttributeError as error:
-        if name.startswith("_") or hasattr(type(self), name) or self.__dict__.get("built", False):
+        if name.startswith("_") or hasattr(type(self), name):
             raise
-        raise MissingAttributeError(
-            f"{name!r} of {self._title()}, which is not built",
-            f"{error}; weights are made at the first call, when the input's shape is known",
-            "call it on an example first: layer(x[:1]); or layer.build(input_shape)",
-        ) from None
+        said = str(error)
+    later = () if self.__dict__.get("built", False) else made_by(type(self))
+    near = name if name in later else None
+    if near is None and name not in OF_LAYERS:
+        own = [known for known in (*vars(self), *dir(type(self))) if not known.startswith("_")]
+        near = closest(name, later) if closest(name, own) is None else None
+    if near is None and (name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
+        raise missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._title())
+    raise MissingAttributeError(
+        f"{name!r} of {self._title()}, which is not built",
+        f"{said if near in (None, name) else f'it will have {near!r}'}; weights are made at the first call, when the "
+        "input's shape is known",
+        "call it on an example first: layer(x[:1]); or layer.build(input_shape)",
+    )
+
+
+_COMPUTED_NAMES = frozenset({"setattr", "__setattr__", "__dict__", "vars"})
+_made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def made_by(kind: type[Layer]) -> frozenset[str]:
+    """Names that `build` and `call` of a class assign, they or what they call; and by what else they may make some."""
+    if kind not in _made_by:
+        found: set[str] = set()
+        seen: set[CodeType] = set()
+        waiting = [code for name in ("build", "call") for code in _codes(kind, name)]
+        while waiting:
+            code = waiting.pop()
+            if code in seen:
+                continue
+            seen.add(code)
+            found.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
+            found.update(_COMPUTED_NAMES.intersection(code.co_names))
+            waiting += [below for name in code.co_names for below in _codes(kind, name)]
+        _made_by[kind] = frozenset(name for name in found if not name.startswith("_") or name in _COMPUTED_NAMES)
+    return _made_by[kind]
+
+
+def _codes(kind: type[Layer], name: str) -> Iterator[CodeType]:
+    """The code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
+    for base in kind.__mro__:
+        method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None
+        if isinstance(method, FunctionType) and base.__module__ not in ("graftax.module", "graftax.layers.layer"):
+            yield method.__code__
 
 
 def warn_if_not_held(layer: Layer, context: CallContext) -> None:

@@ -51,7 +51,7 @@ class Conv(KernelLayer):
         self.strides = for_each_axis("strides", strides, self.space)
         self.padding = one_of("padding", padding, self.paddings)
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
-        self.groups = positive("groups", groups)
+        self.groups = positive("groups", groups, example=1)
         if filters % groups:
             raise ArgumentError(
                 f"filters={filters}, groups={groups}", "each group makes as many filters", f"filters={groups * 4}"

@@ -115,3 +115,9 @@ class GlobalAveragePooling2D(GlobalPooling):
 
     def call(self, x: Array) -> Array:
         return ops.mean(x, axis=self.axes, keepdims=self.keepdims)
+
+
+GlobalAvgPool1D = GlobalAveragePooling1D
+GlobalAvgPool2D = GlobalAveragePooling2D
+GlobalMaxPool1D = GlobalMaxPooling1D
+GlobalMaxPool2D = GlobalMaxPooling2D

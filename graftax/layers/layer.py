@@ -16,8 +16,9 @@ from graftax.layers import building, shapes
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call
 from graftax.layers.description import all_numbers
+from graftax.layers.keras_names import KerasNames
 from graftax.layers.policy import DTypePolicy, as_policy
-from graftax.module import Child, Module, walk
+from graftax.module import Child, walk
 from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
 from graftax.transforms import eager_call
@@ -47,7 +48,7 @@ def signature_of(call: Callable[..., Any]) -> Signature:
     return Signature(training is not None, default if isinstance(default, bool) else None, "mask" in parameters)
 
 
-class Layer(Module):
+class Layer(KerasNames):
     """The base of all layers: subclass it, store settings in `__init__`, make weights in `build`, compute in `call`.
 
     The first call builds, with the shape of the first argument. Floating inputs are cast to the compute dtype of the

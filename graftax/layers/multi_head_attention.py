@@ -107,7 +107,7 @@ class MultiHeadAttention(Layer):
         self.num_heads = positive("num_heads", num_heads)
         self.key_dim = positive("key_dim", key_dim)
         self.value_dim = self.key_dim if value_dim is None else positive("value_dim", value_dim)
-        shared = num_heads if num_key_value_heads is None else positive("num_key_value_heads", num_key_value_heads)
+        shared = num_heads if num_key_value_heads is None else positive("num_key_value_heads", num_key_value_heads, 1)
         if num_heads % shared:
             raise ArgumentError(
                 f"num_heads={num_heads}, num_key_value_heads={shared}",

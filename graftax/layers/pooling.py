@@ -160,3 +160,11 @@ class AveragePooling3D(AveragePooling):
     """
 
     space = 3
+
+
+AvgPool1D = AveragePooling1D
+AvgPool2D = AveragePooling2D
+AvgPool3D = AveragePooling3D
+MaxPool1D = MaxPooling1D
+MaxPool2D = MaxPooling2D
+MaxPool3D = MaxPooling3D

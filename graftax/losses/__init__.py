@@ -6,6 +6,8 @@ Example:
     4.0
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from graftax.losses.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.losses.classification import CategoricalCrossentropy as CategoricalCrossentropy
 from graftax.losses.classification import Hinge as Hinge
@@ -23,3 +25,7 @@ from graftax.losses.regression import MeanAbsolutePercentageError as MeanAbsolut
 from graftax.losses.regression import MeanSquaredError as MeanSquaredError
 from graftax.losses.regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from graftax.losses.regression import Poisson as Poisson
+from graftax.namespaces import answering as _answering
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("losses")

@@ -8,6 +8,8 @@ Example:
     1.5
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from graftax.metrics.accuracy import Accuracy as Accuracy
 from graftax.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
 from graftax.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy
@@ -28,3 +30,7 @@ from graftax.metrics.registry import get as get
 from graftax.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
 from graftax.metrics.regression import MeanSquaredError as MeanSquaredError
 from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
+from graftax.namespaces import answering as _answering
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("metrics")

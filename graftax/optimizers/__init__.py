@@ -3,6 +3,9 @@
 The base and the declaration of slots, for rules of one's own, are `Optimizer` and `Slot`.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from graftax.namespaces import answering as _answering
 from graftax.optimizers import schedules as schedules
 from graftax.optimizers.adabelief import AdaBelief as AdaBelief
 from graftax.optimizers.adadelta import Adadelta as Adadelta
@@ -86,3 +89,6 @@ __all__ = [
     "Yogi",
     "schedules",
 ]
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("optimizers")

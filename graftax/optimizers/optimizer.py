@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from graftax import attributes
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
-from graftax.optimizers import averaging, rate, unknown_options
+from graftax.optimizers import averaging, rate
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.accumulation import accumulate, check_steps
@@ -91,7 +92,9 @@ class Optimizer(Rule, Averaging):
 
     untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
 
-    @unknown_options.refused
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+        __getattr__ = attributes.answering("optimizer", attributes.OF_OPTIMIZERS)
+
     def __init__(
         self,
         learning_rate: LearningRate,

@@ -1,5 +1,8 @@
 """Learning-rate schedules: functions of the number of updates so far, which is 0 at the first update."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from graftax.namespaces import answering as _answering
 from graftax.optimizers.cosine import CosineDecay as CosineDecay
 from graftax.optimizers.cosine import CosineDecayRestarts as CosineDecayRestarts
 from graftax.optimizers.cyclic import Cyclic as Cyclic
@@ -35,3 +38,6 @@ __all__ = [
     "Schedule",
     "WarmupStableDecay",
 ]
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("optimizers.schedules")

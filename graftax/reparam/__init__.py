@@ -1,5 +1,8 @@
 """Reparametrisations: weights computed from other Variables."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from graftax.namespaces import answering as _answering
 from graftax.reparam.adapted import Adapter as Adapter
 from graftax.reparam.adapted import AdapterCreator as AdapterCreator
 from graftax.reparam.base import Reparam as Reparam
@@ -19,3 +22,6 @@ from graftax.reparam.shared import Shared as Shared
 from graftax.reparam.spectral_norm import SpectralNorm as SpectralNorm
 from graftax.reparam.variational_normal import VariationalNormal as VariationalNormal
 from graftax.reparam.weight_norm import WeightNorm as WeightNorm
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("reparam")

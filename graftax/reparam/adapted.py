@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError, GraftError
+from graftax.keywords import Constructed
 from graftax.module import Module, structure
 from graftax.reparam.base import Reparam
 from graftax.selectors import select
@@ -118,7 +119,7 @@ class Adapted(Reparam):
 _PART = re.compile(r"(^|/)adapters/[^/]+/[^/]+$")
 
 
-class AdapterCreator:
+class AdapterCreator(Constructed):
     """The base of creators that give weights of two and more axes an adapter, and freeze the rest; others pass.
 
     Where the weight has adapters already, this one joins them, on top.

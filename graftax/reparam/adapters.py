@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from graftax.errors import GraftError
 from graftax.module import Module, structure, walk
+from graftax.namespaces import answering as _answering
 from graftax.reparam.adapted import Adapted, adapter_of
-from graftax.reparam.graft import distance
+from graftax.reparam.distance import distance, tolerance_for
 from graftax.reparam.places import replace, thaw, weights
 from graftax.selectors import Selector
 from graftax.variables.storage import concretely
@@ -159,7 +161,9 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
                     raise GraftError(
                         f"merge: {weight.path!r} cannot have the value that it has now: {error:.2g} of its norm away",
                         f"more than tolerance={tolerance:g}; nothing was changed",
-                        f"gx.ungraft(model), for plain Variables, or tolerance={error * 1.1:.1g}",
+                        "values without nan"
+                        if error != error
+                        else f"tolerance={tolerance_for(error)}, or gx.ungraft(model), for plain Variables",
                     )
     except BaseException:
         for leaf, value in reversed(undo):
@@ -255,3 +259,7 @@ def _unwrap(model: Module) -> None:
         if isinstance(node, Adapted) and not node.adapters:
             replace(model, weight, node.base)
             thaw(node.base, node.was_trainable)
+
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("adapters")

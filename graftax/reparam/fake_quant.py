@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from graftax import ops
 from graftax.errors import ArgumentError, CreatorError
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.reparam.grid import Per, checked_per, scale_of, spread
 from graftax.reparam.quantized import QuantizedWeight
@@ -13,7 +14,7 @@ from graftax.typedefs import Array, VariableLike
 from graftax.variables.spec import VariableSpec
 
 
-class FakeQuant:
+class FakeQuant(Constructed):
     r"""A creator that rounds weights of two and more axes to ``2**bits`` numbers at each read; other shapes pass.
 
     .. math:: w = s \left(\mathrm{round}(v / s + z) - z\right), \quad \frac{\partial w}{\partial v} := 1

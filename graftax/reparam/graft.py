@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
-from graftax.backend import registry
 from graftax.errors import ArgumentError, CreatorError, GraftError
 from graftax.module import Module, outermost, structure
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
+from graftax.reparam.distance import distance, tolerance_for
 from graftax.reparam.places import (
     Weight,
     chosen_weights,
@@ -23,9 +21,10 @@ from graftax.reparam.places import (
     spec_of,
     weights,
 )
+from graftax.roles import checked_roles
 from graftax.selectors import SelectorLike
 from graftax.typedefs import VariableLike
-from graftax.variables.creation import Creator
+from graftax.variables.creation import Creator, check_creator
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.storage import concretely
@@ -83,11 +82,13 @@ def graft(
         >>> ungraft(layer)
         ['kernel']
     """
+    check_creator(creator)
     if tolerance is None:
         tolerance = float(getattr(creator, "tolerance", 1e-3))
-    if not tolerance >= 0:
+    if not isinstance(tolerance, int | float) or not tolerance >= 0:
         raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
-    known = [weight for weight in weights(module) if weight.node.role in roles]
+    wanted = checked_roles(roles)
+    known = [weight for weight in weights(module) if weight.node.role in wanted]
     chosen = chosen_weights(known, where, "graft: where")
     made: list[tuple[Weight, Graft]] = []
     changed: list[tuple[Variable, bool, bool, int]] = []
@@ -206,11 +207,17 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
             "the constraint becomes part of the expression, whatever the creator; nothing was changed",
             "project the value first: weight.assign(weight.constraint(weight.value))",
         )
-    if error > tolerance or error != error:
+    if error != error:
+        raise GraftError(
+            f"graft: {weight.path!r} or what {new!r} makes of it is nan",
+            "whether it has kept its value cannot be told; nothing was changed",
+            "weight.assign(ops.nan_to_num(weight.value)) first",
+        )
+    if error > tolerance:
         raise GraftError(
             f"graft: {new!r} cannot have the value that {weight.path!r} has: it is {error:.2g} of its norm away",
             f"more than tolerance={tolerance:g}; nothing was changed",
-            f"a creator that comes nearer (a higher rank), or tolerance={_rounded_up(error)}",
+            f"a creator that comes nearer (a higher rank), or tolerance={tolerance_for(error)}",
         )
     return error
 
@@ -220,15 +227,3 @@ def _elsewhere(new: Any, old: Any) -> list[str]:
     leaves, known = (node.variables if isinstance(node, Module) else [node] for node in (new, old))
     own = {id(leaf) for leaf in known}
     return [v.path for v in leaves if id(v) not in own and v.owner is not None and outermost(v) is not new]
-
-
-def distance(new: Any, old: Any) -> float:
-    """How far a value is from another, relative to the norm of that."""
-    to_numpy: Callable[[Any], Any] = registry.current().arrays.to_numpy
-    a, b = (np.asarray(to_numpy(x), "complex128" if "complex" in str(x.dtype) else "float64") for x in (new, old))
-    norm = float(np.linalg.norm(b))
-    return float(np.linalg.norm(a - b)) / (norm or 1.0)
-
-
-def _rounded_up(error: float) -> str:
-    return f"{error * 1.1:.1g}" if error == error else "float('inf')"

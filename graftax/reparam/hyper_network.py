@@ -8,6 +8,7 @@ from typing import Any
 
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, CreatorError, ShapeError
+from graftax.keywords import Constructed
 from graftax.module import Module
 from graftax.reparam.base import Reparam
 from graftax.typedefs import Array, VariableLike
@@ -17,7 +18,7 @@ from graftax.variables.spec import VariableSpec
 from graftax.variables.storage import concretely
 
 
-class HyperNetwork:
+class HyperNetwork(Constructed):
     r"""A creator that lets a module compute weights of two and more axes; other shapes pass.
 
     .. math:: \mathrm{vec}(W) = [f(z_1), f(z_2), \dots]

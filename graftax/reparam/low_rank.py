@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from graftax import ops
 from graftax.errors import ArgumentError
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.initializers import Constant, Zeros
@@ -13,7 +14,7 @@ from graftax.variables.spec import VariableSpec
 from graftax.variables.storage import concretely
 
 
-class LowRank:
+class LowRank(Constructed):
     r"""A creator that keeps every matrix as ``left @ right`` of a given rank; other shapes pass.
 
     .. math:: W = L R, \quad L \in \mathbb{R}^{m \times r}, \; R \in \mathbb{R}^{r \times n}

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from graftax import ops
 from graftax.errors import ArgumentError
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.initializers import Zeros
@@ -16,7 +17,7 @@ from graftax.variables.storage import concretely
 Map = Literal["cayley", "matrix_exp"]
 
 
-class Orthogonal:
+class Orthogonal(Constructed):
     r"""A creator of weights with orthonormal columns, or rows where there are fewer; vectors and scalars pass.
 
     .. math:: W = Q(X B^\top - B X^\top) \, B, \quad Q(A) = (I - A/2)^{-1} (I + A/2) \;\text{ or }\; Q(A) = e^A

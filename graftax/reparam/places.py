@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from graftax.errors import ArgumentTypeError
 from graftax.module import Module, outermost, structure, walk, walk_with_edges
 from graftax.reparam.base import Reparam
 from graftax.selectors import SelectorLike, compile_selector
@@ -27,6 +28,12 @@ def weights(module: Module) -> list[Weight]:
 
     Expressions that hold one besides, as `Shared` does, are such places, also those elsewhere in the same graph.
     """
+    if not isinstance(module, Module):
+        raise ArgumentTypeError(
+            f"{module!r:.60}, of type {type(module).__name__}, in place of a model",
+            "weights are looked for in a Module",
+            'graftax.graft(model, creator, where="**/kernel")',
+        )
     found: dict[int, Weight] = {}
     inside: set[int] = set()
     modules: list[Module] = []

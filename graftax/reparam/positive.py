@@ -10,6 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError, AssignmentError
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.transforms.numerics import check
 from graftax.typedefs import Array, VariableLike
@@ -22,7 +23,7 @@ Map = Literal["softplus", "exp"]
 _LEAST = 1e-4  # how far above the floor weights start at least
 
 
-class Positive:
+class Positive(Constructed):
     r"""A creator that keeps weights of any shape above a floor.
 
     .. math:: w = c + \log(1 + e^v) \quad\text{or}\quad w = c + e^v

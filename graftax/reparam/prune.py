@@ -5,6 +5,7 @@ from __future__ import annotations
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError
+from graftax.keywords import Constructed
 from graftax.module import Module, walk_with_edges
 from graftax.reparam.mask import MaskedWeight
 from graftax.selectors import SelectorLike, compile_selector
@@ -60,7 +61,7 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
     return 1 - ops.sum(ops.stack(kept)) / sum(weight.size for weight in chosen)
 
 
-class PruningSchedule:
+class PruningSchedule(Constructed):
     r"""How much is pruned at each step: fast at first, while many weights hardly matter, ever slower towards the end.
 
     .. math:: s_t = s_n + (s_0 - s_n) \left(1 - \frac{t - t_0}{n}\right)^3

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from graftax import ops
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.reparam.grid import Per, checked_per, packed, scale_of, spread, unpacked
 from graftax.typedefs import Array, VariableLike
@@ -16,7 +17,7 @@ from graftax.variables.spec import VariableSpec
 from graftax.variables.storage import concretely
 
 
-class Int8:
+class Int8(Constructed):
     r"""A creator that stores weights of two and more axes as frozen integers of 8 bits with scales; other shapes pass.
 
     .. math:: w = s \, c, \quad c \in \{-127, \dots, 127\}

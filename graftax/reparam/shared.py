@@ -7,12 +7,13 @@ from typing import Any, cast
 
 from graftax import ops
 from graftax.errors import ArgumentTypeError, DTypeError, ShapeError
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.spec import VariableSpec
 
 
-class Shared:
+class Shared(Constructed):
     """A creator that puts one weight behind others: weight tying, such as of an output layer with an embedding.
 
     The source counts once: optimizers move it once, by the sum of all gradients, and checkpoints hold it once.

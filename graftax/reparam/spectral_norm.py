@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from graftax import ops
 from graftax.errors import ArgumentError
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.calls import training
@@ -17,7 +18,7 @@ _AT_FIRST = 15  # iterations from random vectors, as in torch
 _TO_A_VALUE = 60  # and until the norm of a given value is known
 
 
-class SpectralNorm:
+class SpectralNorm(Constructed):
     r"""A creator that divides weights of two and more axes by their largest singular value; other shapes pass.
 
     .. math:: W = \frac{V}{\sigma(V)}, \quad \sigma(V) = l^\top V r

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from graftax import ops
 from graftax.errors import ArgumentError, CreatorError
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.typedefs import Array, VariableLike
@@ -17,7 +18,7 @@ from graftax.variables.random import SeedGenerator
 from graftax.variables.spec import VariableSpec
 
 
-class VariationalNormal:
+class VariationalNormal(Constructed):
     r"""A creator that learns a mean and a spread of each weight, of any shape; training draws from the distribution.
 
     .. math:: w = \mu + \log(1 + e^\rho) \, \varepsilon, \quad \varepsilon \sim \mathcal{N}(0, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftax import ops
+from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.initializers import Ones
@@ -12,7 +13,7 @@ from graftax.variables.spec import VariableSpec
 from graftax.variables.storage import concretely
 
 
-class WeightNorm:
+class WeightNorm(Constructed):
     r"""A creator that keeps weights of two and more axes as a length times a direction; other shapes pass.
 
     .. math:: w = g \, \frac{v}{\lVert v \rVert}

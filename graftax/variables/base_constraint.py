@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graftax.errors import ArgumentError
+from graftax.keywords import Constructed
 from graftax.typedefs import Array
 
 
-class BaseConstraint:
+class BaseConstraint(Constructed):
     """The base: subclasses define ``__call__(value) -> value``; the repr shows their arguments."""
 
     def __call__(self, value: Array) -> Array:

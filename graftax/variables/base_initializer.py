@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from graftax.keywords import Constructed
 from graftax.typedefs import Array, Shape
 
 
-class BaseInitializer:
+class BaseInitializer(Constructed):
     """The base: subclasses define ``__call__(key, shape, dtype)``; the repr shows their arguments.
 
     ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart.

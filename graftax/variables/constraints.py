@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.known_names import unknown
+from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
 from graftax.variables.base_constraint import axes, limit
@@ -143,3 +145,7 @@ def get(constraint: Any) -> Constraint | None:
     if constraint not in _NAMES:
         raise unknown("constraint", constraint, _NAMES, "or a function")
     return _NAMES[constraint]()
+
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("constraints")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from graftax.errors import CreatorError, CreatorRecursionError, SelectorError
+from graftax.errors import CreatorError, CreatorRecursionError
+from graftax.roles import checked_roles
 from graftax.scopes import ScopeStack
-from graftax.selectors import ROLES, Selector, SelectorLike, Tally, compile_selector
+from graftax.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.typedefs import VariableLike
 from graftax.variables.spec import VariableSpec
 
@@ -60,7 +61,7 @@ _depth: ScopeStack[str] = ScopeStack("creation")
 
 @contextmanager
 def variable_creator_scope(
-    creator: Creator, where: SelectorLike | None = None, roles: tuple[str, ...] | None = ("weight",)
+    creator: Creator, where: SelectorLike | None = None, roles: Sequence[str] | None = ("weight",)
 ) -> Iterator[None]:
     """Let ``creator`` make, change or replace every Variable that is created in the block.
 
@@ -87,11 +88,9 @@ def variable_creator_scope(
         >>> v.trainable
         False
     """
-    unknown = [role for role in roles or () if role not in ROLES]
-    if unknown:
-        raise SelectorError(f"roles={roles!r}", f"there is no role {unknown[0]!r}", f"some of {', '.join(ROLES)}")
-    _check_signature(creator)
-    scope = CreatorScope(creator, None if where is None else compile_selector(where), roles)
+    check_creator(creator)
+    seen = None if roles is None else checked_roles(roles)
+    scope = CreatorScope(creator, None if where is None else compile_selector(where), seen)
     try:
         with scopes.entered(scope):
             yield
@@ -100,7 +99,22 @@ def variable_creator_scope(
     scope.check()
 
 
-def _check_signature(creator: Creator) -> None:
+def check_creator(creator: Creator) -> None:
+    """Raise unless it can be called as creators are; a class of expressions can.
+
+    Raises:
+        CreatorError: it cannot.
+    """
+    if isinstance(creator, type) and not issubclass(creator, VariableLike):
+        raise CreatorError(
+            f"creator {creator.__name__}, the class", "one is made first, with its settings", f"{creator.__name__}(...)"
+        )
+    if not callable(creator):
+        raise CreatorError(
+            f"creator {creator!r:.60}, of type {type(creator).__name__}",
+            "a creator is called with (next_creator, spec)",
+            "graftax.reparam.LoRA(rank=8), or a function",
+        )
     try:
         parameters = inspect.signature(creator)
     except (TypeError, ValueError):  # one without a signature

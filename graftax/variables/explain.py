@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graftax.errors import ArgumentTypeError
 from graftax.module import Module, walk_with_edges
-from graftax.selectors import Selector, SelectorLike, Tally, compile_selector, nearest
+from graftax.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.typedefs import Shape
 from graftax.variables.candidates import candidates
 
@@ -77,6 +78,12 @@ def explain(model: Module, selector: SelectorLike) -> Selection:
         '**/kernl' hits 0 of 4 variables, 0 of 26 numbers
           nothing is hit by '**/kernl'; nearest: **/kernel, layers/0/kernel, layers/1/kernel
     """
+    if not isinstance(model, Module):
+        raise ArgumentTypeError(
+            f"explain got {model!r:.60}, of type {type(model).__name__}",
+            "it looks at the variables of a Module",
+            "graftax.explain(model, selector)",
+        )
     compiled = compile_selector(selector)
     tally = Tally(compiled)
     rows, spared = [], []
@@ -103,7 +110,7 @@ def explain(model: Module, selector: SelectorLike) -> Selection:
         tuple(rows),
         tuple(spared),
         idle.text if idle is not None else "",
-        tuple(nearest(idle, [one.path for one in known])) if idle is not None else (),
+        tuple(tally.nearest(idle)) if idle is not None else (),
     )
 
 

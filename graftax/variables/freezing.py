@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graftax.argument_kinds import checked_flag
 from graftax.selectors import SelectorLike, compile_selector
 from graftax.variables import storage
 from graftax.variables.candidates import candidates
@@ -32,6 +33,7 @@ class Freezing(Node):
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
+        value = checked_flag("trainable", value)
         structure.bump()
         for _, node in self._walked():
             if isinstance(node, Leaf):

@@ -7,6 +7,7 @@ so that one initializer object gives different values to different weights, and 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.known_names import unknown
+from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal
@@ -252,3 +254,7 @@ def get(initializer: Any) -> Initializer:
             raise unknown("initializer", initializer, _NAMES)
         return _NAMES[initializer]()
     return initializer if callable(initializer) else Constant(initializer)
+
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("initializers")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import TypeAlias
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module
+from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import keys
 from graftax.variables.keys import get_random_seed as get_random_seed
@@ -198,3 +200,7 @@ def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
     """
     rows = x if isinstance(x, int) else registry.current().arrays.asarray(unwrap(x))
     return registry.current().random.permutation(_key(seed), rows)
+
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("random")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
+from graftax.keywords import Constructed
 from graftax.known_names import unknown
+from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array
 from graftax.variables.spec import Regularizer
 
 RegularizerLike: TypeAlias = "str | Regularizer | None"
 
 
-class BaseRegularizer:
+class BaseRegularizer(Constructed):
     """The base: subclasses define ``__call__(value) -> penalty``; the repr shows their arguments."""
 
     def __call__(self, value: Array) -> Array:
@@ -159,3 +162,7 @@ def get(regularizer: Any) -> Regularizer | None:
     if regularizer not in _NAMES:
         raise unknown("regularizer", regularizer, _NAMES, "or a function")
     return _NAMES[regularizer]()
+
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("regularizers")

@@ -9,12 +9,13 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from graftax.argument_kinds import checked_flag
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
-from graftax.errors import ArgumentError, AssignmentError, CompileError
+from graftax.errors import ArgumentError, ArgumentTypeError, AssignmentError, CompileError
 from graftax.module import Leaf, structure
 from graftax.op_checks import check_subscript
-from graftax.selectors import ROLES
+from graftax.roles import ROLES
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
 from graftax.variables import creation, initializers
 from graftax.variables.arithmetic import Arithmetic
@@ -98,6 +99,9 @@ class Variable(Leaf, Arithmetic):
             raise ArgumentError(
                 f"role={spec.role!r} for the variable {spec.path!r}", "there is no such role", ", ".join(ROLES)
             )
+        checked_flag("trainable", spec.trainable)
+        if not isinstance(spec.name, str | None):
+            raise ArgumentTypeError(f"name={spec.name!r} for a variable", "a name is text", f'name="{spec.name}"')
         backend = registry.current()
         initializer = initializers.get(spec.initializer)
         with concretely():
@@ -159,6 +163,7 @@ class Variable(Leaf, Arithmetic):
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
+        value = checked_flag("trainable", value)
         if self._trainable != value or (value and (self.frozen or self.resting)):
             structure.bump()
         self._trainable = value

@@ -261,7 +261,7 @@ def test_map_takes_whole_components_and_wins_over_edges(saved, toys):
 def test_roles_select(saved, toys):
     path = saved(model=toys.Stack(2, inputs=1), optimizer=toys.Optimizer())
     model, optimizer = toys.Stack(2, inputs=1), toys.Optimizer()
-    report = Checkpoint(model=model, optimizer=optimizer).restore(path, only="counter").assert_consumed()
+    report = Checkpoint(model=model, optimizer=optimizer).restore(path, only="role:counter").assert_consumed()
     assert [r.path for r in report.restored] == ["optimizer/iterations"]
 
 
@@ -294,7 +294,7 @@ def test_sl2_slots_without_their_variable_are_unused(saved, toys):
     path = saved(w=w, optimizer=optimizer)
     with pytest.raises(UnusedInCheckpoint, match=r"optimizer/slots\(momentum\)/w"):
         Checkpoint(optimizer=toys.Optimizer()).restore(path)
-    Checkpoint(optimizer=toys.Optimizer()).restore(path, skip="slot").assert_consumed()
+    Checkpoint(optimizer=toys.Optimizer()).restore(path, skip="role:slot").assert_consumed()
     Checkpoint(w=toys.number(0)).restore(path).assert_consumed()
 
 

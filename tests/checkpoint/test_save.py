@@ -126,19 +126,19 @@ def test_only_and_skip(tmp_path, toys):
     checkpoint = Checkpoint(model=model, optimizer=optimizer)
     checkpoint.save(tmp_path / "a", only="model/layers/0/**")
     assert saved(tmp_path / "a") == ["model/layers/0/bias", "model/layers/0/kernel"]
-    checkpoint.save(tmp_path / "b", only=["**/kernel", "counter"], skip="model/layers/1/**")
+    checkpoint.save(tmp_path / "b", only=["**/kernel", "role:counter"], skip="model/layers/1/**")
     assert saved(tmp_path / "b") == [
         "model/layers/0/kernel",
         "optimizer/iterations",
         "optimizer/slots(momentum)/model/layers/0/kernel",
     ]
-    checkpoint.save(tmp_path / "c", skip="slot")
+    checkpoint.save(tmp_path / "c", skip="role:slot")
     assert len(saved(tmp_path / "c")) == 5
     for wrong in ({"only": "modle/**"}, {"skip": ["**/kernel", "nothing"]}):
         with pytest.raises(SelectorError):
             checkpoint.save(tmp_path / "d", **wrong)
     with pytest.raises(ArgumentError, match="leave nothing"):
-        checkpoint.save(tmp_path / "d", only="counter", skip="optimizer/iterations")
+        checkpoint.save(tmp_path / "d", only="role:counter", skip="optimizer/iterations")
 
 
 def test_nothing_to_save_is_an_error(tmp_path, toys):

@@ -154,7 +154,7 @@ def test_a_part_into_a_file_of_another_tool(run, folder):
         ("prog.py:missing", "no function missing"),
         ("prog.py", "it names a function"),
         ("nowhere.py:build", "no such file"),
-        ("nowhere.at.all:build", "ModuleNotFoundError"),
+        ("nowhere.at.all:build", "there is no module nowhere"),
         ("prog.py:number", "returned a int"),
         ("prog.py:broken", "ZeroDivisionError"),
     ],

@@ -439,7 +439,7 @@ def test_a_weight_of_a_layer_that_is_not_built_says_so():
     assert not hasattr(layer, "embeddings")
     layer.build((None,))
     assert layer.embeddings.shape == (5, 4)
-    with pytest.raises(AttributeError, match="no attribute 'embedings'"):
+    with pytest.raises(AttributeError, match="has no 'embedings'"):
         _ = layer.embedings
 
 

@@ -1,6 +1,12 @@
 """Callbacks: code that runs at given moments of fit, evaluate and predict."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from graftax.namespaces import answering as _answering
 from graftax.training.callbacks.callback import Callback as Callback
 from graftax.training.callbacks.callback import Logs as Logs
 from graftax.training.callbacks.history import History as History
 from graftax.training.callbacks.progress import Progress as Progress
+
+if not _TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("callbacks")

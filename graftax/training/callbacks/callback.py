@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graftax.errors import ArgumentTypeError
+from graftax.keywords import Constructed
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -43,7 +44,7 @@ class Logs(Mapping[str, float]):
         return repr(dict(self))
 
 
-class Callback:
+class Callback(Constructed):
     """Does something at given moments of fit, evaluate and predict; subclass it and define the hooks you need.
 
     ``self.model`` is the model, ``self.params`` a dict with ``verbose``, ``epochs`` and ``steps``. Reading or

@@ -1,0 +1,72 @@
+"""Path globs: matched against a whole path, component by component; and which paths were meant where none matches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+FOREIGN_WILDCARDS = re.compile(r"\?|\[[^/\]]*\]|\{[^/}]*\}")
+"""What other globs know, and this one takes literally."""
+
+
+class Glob:
+    """A glob of paths: ``*`` is any characters within one component, ``**`` any number of components.
+
+    Example:
+        >>> kernels = Glob("**/kernel")
+        >>> [kernels.matches(path) for path in ("kernel", "layers/0/kernel", "layers/0/bias")]
+        [True, True, False]
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._pattern = _compiled(text)
+
+    def matches(self, path: str) -> bool:
+        """True if the whole path fits."""
+        return self._pattern.fullmatch(path) is not None
+
+    def nearest(self, known: Sequence[str]) -> list[str]:
+        """What may have been meant: a glob that fits some of these paths, and two of them; else the most similar paths.
+
+        Example:
+            >>> Glob("layers.0.kernl").nearest(["layers/0/kernel", "layers/0/bias"])
+            ['layers/0/kernel']
+        """
+        return self.meant(known) or get_close_matches(self.text, known, n=3, cutoff=0.3) or list(known[:3])
+
+    def meant(self, known: Sequence[str]) -> list[str]:
+        """A glob that is written like this one and fits some of these paths, and two of them; else empty."""
+        names = {name for path in known for name in path.split("/")}
+        plain = "/".join(filter(None, FOREIGN_WILDCARDS.sub("*", self.text).split("/")))
+        dotted = plain.replace(".", "/")
+        found = []
+        for text in (plain, dotted, _put_right(dotted, names), _put_right(plain, names)):
+            found += [text, f"{text}/**", f"**/{text}", f"**/{text}/**"]
+        for text in dict.fromkeys(found):
+            there = [path for path in known if text != self.text and Glob(text).matches(path)]
+            if there:
+                return list(dict.fromkeys([text, *there[:2]]))
+        return []
+
+
+def _put_right(text: str, names: set[str]) -> str:
+    """The glob with the names of its components that there are not replaced by the closest ones that there are."""
+    return "/".join(
+        name if "*" in name or name in names else next(iter(get_close_matches(name, names, 1)), name)
+        for name in text.split("/")
+    )
+
+
+def _compiled(glob: str) -> re.Pattern[str]:
+    """The glob as a regular expression: every component but the last takes its slash along."""
+    pieces = []
+    components = glob.split("/")
+    for i, component in enumerate(components):
+        last = i == len(components) - 1
+        if component == "**":
+            pieces.append(".+" if last else "(?:[^/]+/)*")
+        else:
+            pieces.append("[^/]*".join(re.escape(piece) for piece in component.split("*")) + ("" if last else "/"))
+    return re.compile("".join(pieces))

@@ -1,0 +1,113 @@
+"""Names under which Keras's users look for the Variables of a layer. An attribute of one's own of such a name wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+
+import numpy as np
+
+from graftax.errors import ArgumentError, ShapeError
+from graftax.module import Module
+from graftax.typedefs import ArrayLike
+
+if TYPE_CHECKING:
+    from graftax.variables.variable import Variable
+
+T = TypeVar("T")
+
+
+class Fallback(Generic[T]):
+    """What is computed unless the object has an attribute of that name: a property that assigning takes the place of.
+
+    Example:
+        >>> class Box:
+        ...     size = Fallback(lambda self: 3)
+        >>> box = Box()
+        >>> before, box.size = box.size, 4
+        >>> before, box.size
+        (3, 4)
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any]) -> Fallback[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any]) -> T: ...
+    def __get__(self, instance: object | None, owner: type[Any]) -> Fallback[T] | T:
+        return self if instance is None else self._compute(instance)
+
+
+class KerasNames(Module):
+    """The part of a layer that has its weights by Keras's names: Variables of the roles weight and state.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> layer = gx.layers.Dense(2)
+        >>> y = layer(np.ones((1, 3), "float32"))
+        >>> [v.path for v in layer.weights], [array.shape for array in layer.get_weights()]
+        (['kernel', 'bias'], [(3, 2), (2,)])
+        >>> layer.set_weights([np.ones((3, 2)), np.zeros(2)])
+    """
+
+    @Fallback
+    def weights(self) -> list[Variable]:
+        """Weights and state, in definition order; no seeds and no metrics."""
+        return [v for v in self.variables if v.role in ("weight", "state")]
+
+    @Fallback
+    def trainable_weights(self) -> list[Variable]:
+        """Those of the weights that optimizers may move."""
+        return [v for v in self.trainable_variables if v.role in ("weight", "state")]
+
+    @Fallback
+    def non_trainable_weights(self) -> list[Variable]:
+        """The other weights."""
+        return [v for v in self.non_trainable_variables if v.role in ("weight", "state")]
+
+    def get_weights(self) -> list[np.ndarray[Any, Any]]:
+        """Return the values of `weights`, as NumPy arrays.
+
+        Raises:
+            NotBuiltError: the layer is not built.
+        """
+        self.require_built("get_weights")
+        return [v.numpy() for v in _weights(self)]
+
+    def set_weights(self, weights: Sequence[ArrayLike]) -> None:
+        """Assign arrays to `weights`, in their order; all or, where one does not fit, none.
+
+        Raises:
+            NotBuiltError: the layer is not built.
+            ArgumentError: there are more or fewer arrays than weights.
+            ShapeError: an array has another shape than its weight.
+        """
+        self.require_built("set_weights")
+        variables = _weights(self)
+        if len(weights) != len(variables):
+            raise ArgumentError(
+                f"set_weights got {len(weights)} arrays for {len(variables)} weights",
+                f"they are {', '.join(v.path for v in variables[:8])}{', ...' if len(variables) > 8 else ''}",
+                "layer.set_weights(other.get_weights()), of another layer like it",
+            )
+        for variable, array in zip(variables, weights, strict=True):
+            shape = tuple(array.shape) if hasattr(array, "shape") else np.shape(cast(Any, array))
+            if shape != variable.shape:
+                raise ShapeError(
+                    f"set_weights got shape {shape} for {variable.path!r}",
+                    f"it has the shape {variable.shape}",
+                    "layer.set_weights(other.get_weights()), of another layer like it",
+                )
+        for variable, array in zip(variables, weights, strict=True):
+            variable.assign(array)
+
+    def require_built(self, purpose: str) -> None:
+        """Raise if there are no weights yet."""
+        raise NotImplementedError
+
+
+def _weights(layer: Module) -> list[Variable]:
+    return [v for v in layer.variables if v.role in ("weight", "state")]

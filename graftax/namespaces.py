@@ -1,0 +1,82 @@
+"""What a namespace of graftax answers to a name that it has not: the one that was meant, wherever that is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.machinery import PathFinder
+from typing import Any
+
+from graftax.errors import MissingAttributeError
+from graftax.known_names import closest
+from graftax.names_elsewhere import NAMES
+
+SPACES = (
+    "layers", "activations", "losses", "metrics", "optimizers", "optimizers.schedules", "initializers", "regularizers",
+    "constraints", "callbacks", "reparam", "adapters", "random", "backend", "ops",
+)  # fmt: skip
+_MANY = 60
+
+
+def answering(space: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a namespace; ``space`` is its name in `graftax`, empty for that itself."""
+
+    def answer(name: str) -> Any:
+        if name.startswith("_") or _is_submodule(space, name):  # the latter is asked for by the import of it
+            raise AttributeError(f"module {_title(space)!r} has no attribute {name!r}", name=name)
+        raise missing(space, name)
+
+    return answer
+
+
+def _is_submodule(space: str, name: str) -> bool:
+    module = _module(space)
+    path = vars(module).get("__path__")
+    return bool(path) and PathFinder.find_spec(f"{module.__name__}.{name}", path) is not None
+
+
+def missing(space: str, name: str) -> MissingAttributeError:
+    """The error for a name that a namespace has not."""
+    title = _title(space)
+    names = list(public(space))
+    there = f"it has {', '.join(names)}" if len(names) <= _MANY else f"dir({title}) lists what it has"
+    line = NAMES.get(f"{space}.{name}") or NAMES.get(name)
+    if line is None:
+        near = closest(name, names)
+        line = f"{title}.{near}" if near else _elsewhere(space, name) or f"dir({title})"
+    return MissingAttributeError(f"{title} has no {name!r}", there, line)
+
+
+def public(space: str) -> Iterator[str]:
+    """The names that a namespace offers."""
+    module = _module(space)
+    home = module.__name__ if module.__file__ and "__init__" in module.__file__ else module.__name__.rpartition(".")[0]
+    for name in getattr(module, "__all__", None) or list(vars(module)):
+        if not name.startswith("_") and (hasattr(module, "__all__") or _is_own(getattr(module, name), home)):
+            yield name
+
+
+def _is_own(thing: Any, home: str) -> bool:
+    return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith(home)
+
+
+def _elsewhere(space: str, name: str) -> str:
+    """Where another namespace has the name; those that have it as it stands come first."""
+    known = {other: list(public(other)) for other in ("", *SPACES) if other != space}
+    for fits in (lambda own: name in own and name, lambda own: closest(name, own)):
+        for other, names in known.items():
+            if near := fits(names):
+                return f"{_title(other)}.{near}"
+    return ""
+
+
+def _module(space: str) -> Any:
+    module: Any = import_module("graftax")
+    for part in filter(None, space.split(".")):
+        module = getattr(module, part)
+    return module
+
+
+def _title(space: str) -> str:
+    return ".".join(filter(None, ("graftax", space)))

@@ -1,0 +1,35 @@
+"""How far a weight moved, relative to its norm; and the tolerance to write where that is too far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graftax.backend import registry
+
+_MARGIN = 1.05  # what starts from random vectors ends a little further off the next time
+
+
+def distance(new: Any, old: Any) -> float:
+    """How far a value is from another, relative to the norm of that."""
+    to_numpy: Callable[[Any], Any] = registry.current().arrays.to_numpy
+    a, b = (np.asarray(to_numpy(x), "complex128" if "complex" in str(x.dtype) else "float64") for x in (new, old))
+    norm = float(np.linalg.norm(b))
+    return float(np.linalg.norm(a - b)) / (norm or 1.0)
+
+
+def tolerance_for(error: float) -> str:
+    """The number to write as a tolerance that lets an error pass: never below it, in two digits.
+
+    Example:
+        >>> tolerance_for(0.31), tolerance_for(1.37), tolerance_for(9.9e-4)
+        ('0.33', '1.5', '0.0011')
+    """
+    wanted = error * _MARGIN
+    if not math.isfinite(wanted):
+        return "float('inf')"
+    step = 10.0 ** (math.floor(math.log10(wanted)) - 1)
+    return f"{math.ceil(wanted / step) * step:.2g}"

@@ -1,0 +1,146 @@
+"""Remedies with a number in them work when they are followed: the number that a message tells is tried."""
+
+import inspect
+import math
+import re
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers, losses, metrics, optimizers, reparam
+from graftax.errors import GraftaxError, GraftError
+from graftax.optimizers import schedules
+from graftax.reparam.distance import tolerance_for
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "make",
+    [reparam.SpectralNorm, lambda: reparam.LowRank(1), reparam.Orthogonal, lambda: reparam.Orthogonal("matrix_exp")],
+    ids=["SpectralNorm", "LowRank", "Orthogonal", "matrix_exp"],
+)
+def test_x5_the_tolerance_that_graft_tells_is_enough(make, seed):
+    random = np.random.default_rng(seed)
+    layer = layers.Dense(4)
+    layer.build((None, 5))
+    size = random.uniform(0.2, 3.0)
+    layer.kernel.assign(random.normal(size=(5, 4)).astype("float32") * size)
+    with pytest.raises(GraftError) as caught:
+        gx.graft(layer, make(), where="kernel")
+    told = re.search(r"tolerance=([\d.e+-]+)$", caught.value.instead)[1]
+    (done,) = gx.graft(layer, make(), where="kernel", tolerance=float(told))
+    assert done.error <= float(told) <= max(1.2 * done.error, done.error + 0.011)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_x5_the_tolerance_that_merge_tells_is_enough(seed):
+    random = np.random.default_rng(seed)
+    layer = layers.Dense(6, use_bias=False)
+    layer.build((None, 5))
+    gx.graft(layer, reparam.Int4(), where="kernel", tolerance=math.inf)
+    gx.graft(layer, reparam.LoRA(rank=1, name="poet"), where="kernel")
+    layer.kernel.adapters["poet"].up.assign(random.normal(size=(1, 6)).astype("float32") * random.uniform(1, 3))
+    with pytest.raises(GraftError) as caught:
+        gx.adapters.merge(layer, "poet")
+    told = re.search(r"tolerance=([\d.e+-]+)", caught.value.instead)[1]
+    gx.adapters.merge(layer, "poet", tolerance=float(told))
+
+
+def test_x5_a_tolerance_is_never_below_the_error():
+    for error in np.geomspace(1e-8, 1e4, 997):
+        assert error <= float(tolerance_for(float(error))) <= 1.2 * error
+    assert eval(tolerance_for(math.inf)) == math.inf
+
+
+def test_x5_nan_is_told_to_be_mended_and_not_to_be_tolerated():
+    layer = layers.Dense(4)
+    layer.build((None, 5))
+    layer.kernel.assign(np.full((5, 4), np.nan, "float32"))
+    with pytest.raises(GraftError, match="is nan") as caught:
+        gx.graft(layer, reparam.WeightNorm(), where="kernel")
+    weight, ops = layer.kernel, gx.ops
+    exec(caught.value.instead.removesuffix(" first"), {"weight": weight, "ops": ops})
+    assert np.isfinite(layer.kernel.numpy()).all()
+
+
+# --- constructors: what is told for a bad number is taken -------------------------------------------------------------
+
+GOOD = {
+    layers.Dense: (4,),
+    layers.Conv1D: (4, 2),
+    layers.Conv2D: (4, 2),
+    layers.Embedding: (5, 3),
+    layers.LSTM: (4,),
+    layers.GRU: (4,),
+    layers.MultiHeadAttention: (2, 4),
+    layers.Dropout: (0.5,),
+    layers.MaxPooling2D: (),
+    layers.AveragePooling1D: (),
+    layers.BatchNormalization: (),
+    layers.LayerNormalization: (),
+    layers.RotaryEmbedding: (),
+    losses.Huber: (),
+    losses.BinaryCrossentropy: (),
+    losses.CategoricalCrossentropy: (),
+    metrics.TopKCategoricalAccuracy: (),
+    metrics.BinaryAccuracy: (),
+    reparam.LoRA: (2,),
+    reparam.DoRA: (2,),
+    reparam.LowRank: (2,),
+    reparam.SpectralNorm: (),
+    reparam.FakeQuant: (),
+    reparam.Positive: (),
+    reparam.PruningSchedule: (0.5, 100),
+    reparam.VariationalNormal: (),
+    optimizers.SGD: (),
+    optimizers.Adam: (),
+    optimizers.RMSprop: (),
+    optimizers.Lion: (),
+    optimizers.Muon: (),
+    schedules.CosineDecay: (0.1, 100),
+    schedules.ExponentialDecay: (0.1, 100, 0.5),
+    schedules.LinearWarmup: (10, 0.1),
+    schedules.OneCycle: (0.1, 100),
+    gx.initializers.RandomNormal: (),
+    gx.initializers.VarianceScaling: (),
+    gx.regularizers.L2: (),
+    gx.constraints.MaxNorm: (),
+}
+BAD = (-1, 0, -0.5, 1.5, 7, math.nan, "x")
+
+
+def slips():
+    for kind, given in GOOD.items():
+        for name in inspect.signature(kind.__init__).parameters:
+            for bad in BAD:
+                yield kind, given, name, bad
+
+
+def made(kind, given, **changed):
+    names = list(inspect.signature(kind.__init__).parameters)[1:]
+    return kind(**(dict(zip(names, given, strict=False)) | changed))
+
+
+def test_x5_what_a_constructor_tells_for_a_number_is_taken():
+    wrong, followed = [], 0
+    for kind, given, name, bad in slips():
+        if name in ("self", "options", "name"):
+            continue
+        try:
+            made(kind, given, **{name: bad})
+        except GraftaxError as error:
+            told = re.match(rf"{name}=([-\w.()\[\], e+\"']+?)(;|$| or |,? and |, or )", error.instead)
+            if told is None:
+                continue
+            try:
+                value = eval(told[1])
+            except (SyntaxError, NameError):
+                continue
+            followed += 1
+            try:
+                made(kind, given, **{name: value})
+            except GraftaxError as again:
+                wrong.append(f"{kind.__name__}({name}={bad!r}): {error.instead} -> {again.received}: {again.reason}")
+    assert followed > 80
+    assert wrong == []
