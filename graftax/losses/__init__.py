@@ -6,12 +6,16 @@ Example:
     4.0
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from graftax.known_names import missing as _missing
 from graftax.losses.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.losses.classification import CategoricalCrossentropy as CategoricalCrossentropy
 from graftax.losses.classification import Hinge as Hinge
 from graftax.losses.classification import KLDivergence as KLDivergence
 from graftax.losses.classification import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
 from graftax.losses.classification import SquaredHinge as SquaredHinge
+from graftax.losses.elsewhere import CLASSES as _CLASSES
 from graftax.losses.loss import FunctionLoss as FunctionLoss
 from graftax.losses.loss import Loss as Loss
 from graftax.losses.registry import get as get
@@ -23,3 +27,30 @@ from graftax.losses.regression import MeanAbsolutePercentageError as MeanAbsolut
 from graftax.losses.regression import MeanSquaredError as MeanSquaredError
 from graftax.losses.regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from graftax.losses.regression import Poisson as Poisson
+
+__all__ = [
+    "BinaryCrossentropy",
+    "CategoricalCrossentropy",
+    "CosineSimilarity",
+    "FunctionLoss",
+    "Hinge",
+    "Huber",
+    "KLDivergence",
+    "LogCosh",
+    "Loss",
+    "MeanAbsoluteError",
+    "MeanAbsolutePercentageError",
+    "MeanSquaredError",
+    "MeanSquaredLogarithmicError",
+    "Poisson",
+    "SparseCategoricalCrossentropy",
+    "SquaredHinge",
+    "get",
+]
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(f"module 'graftax.losses' has no attribute {name!r}")
+        raise _missing("graftax.losses", name, __all__, _CLASSES)

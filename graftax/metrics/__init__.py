@@ -8,6 +8,9 @@ Example:
     1.5
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from graftax.known_names import missing as _missing
 from graftax.metrics.accuracy import Accuracy as Accuracy
 from graftax.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
 from graftax.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy
@@ -19,6 +22,7 @@ from graftax.metrics.classification import CategoricalCrossentropy as Categorica
 from graftax.metrics.classification import Precision as Precision
 from graftax.metrics.classification import Recall as Recall
 from graftax.metrics.classification import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from graftax.metrics.elsewhere import CLASSES as _CLASSES
 from graftax.metrics.metric import Metric as Metric
 from graftax.metrics.reduction import Mean as Mean
 from graftax.metrics.reduction import MeanMetricWrapper as MeanMetricWrapper
@@ -28,3 +32,33 @@ from graftax.metrics.registry import get as get
 from graftax.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
 from graftax.metrics.regression import MeanSquaredError as MeanSquaredError
 from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
+
+__all__ = [
+    "Accuracy",
+    "BinaryAccuracy",
+    "BinaryCrossentropy",
+    "CategoricalAccuracy",
+    "CategoricalCrossentropy",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanMetricWrapper",
+    "MeanSquaredError",
+    "Metric",
+    "Precision",
+    "Recall",
+    "RootMeanSquaredError",
+    "SampleMetric",
+    "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy",
+    "SparseTopKCategoricalAccuracy",
+    "Sum",
+    "TopKCategoricalAccuracy",
+    "get",
+]
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(f"module 'graftax.metrics' has no attribute {name!r}")
+        raise _missing("graftax.metrics", name, __all__, _CLASSES)
