@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from graftax import ops
+from graftax.backend import registry
+from graftax.errors import ArgumentError
 from graftax.targets import TOLERANCE
 from graftax.tree import map_structure
 from graftax.typedefs import Array, ArrayLike, Shape
@@ -121,6 +123,28 @@ def as_condition(given: ArrayLike) -> Array:
     return array if array.dtype.kind == "b" else ops.not_equal(array, 0)
 
 
+def as_mask(given: ArrayLike) -> Array:
+    """Booleans from what a user calls a mask.
+
+    Raises:
+        ArgumentError: it holds other numbers than 0 and 1.
+    """
+    array = ops.asarray(given)
+    if array.dtype.kind == "b":
+        return array
+    keep = ops.not_equal(array, 0)
+    if registry.current().arrays.is_concrete(array):
+        host = ops.to_numpy(array)
+        weights = host[(host != 0) & (host != 1)]
+        if weights.size:
+            raise ArgumentError(
+                f"a mask {list(host.shape)} that holds {weights.flat[0]}",
+                "a mask says which values count, not how much",
+                "sample_weight= for numbers, mask= for True and False",
+            )
+    return keep
+
+
 class Place(NamedTuple):
     """Where a condition stands in an array: the shape that broadcasts, and whether only whole samples can be told."""
 
@@ -155,10 +179,8 @@ def place(condition: Shape, leaf: Shape, values: Shape | None, axis: int) -> Pla
         if len(mine) == len(values) and mine[:1] == values[:1] and all(map(_covers, mine, values)):
             at = axis % (len(values) + 1)
             size = leaf[at : at + 1]
-            for whole, shape in (
-                (values, mine),
-                tuple((*s[:at], *n, *s[at:]) for s, n in ((values, size), (mine, (1,)))),
-            ):
+            with_axis = (*values[:at], *size, *values[at:]), (*mine[:at], 1, *mine[at:])
+            for whole, shape in ((values, mine), with_axis):
                 for end in ((), (1,)):
                     if leaf == (*whole, *end):
                         return Place((*shape, *end), False)

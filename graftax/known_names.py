@@ -49,11 +49,7 @@ def missing(module: str, given: str, known: Iterable[str], elsewhere: Elsewhere)
         elsewhere: Names that other libraries have.
 
     Example:
-        >>> print(
-        ...     missing(
-        ...         "graftax.losses", "MSE", ["MeanSquaredError"], {"mse": ("long names", "MeanSquaredError")}
-        ...     ).instead
-        ... )
+        >>> print(missing("graftax.losses", "MSE", ["MeanSquaredError"], {"mse": ("", "MeanSquaredError")}).instead)
         MeanSquaredError
     """
     names = list(known)

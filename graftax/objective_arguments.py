@@ -101,13 +101,14 @@ def sum_dtype(value: Any) -> str:
     Raises:
         ArgumentError: it holds too few digits.
     """
-    if value not in SUMS:
+    name = value.__name__ if isinstance(value, type) else str(value)
+    if name not in SUMS:
         raise ArgumentError(
             f"dtype={value!r} of a metric",
             "it adds up over many batches, and anything narrower than float32 stops counting or overflows",
             'dtype="float32"; cast the result if it must be narrow',
         )
-    return str(value)
+    return name
 
 
 def takes_two(fn: Callable[..., Any], what: str) -> None:

@@ -27,7 +27,10 @@ ELSEWHERE: Elsewhere = {
     "poissonnllloss": (_TORCH, "Poisson(), which takes rates"),
     "l1": ("as a loss it has another name", "mean_absolute_error"),
     "l2": ("as a loss it has another name", "mean_squared_error"),
-    "rmse": ("its slope at 0 is infinite, so that it is no loss", "mean_squared_error, with the metric rmse"),
+    "rmse": (
+        "its slope is nan where the error is 0, so that it is no loss",
+        "mean_squared_error, with the metric rmse",
+    ),
     "accuracy": ("it has no slope, so that it is no loss", 'a crossentropy, with metrics=["accuracy"]'),
 } | dict.fromkeys(
     (

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from graftax import objective_arguments as arguments
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
-from graftax.hiding import Form, Formula, Ranges, as_condition
+from graftax.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.module import Module
 from graftax.targets import arrays, floating, spread
 from graftax.tree import flatten, map_structure
@@ -113,8 +113,8 @@ class Loss(Module):
         storage.touch(self)
         try:
             y_true, y_pred = _prepare(y_true, y_pred)
-            conditions = [] if mask is None else [mask]
-            if mask is not None:
+            conditions = [] if mask is None else [as_mask(mask)]
+            for mask in conditions:
                 y_true, y_pred = self.formula.hide(y_true, y_pred, mask)
             own = self.keeps(y_true, y_pred)  # after the mask: what that hides may be no target at all
             if own is not None:

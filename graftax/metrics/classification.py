@@ -9,7 +9,7 @@ import numpy as np
 from graftax import objective_arguments as arguments
 from graftax import ops, per_sample, targets
 from graftax.errors import GraftaxError
-from graftax.hiding import Form, Formula, as_condition
+from graftax.hiding import Form, Formula, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
@@ -159,6 +159,7 @@ class _Confusion(Metric):
         """Take a batch into account; arguments as for `SampleMetric`, targets being 0 or 1."""
         storage.touch(self)
         try:
+            mask = None if mask is None else as_mask(mask)
             for given in (mask, sample_weight):
                 if given is not None:
                     y_true, y_pred = self.formula.hide(ops.asarray(y_true), ops.asarray(y_pred), given)
@@ -167,7 +168,7 @@ class _Confusion(Metric):
             positive, predicted = ops.greater(y_true, 0.5), ops.greater(y_pred, self.threshold)
             found = [ops.logical_and(positive, predicted), self.compared(positive, predicted)]
             if mask is not None:
-                keep = as_condition(spread(mask, y_pred, "mask"))
+                keep = spread(mask, y_pred, "mask")
                 found = [ops.logical_and(one, keep) for one in found]
             if sample_weight is None:
                 exact.add(self.sums, *map(ops.count_nonzero, found))

@@ -18,8 +18,8 @@ from graftax.variables.variable import Variable, make
 class Metric(Module):
     """Something measured over many batches: `update` with each, `result` at any time, `reset` to start over.
 
-    Keras's spellings `update_state`, `reset_state` and `add_weight` are the same methods: a subclass may define whichever
-    it likes, and callers call whichever they like.
+    Keras's spellings `update_state`, `reset_state` and `add_weight` are the same methods: a subclass may define
+    whichever it likes, and callers call whichever they like.
 
     Its Variables have the role ``"metric"`` and are never trainable. They live on the device, so that only reading a
     result waits for it, and are saved and compiled like all others.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from graftax import objective_arguments as arguments
 from graftax import ops
 from graftax.errors import ArgumentTypeError, GraftaxError
-from graftax.hiding import Form, Formula, as_condition
+from graftax.hiding import Form, Formula, as_condition, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.targets import arrays, floating, spread
@@ -98,7 +98,7 @@ class Mean(_Mean):
             sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
             mask: True where a row or value counts.
         """
-        exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [mask]))
+        exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)]))
 
 
 class SampleMetric(_Mean):
@@ -161,7 +161,7 @@ class SampleMetric(_Mean):
         """
         storage.touch(self)
         try:
-            conditions = [] if mask is None else [mask]
+            conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for given in (*conditions, sample_weight):
                 if given is not None:
                     y_true, y_pred = self.formula.hide(arrays(y_true), arrays(y_pred), given)

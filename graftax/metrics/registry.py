@@ -135,8 +135,8 @@ def get(
             form, formula = _FORMULAS[_SPELLINGS[metric]]
             return reduction.FormulaMetric(formula, form, metric)
         cls = _NAMES[_SPELLINGS[metric]]
-        kind = getattr(loss, "target_kind", None)
-        return cls(name=metric, **(_said_by(loss, kind, cls) if cls in _KINDS.get(kind or "", ()) else {}))
+        kind: str = getattr(loss, "target_kind", None) or ""
+        return cls(name=metric, **(_said_by(loss, kind, cls) if cls in _KINDS.get(kind, ()) else {}))
     if isinstance(metric, type | Module) or not callable(metric):
         shown = f"{metric.__name__}()" if isinstance(metric, type) else '"mae"'
         raise ArgumentTypeError(
