@@ -113,7 +113,7 @@ class Loss(Module):
         storage.touch(self)
         try:
             y_true, y_pred = _prepare(y_true, y_pred)
-            conditions = [] if mask is None else [as_mask(mask)]
+            conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for mask in conditions:
                 y_true, y_pred = self.formula.hide(y_true, y_pred, mask)
             own = self.keeps(y_true, y_pred)  # after the mask: what that hides may be no target at all

@@ -155,11 +155,8 @@ class Objectives:
         by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
         checks: list[tuple[str, Any, bool]] = [(name, loss, True) for name, loss in by_output.items()]
         for name, _, metric, weighted in self._metrics:
-            if (
-                metric not in self._named
-                or not _checks(by_output[name])
-                or (not weighted and weights[name] is not None)
-            ):
+            counts_all = not weighted and weights[name] is not None
+            if counts_all or metric not in self._named or not _checks(by_output[name]):
                 checks.append((name, metric, weighted))
         for name, checker, weighted in checks:
             if name in targets and _checks(checker):
@@ -172,9 +169,7 @@ class Objectives:
                 except GraftaxError as error:
                     error.add_context(f"{checker!r}")
                     if not weighted and weights[name] is not None:
-                        error.add_context(
-                            "metrics=, which sample weights hide nothing from; weighted_metrics= count them"
-                        )
+                        error.add_context("metrics= count every sample; weighted_metrics= leave out those of weight 0")
                     raise
 
     def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
