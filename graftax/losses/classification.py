@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax import objective_arguments as arguments
+from graftax import hyperparameters as arguments
 from graftax import per_sample, targets
 from graftax.hiding import Form, Ranges
 from graftax.losses.loss import Loss

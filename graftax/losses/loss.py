@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from graftax import objective_arguments as arguments
+from graftax import hyperparameters as arguments
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.hiding import Form, Formula, Ranges, as_condition, as_mask
@@ -164,9 +164,9 @@ class FunctionLoss(Loss):
             raise ArgumentTypeError(
                 f"FunctionLoss got {fn!r}", "a function of (y_true, y_pred) is needed", "an instance, not the class"
             )
-        arguments.takes_two(fn, "loss")
+        arguments.takes("loss", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
-        super().__init__(reduction=reduction, name=name or (given if given.isidentifier() else None))
+        super().__init__(reduction=reduction, name=given if name is None and given.isidentifier() else name)
         self.fn = fn
 
     def call(self, y_true: Any, y_pred: Any) -> Array:

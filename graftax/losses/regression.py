@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graftax import objective_arguments as arguments
+from graftax import hyperparameters as arguments
 from graftax import per_sample
 from graftax.hiding import Form, Ranges
 from graftax.losses.loss import Loss

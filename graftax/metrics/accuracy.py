@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax import objective_arguments as arguments
+from graftax import hyperparameters as arguments
 from graftax import ops, per_sample, targets
 from graftax.errors import ArgumentError
 from graftax.hiding import Form

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from graftax import objective_arguments as arguments
+from graftax import hyperparameters as arguments
 from graftax import ops
 from graftax.errors import ArgumentTypeError, GraftaxError
 from graftax.hiding import Form, Formula, as_condition, as_mask
@@ -198,9 +198,9 @@ class MeanMetricWrapper(SampleMetric):
             raise ArgumentTypeError(
                 f"MeanMetricWrapper got {fn!r}", "a function of (y_true, y_pred) is needed", "a function, not a class"
             )
-        arguments.takes_two(fn, "metric")
+        arguments.takes("metric", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
-        super().__init__(name or (given if given.isidentifier() else None), dtype)
+        super().__init__(given if name is None and given.isidentifier() else name, dtype)
         self.fn = fn
 
     def values(self, y_true: Any, y_pred: Any) -> Array:

@@ -10,7 +10,9 @@ from graftax.typedefs import Array, Shape
 class BaseInitializer:
     """The base: subclasses define ``__call__(key, shape, dtype)``; the repr shows their arguments.
 
-    ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart.
+    ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart. So two
+    layers that hang nowhere, whose kernels have one path, get equal kernels from one seed, and in a model different
+    ones.
     ``draws = False`` on a class says that it needs no key, and is given None.
     """
 

@@ -14,6 +14,8 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError
+from graftax.hyperparameters import finite, not_negative, takes
+from graftax.hyperparameters import seed as checked_seed
 from graftax.known_names import unknown
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
@@ -73,6 +75,8 @@ class Constant(BaseInitializer):
     draws = False
 
     def __init__(self, value: ArrayLike = 0.0) -> None:
+        if value is None or isinstance(value, str):
+            raise ArgumentError(f"Constant({value!r})", "it is neither a number nor an array", "Constant(0.0)")
         self.value = value
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
@@ -105,7 +109,7 @@ class RandomNormal(BaseInitializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+        self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         return registry.current().random.normal(key, shape, dtype) * self.stddev + self.mean
@@ -127,7 +131,7 @@ class TruncatedNormal(BaseInitializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+        self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         draws = registry.current().random.truncated_normal(key, -2.0, 2.0, shape, dtype)
@@ -150,7 +154,12 @@ class RandomUniform(BaseInitializer):
     """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        self.minval, self.maxval, self.seed = minval, maxval, seed
+        self.minval, self.maxval = finite("minval", minval), finite("maxval", maxval)
+        self.seed = checked_seed(seed)
+        if self.minval > self.maxval:
+            raise ArgumentError(
+                f"minval={minval!r}, maxval={maxval!r}", "the lower bound comes first", "RandomUniform(-0.05, 0.05)"
+            )
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         return registry.current().random.uniform(key, shape, dtype, self.minval, self.maxval)
@@ -176,7 +185,7 @@ class Orthogonal(BaseInitializer):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        self.gain, self.seed = gain, seed
+        self.gain, self.seed = finite("gain", gain), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) < 2:
@@ -208,7 +217,7 @@ class Identity(BaseInitializer):
     draws = False
 
     def __init__(self, gain: float = 1.0) -> None:
-        self.gain = gain
+        self.gain = finite("gain", gain)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) != 2:
@@ -237,18 +246,29 @@ _NAMES: dict[str, type[BaseInitializer]] = {
 }
 
 
+_SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
+
+
+def _spread(stddev: float) -> float:
+    return not_negative("stddev", stddev, "a standard deviation is a number from 0 up", 0.05)
+
+
 def get(initializer: Any) -> Initializer:
     """An initializer from its name, a function of ``(key, shape, dtype)``, a number or an array.
 
     Raises:
         ArgumentError: no initializer has that name.
+        ArgumentTypeError: it is a class, or a function of other arguments.
 
     Example:
         >>> get("zeros")
         Zeros()
     """
     if isinstance(initializer, str):
-        if initializer not in _NAMES:
+        if initializer not in _SPELLINGS:
             raise unknown("initializer", initializer, _NAMES)
-        return _NAMES[initializer]()
-    return initializer if callable(initializer) else Constant(initializer)
+        return _SPELLINGS[initializer]()
+    if not callable(initializer):
+        return Constant(initializer)
+    takes("initializer", initializer, ("key", "shape", "dtype"))
+    return initializer  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Checks of what losses and metrics are made with: kind, range, and that it is a number at all."""
+"""Checks of what losses, metrics, initializers, penalties and constraints are made with: kind, range, finite or not."""
 
 from __future__ import annotations
 
@@ -42,6 +42,27 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def finite(name: str, value: Any, reason: str = "it is one finite number", example: float = 1.0) -> float:
+    """Any finite number."""
+    return number(name, value, True, reason, example)
+
+
+def not_negative(name: str, value: Any, reason: str, example: float) -> float:
+    """A finite number from 0 up."""
+    return number(name, value, is_number(value) and value >= 0, reason, example)
+
+
+def seed(value: Any) -> int | None:
+    """A seed, or None for the global one."""
+    if value is None:
+        return None
+    reason = "a seed is an integer from 0 to 2**64 - 1, or None for the global one"
+    found = whole("seed", value, reason, 0)
+    if not 0 <= found < 2**64:
+        raise ArgumentError(f"seed={value!r}", reason, "seed=0")
+    return found
+
+
 def smoothing(value: Any) -> float:
     """A label smoothing, in [0, 1)."""
     fits = is_number(value) and 0 <= value < 1
@@ -50,7 +71,7 @@ def smoothing(value: Any) -> float:
 
 def threshold(value: Any) -> float:
     """Where a prediction starts to count as 1: any finite number, since logits have no limits."""
-    return number("threshold", value, True, "one finite number parts predictions of 0 from those of 1", 0.5)
+    return finite("threshold", value, "one finite number parts predictions of 0 from those of 1", 0.5)
 
 
 def distance(name: str, value: Any) -> float:
@@ -111,22 +132,25 @@ def sum_dtype(value: Any) -> str:
     return name
 
 
-def takes_two(fn: Callable[..., Any], what: str) -> None:
-    """Raise if a function cannot be called with targets and predictions.
+def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
+    """Raise if a function cannot be called with so many arguments, or is a class.
 
     Args:
+        what: What it is to be, such as ``"loss"``.
         fn: The function.
-        what: What it is to be, ``"loss"`` or ``"metric"``.
+        names: What it is called with.
     """
+    if isinstance(fn, type):
+        raise ArgumentTypeError(f"{what}={fn.__name__}", "it is a class", f"an instance: {fn.__name__}()")
     try:
         parameters = inspect.signature(fn)
     except (TypeError, ValueError):  # one without a signature
         return
     try:
-        parameters.bind(None, None)
+        parameters.bind(*names)
     except TypeError as error:
         raise ArgumentTypeError(
             f"a {what} of the function {getattr(fn, '__name__', fn)}{parameters}",
-            f"it is called with (y_true, y_pred): {error}",
-            "lambda y_true, y_pred: ..., and constants in a closure",
+            f"it is called with ({', '.join(names)}): {error}",
+            f"lambda {', '.join(names)}: ..., and constants in a closure",
         ) from None
