@@ -15,6 +15,7 @@ from graftax import ops, traced_checks
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
 from graftax.op_checks import axis_in_range, subscript
+from graftax.tree import flatten, map_structure
 from graftax.typedefs import Array, ArrayLike, Shape
 
 TOLERANCE = 1e-4  # rounding may carry a probability so far out of [0, 1]
@@ -40,6 +41,17 @@ def arrays(y: Any) -> Any:
     if isinstance(y, tuple) and any(hasattr(part, "shape") for part in y):
         return tuple(map(arrays, y))
     return ops.asarray(y)
+
+
+def prepared(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Arrays, or structures of them; half precision widened, floating targets in the dtype of the predictions."""
+    y_pred = map_structure(lambda y: floating(y) if _inexact(y) else y, arrays(y_pred))
+    wide = next((y.dtype.name for y in flatten(y_pred) if _inexact(y)), None)
+    return map_structure(lambda y: ops.cast(y, wide) if wide and _inexact(y) else y, arrays(y_true)), y_pred
+
+
+def _inexact(y: Array) -> bool:
+    return "float" in y.dtype.name
 
 
 def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:

@@ -10,8 +10,8 @@ from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.module import Module
-from graftax.targets import arrays, floating, spread
-from graftax.tree import flatten, map_structure
+from graftax.targets import floating, prepared, spread
+from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import storage
 
@@ -112,7 +112,8 @@ class Loss(Module):
         """
         storage.touch(self)
         try:
-            y_true, y_pred = _prepare(y_true, y_pred)
+            y_true, y_pred = prepared(y_true, y_pred)
+            _require_some(y_true, y_pred)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for mask in conditions:
                 y_true, y_pred = self.formula.hide(y_true, y_pred, mask)
@@ -203,21 +204,11 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
     return ops.divide_no_nan(total, ops.sum(weights))
 
 
-def _prepare(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
-    """Arrays; half precision widened, and floating targets in the dtype of the predictions."""
-    y_pred = arrays(y_pred)
-    y_pred = map_structure(lambda y: floating(y) if _inexact(y) else y, y_pred)
-    wide = next((y.dtype.name for y in flatten(y_pred) if _inexact(y)), None)
-    y_true = map_structure(lambda y: ops.cast(y, wide) if wide and _inexact(y) else y, arrays(y_true))
+def _require_some(y_true: Any, y_pred: Any) -> None:
     for name, side in (("y_true", y_true), ("y_pred", y_pred)):
         for leaf in flatten(side):
             if leaf.size == 0:
                 raise DataError(f"{name} of shape {list(leaf.shape)}", "the loss of nothing is undefined", _NON_EMPTY)
-    return y_true, y_pred
-
-
-def _inexact(y: Array) -> bool:
-    return "float" in y.dtype.name
 
 
 def _known(reduction: str) -> str:

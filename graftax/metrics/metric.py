@@ -123,9 +123,7 @@ class Metric(Module):
         """Take a batch into account; subclasses must define it, with any arguments they like."""
         raise AttributeError(f"{type(self).__name__} must define update(...)")
 
-    def update_state(self, *args: Any, **kwargs: Any) -> None:
-        """Take a batch into account: Keras's name for `update`."""
-        self.update(*args, **kwargs)
+    update_state = update
 
     def result(self) -> Array:
         """The value so far; subclasses must define it."""
@@ -136,9 +134,7 @@ class Metric(Module):
         for variable, start in self._starts:
             variable.assign(start)
 
-    def reset_state(self) -> None:
-        """Start over: Keras's name for `reset`."""
-        self.reset()
+    reset_state = reset
 
     def __call__(self, *args: Any, **kwargs: Any) -> Array:
         """`update`, then `result`: the value so far, not that of this batch."""

@@ -11,7 +11,7 @@ from graftax.errors import ArgumentTypeError, GraftaxError
 from graftax.hiding import Form, Formula, as_condition, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
-from graftax.targets import arrays, floating, spread
+from graftax.targets import floating, prepared, spread
 from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import storage
@@ -104,7 +104,8 @@ class Mean(_Mean):
 class SampleMetric(_Mean):
     """The mean over samples of something computed from targets and predictions.
 
-    A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several.
+    A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several. It gets arrays, of
+    half precision none: these are widened to float32.
 
     Args:
         name: Its name.
@@ -113,7 +114,7 @@ class SampleMetric(_Mean):
     Example:
         >>> class Within(SampleMetric):
         ...     def values(self, y_true, y_pred):
-        ...         return abs(ops.asarray(y_true) - ops.asarray(y_pred)) < 1
+        ...         return ops.abs(y_true - y_pred) < 1
         >>> float(Within()([1.0, 2.0], [1.5, 4.0]))
         0.5
     """
@@ -161,16 +162,17 @@ class SampleMetric(_Mean):
         """
         storage.touch(self)
         try:
+            y_true, y_pred = prepared(y_true, y_pred)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for given in (*conditions, sample_weight):
                 if given is not None:
-                    y_true, y_pred = self.formula.hide(arrays(y_true), arrays(y_pred), given)
+                    y_true, y_pred = self.formula.hide(y_true, y_pred, given)
             own = self.keeps(y_true, y_pred)  # after the others: what they hide may be no target at all
             if own is not None:
                 conditions.append(own)
-                y_true, y_pred = self.formula.hide(arrays(y_true), arrays(y_pred), own)
+                y_true, y_pred = self.formula.hide(y_true, y_pred, own)
             terms = _tally(self.values(y_true, y_pred), sample_weight, conditions)
-            if all(leaf.size for leaf in flatten(arrays(y_pred))):  # of rows without elements the mean is nan
+            if all(leaf.size for leaf in flatten(y_pred)):  # of rows without elements the mean is nan
                 exact.add(self.sums, *terms)
         except GraftaxError as error:
             error.add_context(f"the metric {self!r}")

@@ -62,6 +62,16 @@ _SPELLINGS: dict[str, str] = (
     | {name.upper(): name for name in (*_SHORT, "mape", "msle", "kld")}
 )
 """What Keras takes, too: names of classes, capitals."""
+_SPELLINGS |= {
+    "MeanAbsolutePercentageError": "mape",
+    "MeanSquaredLogarithmicError": "msle",
+    "CosineSimilarity": "cosine_similarity",
+    "KLDivergence": "kl_divergence",
+    "LogCoshError": "log_cosh",
+    "Poisson": "poisson",
+    "Hinge": "hinge",
+    "SquaredHinge": "squared_hinge",
+}
 _ACCURACIES: dict[str, type[Metric]] = {
     "binary": accuracy.BinaryAccuracy,
     "categorical": accuracy.CategoricalAccuracy,

@@ -36,9 +36,7 @@ def test_lists_and_arrays_of_every_kind_are_the_same(row):
     made = row.make()
     wanted = number(made, y, p)
     lists = (y.tolist(), p.tolist())
-    if row.make is not metric_rows.ROWS["mean_metric_wrapper"].make:  # a plain function gets what there is
-        np.testing.assert_allclose(number(made, *lists), wanted, rtol=1e-6)
-    for pair in ((ops.asarray(y), ops.asarray(p)), (y, ops.asarray(p)), (gx.Variable(y), gx.Variable(p))):
+    for pair in (lists, (ops.asarray(y), ops.asarray(p)), (y, ops.asarray(p)), (gx.Variable(y), gx.Variable(p))):
         np.testing.assert_allclose(number(made, *pair), wanted, rtol=1e-6)
 
 
@@ -76,9 +74,7 @@ def test_l11_narrow_labels_of_many_classes(row):
 
 def test_l8_large_numbers_in_half_precision(row):
     y, p = values(row)
-    if not np.isfinite(p).all() or (p >= 0).all():
-        p = p  # shares and probabilities have no large numbers
-    else:
+    if (p < 0).any():  # shares and probabilities have no large numbers
         p = np.float16(3e4) * np.sign(p).astype("float16")
         y = -p if y.dtype.kind == "f" else y
     made = row.make()

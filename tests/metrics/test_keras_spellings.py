@@ -25,7 +25,8 @@ class Positives(metrics.Metric):
         return self.total
 
     def reset_state(self):
-        self.total.assign(0.5)
+        super().reset_state()
+        self.total.assign_add(0.5)
 
 
 class Distance(metrics.Mean):
@@ -172,11 +173,14 @@ def test_a5_modules_have_no_other_attributes_than_they_say():
         assert metrics.get(name).name == name
 
 
-@pytest.mark.parametrize("name", ["MSE", "MeanSquaredError", "mse", "KLD", "LogCosh", "logcosh", "MSLE", "Poisson"])
+@pytest.mark.parametrize(
+    "name", ["MSE", "MeanSquaredError", "mse", "KLD", "logcosh", "MSLE", "Poisson", "SquaredHinge"]
+)
 def test_spellings_of_keras_are_names(name):
     assert isinstance(losses.get(name), losses.Loss)
     assert metrics.get(name).name == name
-    assert float(metrics.get(name)([[0.5]], [[0.5]])) == pytest.approx(float(losses.get(name)([[0.5]], [[0.5]])))
+    pair = [[0.25, 0.75]], [[0.5, 0.5]]
+    assert float(metrics.get(name)(*pair)) == pytest.approx(float(losses.get(name)(*pair)))
 
 
 def test_spellings_of_other_registries():
