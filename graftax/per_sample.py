@@ -66,8 +66,14 @@ def log_cosh(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
 def poisson(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """``mean(y_pred - y_true log(y_pred + 1e-7))``."""
     y_true, y_pred = pair(y_true, y_pred)
+    check_counts(y_true)
     check_range(y_pred, 0.0, math.inf, "y_pred", "a Poisson rate is not negative", "ops.exp or softplus as activation")
     return _mean(y_pred - y_true * ops.log(y_pred + EPSILON))
+
+
+def check_counts(y_true: ArrayLike) -> None:
+    """Raise if a count at hand is negative."""
+    check_range(y_true, 0.0, math.inf, "y_true", "counts are not negative", "ops.maximum(y_true, 0), or another loss")
 
 
 def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
@@ -162,6 +168,12 @@ def squared_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return _mean(ops.square(_margin(y_true, y_pred)))
 
 
+def check_signs(y_true: ArrayLike) -> None:
+    """Raise if a target at hand is outside [-1, 1]."""
+    check_range(y_true, -1, 1, "y_true", "targets of a hinge are -1 and 1, or 0 and 1", "2 * y_true - 1 of 0 and 1")
+
+
 def _margin(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     y_true, y_pred = pair(y_true, y_pred)
+    check_signs(y_true)
     return ops.maximum(1 - ops.where(ops.equal(y_true, 0), -1.0, y_true) * y_pred, 0)

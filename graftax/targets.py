@@ -30,7 +30,7 @@ def floating(x: ArrayLike, name: str = "y_pred") -> Array:
     array = ops.asarray(x)
     dtype = array.dtype.name
     if dtype.startswith("complex"):
-        raise DTypeError(f"{name} of dtype {dtype}", "losses and metrics are real", f"ops.abs({name})")
+        raise DTypeError(f"{name} of dtype {dtype}", "losses, metrics and penalties are real", f"ops.abs({name})")
     return array if dtype in ("float32", "float64") else ops.cast(array, "float32")
 
 
@@ -233,12 +233,15 @@ def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Arr
 
     Raises:
         ShapeError: they do not fit.
+        DTypeError: they are complex.
 
     Example:
         >>> spread([1.0, 2.0], ops.zeros((2, 3))).tolist()
         [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
     given = weight = ops.asarray(weight)
+    if given.dtype.name.startswith("complex"):
+        raise DTypeError(f"{name} of dtype {given.dtype.name}", "weights are real", f"ops.real({name})")
     shape = values.shape
     if weight.shape == (*shape, 1):
         weight = ops.squeeze(weight, -1)

@@ -214,6 +214,14 @@ class Hinge(Loss):
         """The error of each sample."""
         return per_sample.hinge(y_true, y_pred)
 
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Targets in [-1, 1]."""
+        return {"y_true": (-1, 1)}
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target is outside [-1, 1]."""
+        per_sample.check_signs(np.asarray(y_true))
+
 
 class SquaredHinge(Loss):
     """``mean(max(1 - y_true y_pred, 0)²)`` over the last axis, with targets -1 and 1; 0 is taken as -1.
@@ -232,3 +240,11 @@ class SquaredHinge(Loss):
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The error of each sample."""
         return per_sample.squared_hinge(y_true, y_pred)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Targets in [-1, 1]."""
+        return {"y_true": (-1, 1)}
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target is outside [-1, 1]."""
+        per_sample.check_signs(np.asarray(y_true))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from graftax import hyperparameters as arguments
 from graftax import per_sample
@@ -157,8 +160,12 @@ class Poisson(Loss):
         return per_sample.poisson(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Rates are not negative."""
-        return {"y_pred": (0, math.inf)}
+        """Counts and rates are not negative."""
+        return {"y_true": (0, math.inf), "y_pred": (0, math.inf)}
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a count is negative."""
+        per_sample.check_counts(np.asarray(y_true))
 
 
 class CosineSimilarity(Loss):

@@ -35,14 +35,15 @@ class Sum(Metric):
         super().__init__(name, arguments.sum_dtype(dtype))
         self.sums = self.add_variable((2, 1))
 
-    def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
+    def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None) -> None:
         """Add values.
 
         Args:
             values: Any shape.
             sample_weight: One number, one for each row, or one for each value.
+            mask: True where a row or value counts.
         """
-        exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [])[0])
+        exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
 
     def result(self) -> Array:
         """The sum so far."""
@@ -231,6 +232,13 @@ class FormulaMetric(MeanMetricWrapper):
         return Formula(self._form)
 
 
+def _fits_an_integer(values: Array) -> bool:
+    """True where the sum of integers is one of int32, so that it loses no digit."""
+    if values.dtype.kind not in "iu":
+        return False
+    return values.dtype.name == "int32" if values.size == 1 else values.dtype.itemsize <= 2 and values.size <= 2**15
+
+
 def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike]) -> tuple[Array | int, Array | int]:
     """The sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
     keep = None
@@ -241,6 +249,8 @@ def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike
         if keep is None:
             return ops.count_nonzero(values), values.size
         return ops.count_nonzero(ops.logical_and(values, keep)), ops.count_nonzero(keep)
+    if sample_weight is None and keep is None and _fits_an_integer(values):
+        return ops.sum(ops.cast(values, "int32")), values.size
     values = floating(values, "values")
     if sample_weight is not None:
         weights = ops.cast(spread(sample_weight, values), values.dtype.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from graftax.errors import DTypeError
 from graftax.typedefs import Array, Shape
 
 
@@ -26,3 +27,21 @@ class BaseInitializer:
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
         return f"{type(self).__name__}({arguments})"
+
+
+def is_real(dtype: str) -> bool:
+    """True for dtypes that hold fractions.
+
+    Example:
+        >>> is_real("bfloat16"), is_real("int32")
+        (True, False)
+    """
+    return "float" in dtype or "complex" in dtype
+
+
+def require_real(initializer: BaseInitializer, dtype: str) -> None:
+    """Raise if a variable cannot hold what is drawn for it."""
+    if not is_real(dtype):
+        raise DTypeError(
+            f"{initializer!r} for a variable of dtype {dtype}", "it draws real numbers", 'initializer="zeros"'
+        )

@@ -19,6 +19,7 @@ from graftax.hyperparameters import seed as checked_seed
 from graftax.known_names import unknown
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
+from graftax.variables.base_initializer import is_real, require_real
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal
 from graftax.variables.variance_scaling import GlorotUniform as GlorotUniform
 from graftax.variables.variance_scaling import HeNormal as HeNormal
@@ -80,7 +81,13 @@ class Constant(BaseInitializer):
         self.value = value
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        value = registry.current().arrays.asarray(unwrap(self.value), dtype)
+        given, arrays = unwrap(self.value), registry.current().arrays
+        value = arrays.asarray(given, dtype)
+        known = not is_real(dtype) and arrays.is_concrete(value)
+        if known and (np.asarray(given) != arrays.to_numpy(value)).any():
+            raise ArgumentError(
+                f"{self!r} for a variable of dtype {dtype}", "it would not be that value", 'dtype="float32"'
+            )
         if value.ndim and tuple(value.shape) != tuple(shape):
             raise ArgumentError(
                 f"Constant holds shape {tuple(value.shape)}",
@@ -112,6 +119,7 @@ class RandomNormal(BaseInitializer):
         self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         return registry.current().random.normal(key, shape, dtype) * self.stddev + self.mean
 
 
@@ -134,6 +142,7 @@ class TruncatedNormal(BaseInitializer):
         self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         draws = registry.current().random.truncated_normal(key, -2.0, 2.0, shape, dtype)
         return draws * self.stddev + self.mean
 
@@ -162,6 +171,7 @@ class RandomUniform(BaseInitializer):
             )
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         return registry.current().random.uniform(key, shape, dtype, self.minval, self.maxval)
 
 
@@ -192,6 +202,7 @@ class Orthogonal(BaseInitializer):
             raise ArgumentError(
                 f"Orthogonal for shape {shape}", "a matrix is needed", "another initializer for vectors"
             )
+        require_real(self, dtype)
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
         q, r = ops.qr(registry.current().random.normal(key, tall, "float32"))

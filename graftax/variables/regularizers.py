@@ -44,7 +44,7 @@ class L1(BaseRegularizer):
         self.l1 = _factor("l1", l1)
 
     def __call__(self, value: Array) -> Array:
-        return self.l1 * ops.sum(_absolute(floating(value)))
+        return self.l1 * ops.sum(_absolute(floating(value, "weight")))
 
 
 class L2(BaseRegularizer):
@@ -65,7 +65,7 @@ class L2(BaseRegularizer):
         self.l2 = _factor("l2", l2)
 
     def __call__(self, value: Array) -> Array:
-        return self.l2 * ops.sum(ops.square(floating(value)))
+        return self.l2 * ops.sum(ops.square(floating(value, "weight")))
 
 
 class L1L2(BaseRegularizer):
@@ -87,7 +87,7 @@ class L1L2(BaseRegularizer):
         self.l1, self.l2 = _factor("l1", l1), _factor("l2", l2)
 
     def __call__(self, value: Array) -> Array:
-        value = floating(value)  # squares of half precision overflow
+        value = floating(value, "weight")  # squares of half precision overflow
         return self.l1 * ops.sum(_absolute(value)) + self.l2 * ops.sum(ops.square(value))
 
 
@@ -119,7 +119,7 @@ class OrthogonalRegularizer(BaseRegularizer):
                 "only a matrix has rows and columns",
                 'kernel_regularizer="l2" for other weights',
             )
-        rows = floating(value) if self.mode == "rows" else ops.transpose(floating(value))
+        rows = floating(value, "weight") if self.mode == "rows" else ops.transpose(floating(value, "weight"))
         squares = ops.sum(ops.square(rows), axis=1, keepdims=True)
         rows = rows * ops.rsqrt(ops.maximum(squares, 1e-12))
         n = rows.shape[0]

@@ -9,7 +9,7 @@ from graftax.errors import ArgumentError
 from graftax.hyperparameters import is_number, number
 from graftax.hyperparameters import seed as checked_seed
 from graftax.typedefs import Array, Shape
-from graftax.variables.base_initializer import BaseInitializer
+from graftax.variables.base_initializer import BaseInitializer, require_real
 
 _CUT_STDDEV = 0.87962566103423978  # standard deviation of a standard normal cut off at ±2
 
@@ -53,6 +53,7 @@ class VarianceScaling(BaseInitializer):
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         fan_in, fan_out = fans(shape)
         n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         stddev = math.sqrt(self.scale / max(n, 1.0))

@@ -134,3 +134,40 @@ def test_functions_of_other_arguments():
         metrics.get(lambda y_true: y_true)
     with pytest.raises(gx.errors.ArgumentTypeError, match="a loss is of one"):
         losses.get(metrics.MeanSquaredError())
+
+
+def test_what_an_integer_variable_cannot_hold_is_refused():
+    key = gx.backend.registry.current().random.key(0)
+    for name, cls in vars(initializers).items():
+        if isinstance(cls, type) and issubclass(cls, initializers.BaseInitializer) and cls.draws and cls not in BASES:
+            with pytest.raises(gx.errors.DTypeError, match=rf"(?s){name}.*int32.*real numbers"):
+                cls()(key, (2, 2), "int32")
+    with pytest.raises(gx.errors.ArgumentError, match=r"Constant\(0.5\) for a variable of dtype int32"):
+        initializers.Constant(0.5)(None, (2,), "int32")
+    assert initializers.Constant(3.0)(None, (2,), "int32").tolist() == [3, 3]
+
+
+def test_targets_that_a_loss_is_not_made_for():
+    ones = np.ones((2, 1), "float32")
+    for loss, bad in ((losses.Hinge(), 3.0), (losses.SquaredHinge(), -2.0), (losses.Poisson(), -1.0)):
+        for call in (lambda y, p, loss=loss: loss(y, p), lambda y, p, loss=loss: loss.check_targets(y, p.shape)):
+            with pytest.raises(gx.errors.ArgumentError, match=r"y_true\[0, 0\]"):
+                call(bad * ones, ones)
+            call(ones, ones)
+        assert np.isfinite(loss(bad * ones, ones, mask=[True, False], sample_weight=[0.0, 1.0]))
+
+
+def test_weights_are_real():
+    for call in (losses.MeanSquaredError().__call__, metrics.MeanSquaredError().update):
+        with pytest.raises(gx.errors.DTypeError, match="weights are real"):
+            call(np.ones((2, 1)), np.ones((2, 1)), np.complex64([1, 2j]))
+
+
+def test_l8_sums_of_integers_lose_no_digit():
+    for values in (np.int32([2**24 + 1]), np.int16([30000] * 559) + np.int16([241] + [0] * 558)):
+        total = metrics.Sum()
+        for _ in range(3):
+            total.update(values)
+        high, low = total.sums.numpy().astype("float64")
+        assert (high + low).tolist() == [3 * int(values.sum())]
+    assert float(metrics.Sum()([1.0, np.nan], mask=[True, False])) == 1
