@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from graftax.errors import ArgumentError
+
+Elsewhere: TypeAlias = Mapping[str, tuple[str, str]]
+"""Names that other libraries have, as `squashed` gives them: why there is none here, and what to write instead."""
 
 _SHORT = 5
 """Up to so many letters, another letter makes another name: slips leave letters out, double or swap them."""
@@ -25,8 +28,8 @@ def closest(given: str, names: Iterable[str]) -> str | None:
         >>> print(closest("auc", ["acc", "mae"]), closest("Conv4D", ["Conv2D"]))
         None None
     """
-    wanted = _plain(given)
-    known = {_plain(name): name for name in reversed(list(names))}
+    wanted = squashed(given)
+    known = {squashed(name): name for name in reversed(list(names))}
     if not wanted or wanted in known:
         return known.get(wanted)
     numbers = re.findall(r"\d+", wanted)
@@ -39,7 +42,7 @@ def closest(given: str, names: Iterable[str]) -> str | None:
 
 
 def unknown(
-    what: str, given: Any, known: Iterable[str], otherwise: str = "", elsewhere: Mapping[str, str] | None = None
+    what: str, given: Any, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
 ) -> ArgumentError:
     """The error for ``what=given``, where ``known`` are the names that there are.
 
@@ -48,26 +51,33 @@ def unknown(
         given: What it was given.
         known: The names that there are.
         otherwise: What may be given besides names.
-        elsewhere: Names that other libraries have, and those here that mean the same.
+        elsewhere: Names that other libraries have; they are no misspellings.
 
     Example:
         >>> print(unknown("loss", "msee", ["mse", "mae"]).instead)
         loss='mse'; there are mse, mae
-        >>> print(unknown("loss", "l2", ["mse", "mae"], elsewhere={"l2": "mse"}).instead)
-        loss='mse'; there are mse, mae
+        >>> print(unknown("loss", "l2", ["mse"], elsewhere={"l2": ("it has another name", "loss='mse'")}).instead)
+        loss='mse'; there are mse
     """
     names = list(known)
-    same = (elsewhere or {}).get(str(given).lower())
-    near = same if same is not None else closest(given, names) if isinstance(given, str) else None
+    answer = (elsewhere or {}).get(squashed(str(given)))
+    near = closest(given, names) if isinstance(given, str) and answer is None else None
+    meant = answer[1] if answer else f"{what}={near!r}" if near else ""
     there = f"there are {', '.join(names)}"
     return ArgumentError(
         f"{what}={given!r}",
-        "there is none of that name",
-        "; ".join([*([f"{what}={near!r}"] if near else []), there, *filter(None, [otherwise])]),
+        answer[0] if answer else "there is none of that name",
+        "; ".join(filter(None, [meant, there, otherwise])),
     )
 
 
-def _plain(name: str) -> str:
+def squashed(name: str) -> str:
+    """A name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
+
+    Example:
+        >>> squashed("Log_Cosh")
+        'logcosh'
+    """
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 

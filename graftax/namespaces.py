@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 from typing import Any
 
 from graftax.errors import MissingAttributeError
-from graftax.known_names import closest
+from graftax.known_names import Elsewhere, closest, squashed
 from graftax.names_elsewhere import NAMES
 
 SPACES = (
@@ -19,13 +19,18 @@ SPACES = (
 _MANY = 60
 
 
-def answering(space: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a namespace; ``space`` is its name in `graftax`, empty for that itself."""
+def answering(space: str, elsewhere: Elsewhere | None = None) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a namespace.
+
+    Args:
+        space: Its name in `graftax`, empty for that itself.
+        elsewhere: Names that other libraries have for what would be found here.
+    """
 
     def answer(name: str) -> Any:
         if name.startswith("_") or _is_submodule(space, name):  # the latter is asked for by the import of it
             raise AttributeError(f"module {_title(space)!r} has no attribute {name!r}", name=name)
-        raise missing(space, name)
+        raise missing(space, name, elsewhere)
 
     return answer
 
@@ -36,9 +41,11 @@ def _is_submodule(space: str, name: str) -> bool:
     return bool(path) and PathFinder.find_spec(f"{module.__name__}.{name}", path) is not None
 
 
-def missing(space: str, name: str) -> MissingAttributeError:
+def missing(space: str, name: str, elsewhere: Elsewhere | None = None) -> MissingAttributeError:
     """The error for a name that a namespace has not."""
     title = _title(space)
+    if (answer := (elsewhere or {}).get(squashed(name))) is not None:
+        return MissingAttributeError(f"{title} has no {name!r}", *answer)
     names = list(public(space))
     there = f"it has {', '.join(names)}" if len(names) <= _MANY else f"dir({title}) lists what it has"
     line = NAMES.get(f"{space}.{name}") or NAMES.get(name)

@@ -66,8 +66,14 @@ def log_cosh(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
 def poisson(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """``mean(y_pred - y_true log(y_pred + 1e-7))``."""
     y_true, y_pred = pair(y_true, y_pred)
+    check_counts(y_true)
     check_range(y_pred, 0.0, math.inf, "y_pred", "a Poisson rate is not negative", "ops.exp or softplus as activation")
     return _mean(y_pred - y_true * ops.log(y_pred + EPSILON))
+
+
+def check_counts(y_true: ArrayLike) -> None:
+    """Raise if a count at hand is negative."""
+    check_range(y_true, 0.0, math.inf, "y_true", "counts are not negative", "ops.maximum(y_true, 0), or another loss")
 
 
 def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
@@ -108,7 +114,7 @@ def categorical_crossentropy(
     y_true, y_pred = class_pair(y_true, y_pred, axis)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + label_smoothing / y_pred.shape[axis]
-    logs = ops.log_softmax(y_pred, axis=axis) if from_logits else ops.log(_probabilities(y_pred, axis))
+    logs = ops.log_softmax(y_pred, axis=axis) if from_logits else _logs(y_pred, axis)
     # a class that is ruled out (logit -inf) costs nothing where it is not the target
     nothing = ops.logical_and(ops.equal(logs, -math.inf), ops.equal(y_true, 0))
     return -ops.sum(y_true * ops.where(nothing, 0.0, logs), axis=axis)
@@ -126,16 +132,21 @@ def sparse_categorical_crossentropy(
         chosen = ops.squeeze(ops.take_along_axis(y_pred, picked, axis), axis)
         values = ops.logsumexp(y_pred, axis=axis) - chosen
     else:
-        values = -ops.log(ops.squeeze(ops.take_along_axis(_probabilities(y_pred, axis), picked, axis), axis))
+        values = -ops.squeeze(ops.take_along_axis(_logs(y_pred, axis), picked, axis), axis)
     values = ops.where(ops.logical_or(labels < 0, labels >= classes), math.nan, values)
     return values if ignore_class is None else ops.where(ops.equal(labels, ignore_class), 0.0, values)
 
 
-def _probabilities(y_pred: Array, axis: int) -> Array:
+def _logs(y_pred: Array, axis: int) -> Array:
+    """Logarithms of shares of the sum; nan where that is 0, but with a finite slope, for weights of 0."""
     check_range(
         y_pred, 0, math.inf, "y_pred", "probabilities are not negative; these look like logits", "from_logits=True"
     )
-    return ops.clip(y_pred / ops.sum(y_pred, axis=axis, keepdims=True), EPSILON, 1 - EPSILON)
+    largest = ops.stop_gradient(ops.max(y_pred, axis=axis, keepdims=True))
+    near_one = y_pred / ops.where(largest > 0, largest, 1.0)  # the slope divides by the square of the sum
+    total = ops.sum(near_one, axis=axis, keepdims=True)
+    shares = near_one / ops.where(total > 0, total, 1.0)
+    return ops.where(total > 0, ops.log(ops.clip(shares, EPSILON, 1 - EPSILON)), math.nan)
 
 
 def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
@@ -157,6 +168,12 @@ def squared_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return _mean(ops.square(_margin(y_true, y_pred)))
 
 
+def check_signs(y_true: ArrayLike) -> None:
+    """Raise if a target at hand is outside [-1, 1]."""
+    check_range(y_true, -1, 1, "y_true", "targets of a hinge are -1 and 1, or 0 and 1", "2 * y_true - 1 of 0 and 1")
+
+
 def _margin(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     y_true, y_pred = pair(y_true, y_pred)
+    check_signs(y_true)
     return ops.maximum(1 - ops.where(ops.equal(y_true, 0), -1.0, y_true) * y_pred, 0)

@@ -15,9 +15,10 @@ from graftax import ops, traced_checks
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
 from graftax.op_checks import axis_in_range, subscript
+from graftax.tree import flatten, map_structure
 from graftax.typedefs import Array, ArrayLike, Shape
 
-_TOLERANCE = 1e-4  # rounding may carry a probability so far out of [0, 1]
+TOLERANCE = 1e-4  # rounding may carry a probability so far out of [0, 1]
 
 
 def floating(x: ArrayLike, name: str = "y_pred") -> Array:
@@ -29,8 +30,28 @@ def floating(x: ArrayLike, name: str = "y_pred") -> Array:
     array = ops.asarray(x)
     dtype = array.dtype.name
     if dtype.startswith("complex"):
-        raise DTypeError(f"{name} of dtype {dtype}", "losses and metrics are real", f"ops.abs({name})")
+        raise DTypeError(f"{name} of dtype {dtype}", "losses, metrics and penalties are real", f"ops.abs({name})")
     return array if dtype in ("float32", "float64") else ops.cast(array, "float32")
+
+
+def arrays(y: Any) -> Any:
+    """Arrays in place of what can be one, lists included; dicts, and tuples of arrays, keep their structure."""
+    if isinstance(y, dict):
+        return {name: arrays(part) for name, part in y.items()}
+    if isinstance(y, tuple) and any(hasattr(part, "shape") for part in y):
+        return tuple(map(arrays, y))
+    return ops.asarray(y)
+
+
+def prepared(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Arrays, or structures of them; half precision widened, floating targets in the dtype of the predictions."""
+    y_pred = map_structure(lambda y: floating(y) if _inexact(y) else y, arrays(y_pred))
+    wide = next((y.dtype.name for y in flatten(y_pred) if _inexact(y)), None)
+    return map_structure(lambda y: ops.cast(y, wide) if wide and _inexact(y) else y, arrays(y_true)), y_pred
+
+
+def _inexact(y: Array) -> bool:
+    return "float" in y.dtype.name
 
 
 def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
@@ -109,12 +130,24 @@ def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_
         )
     if registry.current().arrays.is_concrete(labels):
         check_labels(ops.to_numpy(labels), classes, ignore_class)
-    elif traced_checks.wanted():
+    given, labels = labels, _countable(labels)
+    if not registry.current().arrays.is_concrete(labels) and traced_checks.wanted():
         bad = ops.any(_not_a_class(labels, classes, ignore_class))
-        traced_checks.emit(partial(_label_error, classes, ignore_class), bad, labels)
-    if labels.dtype.itemsize < 4:  # classes may outnumber what the dtype holds
-        labels = ops.cast(labels, "int32")
+        traced_checks.emit(partial(_label_error, classes, ignore_class), bad, given)
     return labels if labels.shape == wanted else ops.squeeze(labels, -1)
+
+
+def not_ignored(y_true: ArrayLike, y_pred_shape: Shape, axis: int, ignore_class: int | None) -> Array | None:
+    """Where labels are not the one to ignore; None for everywhere."""
+    if ignore_class is None:
+        return None
+    return ops.not_equal(class_labels(y_true, y_pred_shape, axis, ignore_class), ignore_class)
+
+
+def _countable(labels: Array) -> Array:
+    """Labels in a dtype that holds every number of a class and every label to ignore, negative ones among them."""
+    wide = labels.dtype.itemsize == 8
+    return labels if labels.dtype.name in ("int32", "int64") else ops.cast(labels, "int64" if wide else "int32")
 
 
 def _label_shapes(y_pred_shape: Shape, axis: int) -> tuple[Shape, Shape]:
@@ -150,6 +183,8 @@ def check_labels(labels: np.ndarray[Any, Any], classes: int, ignore_class: int |
 
 
 def _not_a_class(labels: Any, classes: int, ignore_class: int | None) -> Any:
+    if isinstance(labels, np.ndarray):
+        labels = labels.astype("int64")
     outside = (labels < 0) | (labels >= classes)
     return outside if ignore_class is None else outside & (labels != ignore_class)
 
@@ -175,18 +210,18 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
     if arrays.is_array(values):
         if not arrays.is_concrete(values):
             if traced_checks.wanted():
-                bad = ops.any((values < low - _TOLERANCE) | (values > high + _TOLERANCE))
+                bad = ops.any((values < low - TOLERANCE) | (values > high + TOLERANCE))
                 traced_checks.emit(partial(_range_error, low, high, name, reason, instead), bad, values)
             return
         values = arrays.to_numpy(values)
-    if not values.size or (values.min() >= low - _TOLERANCE and values.max() <= high + _TOLERANCE):
+    if not values.size or (values.min() >= low - TOLERANCE and values.max() <= high + TOLERANCE):
         return
     if (error := _range_error(low, high, name, reason, instead, values)) is not None:  # else there was a nan
         raise error
 
 
 def _range_error(low: float, high: float, name: str, reason: str, instead: str, values: Any) -> ArgumentError | None:
-    outside = (values < low - _TOLERANCE) | (values > high + _TOLERANCE)
+    outside = (values < low - TOLERANCE) | (values > high + TOLERANCE)
     if not outside.any():
         return None
     place = tuple(np.argwhere(outside)[0])
@@ -198,12 +233,15 @@ def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Arr
 
     Raises:
         ShapeError: they do not fit.
+        DTypeError: they are complex.
 
     Example:
         >>> spread([1.0, 2.0], ops.zeros((2, 3))).tolist()
         [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
     given = weight = ops.asarray(weight)
+    if given.dtype.name.startswith("complex"):
+        raise DTypeError(f"{name} of dtype {given.dtype.name}", "weights are real", f"ops.real({name})")
     shape = values.shape
     if weight.shape == (*shape, 1):
         weight = ops.squeeze(weight, -1)
@@ -216,6 +254,14 @@ def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Arr
             f"{name} has one number for each value or for each sample, never more"
             if shape
             else "a value that is one number already cannot be weighted sample by sample",
-            f"{name} of shape {list(shape[:1])} or {list(shape)}" if shape else f"one number as {name}",
+            _fitting(name, tuple(given.shape), tuple(shape)),
         )
     return ops.broadcast_to(weight, shape)
+
+
+def _fitting(name: str, given: Shape, shape: Shape) -> str:
+    if not shape:
+        return f"one number as {name}"
+    if given == (1, *shape[1:]):  # the same for all samples
+        return f"ops.broadcast_to({name}, {shape}), if it is the same for every sample"
+    return f"{name} of shape {list(shape[:1])} or {list(shape)}"

@@ -23,7 +23,7 @@ FLOORS = (
         "errors culprit foreign_errors known_names names_elsewhere namespaces keywords user_line typedefs scopes tree "
         "globs roles selectors attributes argument_kinds wrapping",
     ),
-    ("arrays", "backend ops op_* traced_checks targets per_sample"),
+    ("arrays", "backend ops op_* traced_checks targets per_sample hiding hyperparameters"),
     ("variables", "module variables"),
     ("expressions", "reparam transforms"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),

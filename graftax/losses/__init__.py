@@ -14,6 +14,7 @@ from graftax.losses.classification import Hinge as Hinge
 from graftax.losses.classification import KLDivergence as KLDivergence
 from graftax.losses.classification import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
 from graftax.losses.classification import SquaredHinge as SquaredHinge
+from graftax.losses.elsewhere import CLASSES as _CLASSES
 from graftax.losses.loss import FunctionLoss as FunctionLoss
 from graftax.losses.loss import Loss as Loss
 from graftax.losses.registry import get as get
@@ -27,5 +28,25 @@ from graftax.losses.regression import MeanSquaredLogarithmicError as MeanSquared
 from graftax.losses.regression import Poisson as Poisson
 from graftax.namespaces import answering as _answering
 
+__all__ = [
+    "BinaryCrossentropy",
+    "CategoricalCrossentropy",
+    "CosineSimilarity",
+    "FunctionLoss",
+    "Hinge",
+    "Huber",
+    "KLDivergence",
+    "LogCosh",
+    "Loss",
+    "MeanAbsoluteError",
+    "MeanAbsolutePercentageError",
+    "MeanSquaredError",
+    "MeanSquaredLogarithmicError",
+    "Poisson",
+    "SparseCategoricalCrossentropy",
+    "SquaredHinge",
+    "get",
+]
+
 if not _TYPE_CHECKING:  # a checker should see which names there are
-    __getattr__ = _answering("losses")
+    __getattr__ = _answering("losses", _CLASSES)

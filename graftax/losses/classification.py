@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from graftax import ops, per_sample, targets
-from graftax.errors import ArgumentError
+from graftax import hyperparameters as arguments
+from graftax import per_sample, targets
+from graftax.hiding import Form, Ranges
 from graftax.losses.loss import Loss
 from graftax.typedefs import Array, ArrayLike, Shape
 
@@ -32,6 +34,7 @@ class BinaryCrossentropy(Loss):
     """
 
     target_kind = "binary"
+    form = Form.ROWS
 
     def __init__(
         self,
@@ -42,12 +45,16 @@ class BinaryCrossentropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.from_logits = from_logits
-        self.label_smoothing = _smoothing(label_smoothing)
+        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.label_smoothing = arguments.smoothing(label_smoothing)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The crossentropy of each sample."""
         return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Targets in [0, 1], and likewise predictions that are no logits."""
+        return {"y_true": (0, 1)} if self.from_logits else {"y_true": (0, 1), "y_pred": (0, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a target is outside [0, 1]."""
@@ -73,6 +80,7 @@ class CategoricalCrossentropy(Loss):
     """
 
     target_kind = "categorical"
+    form = Form.CLASSES
 
     def __init__(
         self,
@@ -84,13 +92,17 @@ class CategoricalCrossentropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.from_logits = from_logits
-        self.label_smoothing = _smoothing(label_smoothing)
-        self.axis = axis
+        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.label_smoothing = arguments.smoothing(label_smoothing)
+        self.axis = arguments.axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The crossentropy of each sample."""
         return per_sample.categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Probabilities are not negative; a logit of minus infinity rules a class out."""
+        return {"y_pred": (-math.inf if self.from_logits else 0, math.inf)}
 
 
 class SparseCategoricalCrossentropy(Loss):
@@ -120,6 +132,7 @@ class SparseCategoricalCrossentropy(Loss):
     """
 
     target_kind = "sparse"
+    form = Form.CLASSES
 
     def __init__(
         self,
@@ -131,9 +144,9 @@ class SparseCategoricalCrossentropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.from_logits = from_logits
-        self.ignore_class = ignore_class
-        self.axis = axis
+        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.ignore_class = arguments.ignored(ignore_class)
+        self.axis = arguments.axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The crossentropy of each sample."""
@@ -143,10 +156,12 @@ class SparseCategoricalCrossentropy(Loss):
 
     def keeps(self, y_true: Array, y_pred: Array) -> Array | None:
         """Where the label is not the one to ignore."""
-        if self.ignore_class is None:
-            return None
-        labels = targets.class_labels(y_true, y_pred.shape, self.axis, self.ignore_class)
-        return ops.not_equal(labels, self.ignore_class)
+        return targets.not_ignored(y_true, y_pred.shape, self.axis, self.ignore_class)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Labels that are classes; predictions as for `CategoricalCrossentropy`."""
+        classes = targets.num_classes(y_pred_shape, self.axis)
+        return {"y_true": (0, classes - 1), "y_pred": (-math.inf if self.from_logits else 0, math.inf)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a label is not in ``[0, classes)``."""
@@ -170,10 +185,15 @@ class KLDivergence(Loss):
     """
 
     target_kind = "categorical"
+    form = Form.VECTORS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The divergence of each sample."""
         return per_sample.kl_divergence(y_true, y_pred)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Probabilities on both sides."""
+        return {"y_true": (0, 1), "y_pred": (0, 1)}
 
 
 class Hinge(Loss):
@@ -188,9 +208,19 @@ class Hinge(Loss):
         0.5
     """
 
+    form = Form.ROWS
+
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The error of each sample."""
         return per_sample.hinge(y_true, y_pred)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Targets in [-1, 1]."""
+        return {"y_true": (-1, 1)}
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target is outside [-1, 1]."""
+        per_sample.check_signs(np.asarray(y_true))
 
 
 class SquaredHinge(Loss):
@@ -205,14 +235,16 @@ class SquaredHinge(Loss):
         0.25
     """
 
+    form = Form.ROWS
+
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The error of each sample."""
         return per_sample.squared_hinge(y_true, y_pred)
 
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Targets in [-1, 1]."""
+        return {"y_true": (-1, 1)}
 
-def _smoothing(label_smoothing: float) -> float:
-    if not 0 <= label_smoothing < 1:
-        raise ArgumentError(
-            f"label_smoothing={label_smoothing!r}", "it is a share of the label, in [0, 1)", "label_smoothing=0.1"
-        )
-    return label_smoothing
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target is outside [-1, 1]."""
+        per_sample.check_signs(np.asarray(y_true))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from graftax import hyperparameters as arguments
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
+from graftax.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.module import Module
-from graftax.targets import floating, spread
-from graftax.tree import flatten, map_structure
+from graftax.targets import floating, prepared, spread
+from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import storage
 
@@ -31,6 +32,10 @@ class Loss(Module):
 
     It is computed in at least float32, whatever the dtype of the predictions.
 
+    What a mask or `keeps` hides is replaced before `call` sees it, targets by 1 and predictions by 0.5 (integers by 0):
+    so value and gradient are finite whatever stands there. A sample of weight 0 may hold nan, infinities and invalid
+    targets, too. So in a `call` that compares samples with each other, hidden ones count as such fillers.
+
     Args:
         reduction: One of the four.
         name: The class name in snake case unless told.
@@ -48,6 +53,10 @@ class Loss(Module):
     target_kind: ClassVar[str | None] = None
     """``"binary"``, ``"sparse"`` or ``"categorical"``; which accuracy fits. None where only shapes can tell."""
 
+    form: ClassVar[Form | None] = None
+    """How the shape of the values follows from that of the predictions. None where only shapes can tell; then a mask
+    that fits several axes of the predictions hides whole samples before `call`, and single values after it."""
+
     def __init__(self, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(name)
         self.reduction = _known(reduction)
@@ -64,6 +73,15 @@ class Loss(Module):
     def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
         """Which samples count, as booleans; None for all. It acts like a mask."""
         return None
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Which targets and predictions can be used, beside being finite; what cannot may have a weight of 0."""
+        return {}
+
+    @property
+    def formula(self) -> Formula:
+        """Which elements of targets and predictions a value is made of."""
+        return Formula(self.form, getattr(self, "axis", -1))
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if targets on the host do not fit; for training loops, whose compiled step cannot look at values.
@@ -94,17 +112,28 @@ class Loss(Module):
         """
         storage.touch(self)
         try:
-            y_true, y_pred = _prepare(y_true, y_pred)
+            y_true, y_pred = prepared(y_true, y_pred)
+            _require_some(y_true, y_pred)
+            conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
+            for mask in conditions:
+                y_true, y_pred = self.formula.hide(y_true, y_pred, mask)
+            own = self.keeps(y_true, y_pred)  # after the mask: what that hides may be no target at all
+            if own is not None:
+                conditions.append(own)
+                y_true, y_pred = self.formula.hide(y_true, y_pred, own)
+            if sample_weight is not None:
+                sample_weight = ops.asarray(sample_weight)
+                ranges = self.ranges(tuple(y_pred.shape)) if hasattr(y_pred, "shape") else {}
+                y_true, y_pred = self.formula.hide_unusable(y_true, y_pred, sample_weight, ranges)
             values = floating(self.call(y_true, y_pred), "the loss")
             if values.size == 0:
                 raise DataError(
                     f"a batch of values {list(values.shape)}", "the loss of nothing is undefined", _NON_EMPTY
                 )
             kept = None
-            for condition in (mask, self.keeps(y_true, y_pred)):
-                if condition is not None:
-                    here = ops.cast(spread(condition, values, "mask"), "bool")
-                    kept = here if kept is None else ops.logical_and(kept, here)
+            for condition in conditions:
+                here = as_condition(spread(condition, values, "mask"))
+                kept = here if kept is None else ops.logical_and(kept, here)
             return reduce(values, self.reduction, sample_weight, kept)
         except GraftaxError as error:
             error.add_context(f"{self!r}")
@@ -136,29 +165,14 @@ class FunctionLoss(Loss):
             raise ArgumentTypeError(
                 f"FunctionLoss got {fn!r}", "a function of (y_true, y_pred) is needed", "an instance, not the class"
             )
-        _takes_two(fn)
+        arguments.takes("loss", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
-        super().__init__(reduction=reduction, name=name or (given if given.isidentifier() else None))
+        super().__init__(reduction=reduction, name=given if name is None and given.isidentifier() else name)
         self.fn = fn
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
         """What the function returns."""
         return self.fn(y_true, y_pred)  # type: ignore[no-any-return]
-
-
-def _takes_two(fn: Callable[..., Any]) -> None:
-    try:
-        parameters = inspect.signature(fn)
-    except (TypeError, ValueError):  # one without a signature
-        return
-    try:
-        parameters.bind(None, None)
-    except TypeError as error:
-        raise ArgumentTypeError(
-            f"a loss of the function {getattr(fn, '__name__', fn)}{parameters}",
-            f"it is called with (y_true, y_pred): {error}",
-            "lambda y_true, y_pred: ..., and constants in a closure",
-        ) from None
 
 
 _NON_EMPTY = "leave out empty batches"
@@ -175,7 +189,10 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
         count = ops.maximum(ops.sum(weights), 1)
     if sample_weight is not None:
         given = ops.cast(spread(sample_weight, values), values.dtype.name)
-        values = values * given
+        if mask is not None:
+            given = ops.where(mask, given, 0.0)
+        lost = ops.logical_and(ops.equal(given, 0), ops.logical_not(ops.isfinite(values)))
+        values = ops.where(lost, 0.0, values) * given
         weights = given if weights is None else weights * given
     if reduction == "none":
         return values
@@ -187,30 +204,11 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
     return ops.divide_no_nan(total, ops.sum(weights))
 
 
-def _prepare(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
-    """Arrays; half precision widened, and floating targets in the dtype of the predictions."""
-    y_pred = _arrays(y_pred)
-    y_pred = map_structure(lambda y: floating(y) if _inexact(y) else y, y_pred)
-    wide = next((y.dtype.name for y in flatten(y_pred) if _inexact(y)), None)
-    y_true = map_structure(lambda y: ops.cast(y, wide) if wide and _inexact(y) else y, _arrays(y_true))
+def _require_some(y_true: Any, y_pred: Any) -> None:
     for name, side in (("y_true", y_true), ("y_pred", y_pred)):
         for leaf in flatten(side):
             if leaf.size == 0:
                 raise DataError(f"{name} of shape {list(leaf.shape)}", "the loss of nothing is undefined", _NON_EMPTY)
-    return y_true, y_pred
-
-
-def _inexact(y: Array) -> bool:
-    return "float" in y.dtype.name
-
-
-def _arrays(y: Any) -> Any:
-    """Arrays in place of what can be one, lists included; dicts, and tuples of arrays, keep their structure."""
-    if isinstance(y, dict):
-        return {name: _arrays(part) for name, part in y.items()}
-    if isinstance(y, tuple) and any(hasattr(part, "shape") for part in y):
-        return tuple(map(_arrays, y))
-    return ops.asarray(y)
 
 
 def _known(reduction: str) -> str:

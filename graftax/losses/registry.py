@@ -8,8 +8,9 @@ from typing import Any
 from graftax.errors import ArgumentTypeError
 from graftax.known_names import unknown
 from graftax.losses import classification, regression
+from graftax.losses.elsewhere import ELSEWHERE
 from graftax.losses.loss import FunctionLoss, Loss
-from graftax.module import snake_case
+from graftax.module import Module, snake_case
 
 _CLASSES: tuple[type[Loss], ...] = (
     regression.MeanSquaredError,
@@ -27,7 +28,7 @@ _CLASSES: tuple[type[Loss], ...] = (
     classification.Hinge,
     classification.SquaredHinge,
 )
-_NAMES = {snake_case(cls.__name__): cls for cls in _CLASSES} | {
+_SHORT: dict[str, type[Loss]] = {
     "mse": regression.MeanSquaredError,
     "mae": regression.MeanAbsoluteError,
     "mape": regression.MeanAbsolutePercentageError,
@@ -35,14 +36,24 @@ _NAMES = {snake_case(cls.__name__): cls for cls in _CLASSES} | {
     "bce": classification.BinaryCrossentropy,
     "kld": classification.KLDivergence,
 }
+_NAMES = {snake_case(cls.__name__): cls for cls in _CLASSES} | _SHORT
+_SPELLINGS = (
+    _NAMES
+    | {cls.__name__: cls for cls in _CLASSES}
+    | {name.upper(): cls for name, cls in _SHORT.items()}
+    | {"logcosh": regression.LogCosh, "kullback_leibler_divergence": classification.KLDivergence}
+)
+"""What Keras takes, too: names of classes, capitals, and two old names."""
 
 
 def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
     """A loss from its name, from a function of ``(y_true, y_pred)``, or as it is.
 
+    A name is the class name, as it is or in snake case (``"Huber"``, ``"mean_squared_error"``), or a short one.
+
     Raises:
         ArgumentError: no loss has that name.
-        ArgumentTypeError: it is a class, or nothing that can be called.
+        ArgumentTypeError: it is a class, a metric, or nothing that can be called.
 
     Example:
         >>> get("mse")
@@ -53,9 +64,15 @@ def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str):
-        if loss not in _NAMES:
-            raise unknown("loss", loss, _NAMES)
-        return _NAMES[loss]()
+        if loss not in _SPELLINGS:
+            raise unknown("loss", loss, _NAMES, elsewhere=ELSEWHERE)
+        return _SPELLINGS[loss]()
+    if isinstance(loss, Module) and hasattr(loss, "update_state"):
+        raise ArgumentTypeError(
+            f"loss={loss!r}",
+            "a metric adds up over many batches, where a loss is of one",
+            f'loss="{loss.name}", or a Loss',
+        )
     if isinstance(loss, type) or not callable(loss):
         shown = f"{loss.__name__}()" if isinstance(loss, type) else '"mse"'
         raise ArgumentTypeError(

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
+
+from graftax import hyperparameters as arguments
 from graftax import per_sample
-from graftax.errors import ArgumentError
+from graftax.hiding import Form, Ranges
 from graftax.losses.loss import Loss
-from graftax.typedefs import Array, ArrayLike
+from graftax.typedefs import Array, ArrayLike, Shape
 
 
 class MeanSquaredError(Loss):
@@ -26,6 +32,8 @@ class MeanSquaredError(Loss):
         14.0
     """
 
+    form = Form.ROWS
+
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The squared error of each sample."""
         return per_sample.mean_squared_error(y_true, y_pred)
@@ -42,6 +50,8 @@ class MeanAbsoluteError(Loss):
         >>> float(MeanAbsoluteError()([[0.0, 0.0]], [[1.0, -3.0]]))
         2.0
     """
+
+    form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The absolute error of each sample."""
@@ -60,6 +70,8 @@ class MeanAbsolutePercentageError(Loss):
         25.0
     """
 
+    form = Form.ROWS
+
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The error of each sample in percent."""
         return per_sample.mean_absolute_percentage_error(y_true, y_pred)
@@ -76,6 +88,8 @@ class MeanSquaredLogarithmicError(Loss):
         >>> round(float(MeanSquaredLogarithmicError()([[0.0]], [[1.0]])), 4)
         0.4805
     """
+
+    form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The squared error of the logarithms, for each sample."""
@@ -97,11 +111,11 @@ class Huber(Loss):
     Source: Huber 1964, Robust estimation of a location parameter.
     """
 
+    form = Form.ROWS
+
     def __init__(self, delta: float = 1.0, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(reduction=reduction, name=name)
-        if not delta > 0:
-            raise ArgumentError(f"Huber(delta={delta!r})", "delta is a distance above 0", "Huber(delta=1.0)")
-        self.delta = delta
+        self.delta = arguments.distance("delta", delta)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The error of each sample."""
@@ -120,6 +134,8 @@ class LogCosh(Loss):
         999.31
     """
 
+    form = Form.ROWS
+
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The error of each sample."""
         return per_sample.log_cosh(y_true, y_pred)
@@ -137,9 +153,19 @@ class Poisson(Loss):
         0.9999997615814209
     """
 
+    form = Form.ROWS
+
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The error of each sample."""
         return per_sample.poisson(y_true, y_pred)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Counts and rates are not negative."""
+        return {"y_true": (0, math.inf), "y_pred": (0, math.inf)}
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a count is negative."""
+        per_sample.check_counts(np.asarray(y_true))
 
 
 class CosineSimilarity(Loss):
@@ -155,9 +181,11 @@ class CosineSimilarity(Loss):
         -1.0
     """
 
+    form = Form.VECTORS
+
     def __init__(self, axis: int = -1, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.axis = axis
+        self.axis = arguments.axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The negative similarity of each sample."""

@@ -21,6 +21,7 @@ from graftax.metrics.classification import CategoricalCrossentropy as Categorica
 from graftax.metrics.classification import Precision as Precision
 from graftax.metrics.classification import Recall as Recall
 from graftax.metrics.classification import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from graftax.metrics.elsewhere import CLASSES as _CLASSES
 from graftax.metrics.metric import Metric as Metric
 from graftax.metrics.reduction import Mean as Mean
 from graftax.metrics.reduction import MeanMetricWrapper as MeanMetricWrapper
@@ -32,5 +33,28 @@ from graftax.metrics.regression import MeanSquaredError as MeanSquaredError
 from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
 from graftax.namespaces import answering as _answering
 
+__all__ = [
+    "Accuracy",
+    "BinaryAccuracy",
+    "BinaryCrossentropy",
+    "CategoricalAccuracy",
+    "CategoricalCrossentropy",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanMetricWrapper",
+    "MeanSquaredError",
+    "Metric",
+    "Precision",
+    "Recall",
+    "RootMeanSquaredError",
+    "SampleMetric",
+    "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy",
+    "SparseTopKCategoricalAccuracy",
+    "Sum",
+    "TopKCategoricalAccuracy",
+    "get",
+]
+
 if not _TYPE_CHECKING:  # a checker should see which names there are
-    __getattr__ = _answering("metrics")
+    __getattr__ = _answering("metrics", _CLASSES)

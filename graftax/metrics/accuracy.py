@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from graftax import ops
+from typing import Any
+
+import numpy as np
+
+from graftax import hyperparameters as arguments
+from graftax import ops, per_sample, targets
 from graftax.errors import ArgumentError
+from graftax.hiding import Form
 from graftax.metrics.reduction import SampleMetric
 from graftax.targets import class_labels, class_pair, floating, pair
-from graftax.typedefs import Array, ArrayLike
+from graftax.typedefs import Array, ArrayLike, Shape
 
 
 class Accuracy(SampleMetric):
@@ -20,6 +26,8 @@ class Accuracy(SampleMetric):
         >>> float(Accuracy()([1, 2, 3], [1, 2, 0]))
         0.6666666865348816
     """
+
+    form = Form.ELEMENTS
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where they are equal."""
@@ -40,14 +48,21 @@ class BinaryAccuracy(SampleMetric):
         0.75
     """
 
+    form = Form.ELEMENTS
+
     def __init__(self, threshold: float = 0.5, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name, dtype)
-        self.threshold = threshold
+        self.threshold = arguments.threshold(threshold)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where the side is right."""
         y_true, y_pred = pair(y_true, y_pred)
+        per_sample.check_binary_targets(y_true)
         return ops.equal(y_true, ops.cast(ops.greater(y_pred, self.threshold), y_true.dtype.name))
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target is outside [0, 1]."""
+        per_sample.check_binary_targets(np.asarray(y_true))
 
 
 class CategoricalAccuracy(SampleMetric):
@@ -56,24 +71,56 @@ class CategoricalAccuracy(SampleMetric):
     Args:
         name: Its name.
         dtype: The dtype of its Variable.
+        axis: The axis of the classes. Defaults to the last one.
 
     Example:
         >>> float(CategoricalAccuracy()([[0, 1], [1, 0]], [[0.2, 0.8], [0.3, 0.7]]))
         0.5
     """
 
+    form = Form.CLASSES
+
+    def __init__(self, name: str | None = None, dtype: str = "float32", *, axis: int = -1) -> None:
+        super().__init__(name, dtype)
+        self.axis = arguments.axis(axis)
+
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where the class is right."""
-        y_true, y_pred = class_pair(y_true, y_pred)
-        return ops.equal(ops.argmax(y_true, -1), ops.argmax(y_pred, -1))
+        y_true, y_pred = class_pair(y_true, y_pred, self.axis)
+        return ops.equal(ops.argmax(y_true, self.axis), ops.argmax(y_pred, self.axis))
 
 
-class SparseCategoricalAccuracy(SampleMetric):
+class _LabelMetric(SampleMetric):
+    """What targets that are labels need: the axis of the classes, a label to ignore."""
+
+    form = Form.CLASSES
+
+    def __init__(self, name: str | None, dtype: str, axis: int, ignore_class: int | None) -> None:
+        super().__init__(name, dtype)
+        self.axis = arguments.axis(axis)
+        self.ignore_class = arguments.ignored(ignore_class)
+
+    def labels(self, y_true: ArrayLike, y_pred: Array) -> Array:
+        """One integer for each distribution."""
+        return class_labels(y_true, y_pred.shape, self.axis, self.ignore_class)
+
+    def keeps(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array | None:
+        """Where the label is not the one to ignore."""
+        return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a label is neither in ``[0, classes)`` nor the one to ignore."""
+        targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
+
+
+class SparseCategoricalAccuracy(_LabelMetric):
     """How often the largest prediction is that of the label.
 
     Args:
         name: Its name.
         dtype: The dtype of its Variable.
+        ignore_class: A label that does not count, such as -1. Defaults to None: all count.
+        axis: The axis of the classes. Defaults to the last one.
 
     Shape:
         ``(batch, ...), (batch, ..., classes)``; targets may have a last axis of 1.
@@ -84,36 +131,61 @@ class SparseCategoricalAccuracy(SampleMetric):
     Example:
         >>> float(SparseCategoricalAccuracy()([1, 0], [[0.2, 0.8], [0.3, 0.7]]))
         0.5
+        >>> float(SparseCategoricalAccuracy(ignore_class=-1)([1, -1], [[0.2, 0.8], [0.3, 0.7]]))
+        1.0
     """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        dtype: str = "float32",
+        *,
+        ignore_class: int | None = None,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(name, dtype, axis, ignore_class)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where the class is right."""
         y_pred = floating(y_pred)
-        labels = class_labels(y_true, y_pred.shape)
-        return ops.equal(labels, ops.cast(ops.argmax(y_pred, -1), labels.dtype.name))
+        labels = self.labels(y_true, y_pred)
+        return ops.equal(labels, ops.cast(ops.argmax(y_pred, self.axis), labels.dtype.name))
 
 
-class SparseTopKCategoricalAccuracy(SampleMetric):
+class SparseTopKCategoricalAccuracy(_LabelMetric):
     """How often fewer than ``k`` classes are predicted above the label; classes tied with it count in its favour.
 
     Args:
         k: How many classes to look at.
         name: Its name.
         dtype: The dtype of its Variable.
+        ignore_class: A label that does not count, such as -1. Defaults to None: all count.
+        axis: The axis of the classes. Defaults to the last one.
+
+    Raises:
+        ArgumentError: ``k`` is not an integer from 1 up; at the first batch: it is more than the classes.
 
     Example:
         >>> float(SparseTopKCategoricalAccuracy(k=2)([2, 0], [[0.5, 0.1, 0.4], [0.1, 0.6, 0.3]]))
         0.5
     """
 
-    def __init__(self, k: int = 5, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, dtype)
-        self.k = _positive(k)
+    def __init__(
+        self,
+        k: int = 5,
+        name: str | None = None,
+        dtype: str = "float32",
+        *,
+        ignore_class: int | None = None,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(name, dtype, axis, ignore_class)
+        self.k = _looked_at(k)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where the label is among the first."""
         y_pred = floating(y_pred)
-        return _among_first(class_labels(y_true, y_pred.shape), y_pred, self.k)
+        return _among_first(self.labels(y_true, y_pred), y_pred, self.k, self.axis)
 
 
 class TopKCategoricalAccuracy(SampleMetric):
@@ -123,33 +195,40 @@ class TopKCategoricalAccuracy(SampleMetric):
         k: How many classes to look at.
         name: Its name.
         dtype: The dtype of its Variable.
+        axis: The axis of the classes. Defaults to the last one.
+
+    Raises:
+        ArgumentError: ``k`` is not an integer from 1 up; at the first batch: it is more than the classes.
 
     Example:
         >>> float(TopKCategoricalAccuracy(k=2)([[0, 0, 1], [1, 0, 0]], [[0.5, 0.1, 0.4], [0.1, 0.6, 0.3]]))
         0.5
     """
 
-    def __init__(self, k: int = 5, name: str | None = None, dtype: str = "float32") -> None:
+    form = Form.CLASSES
+
+    def __init__(self, k: int = 5, name: str | None = None, dtype: str = "float32", *, axis: int = -1) -> None:
         super().__init__(name, dtype)
-        self.k = _positive(k)
+        self.k = _looked_at(k)
+        self.axis = arguments.axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where the class is among the first."""
-        y_true, y_pred = class_pair(y_true, y_pred)
-        return _among_first(ops.argmax(y_true, -1), y_pred, self.k)
+        y_true, y_pred = class_pair(y_true, y_pred, self.axis)
+        return _among_first(ops.argmax(y_true, self.axis), y_pred, self.k, self.axis)
 
 
-def _among_first(labels: Array, y_pred: Array, k: int) -> Array:
-    classes = y_pred.shape[-1]
+def _among_first(labels: Array, y_pred: Array, k: int, axis: int) -> Array:
+    classes = y_pred.shape[axis]
+    if k > classes:
+        raise ArgumentError(f"k={k} of {classes} classes", "among all of them every label is", f"k={classes - 1}")
     known = ops.logical_and(labels >= 0, labels < classes)
-    picked = ops.expand_dims(ops.clip(labels, 0, classes - 1), -1)
-    score = ops.take_along_axis(y_pred, picked, -1)
-    above = ops.count_nonzero(ops.greater(y_pred, score), axis=-1)
-    counts = ops.logical_and(known, ops.logical_not(ops.isnan(ops.squeeze(score, -1))))  # nan has nothing above it
+    picked = ops.expand_dims(ops.clip(labels, 0, classes - 1), axis)
+    score = ops.take_along_axis(y_pred, picked, axis)
+    above = ops.count_nonzero(ops.greater(y_pred, score), axis=axis)
+    counts = ops.logical_and(known, ops.logical_not(ops.isnan(ops.squeeze(score, axis))))  # nan has nothing above it
     return ops.logical_and(above < k, counts)
 
 
-def _positive(k: int) -> int:
-    if not isinstance(k, int) or k < 1:
-        raise ArgumentError(f"k={k!r}", "at least one class must be looked at", "k=5")
-    return k
+def _looked_at(k: int) -> int:
+    return arguments.positive("k", k, "it counts classes to look at, from 1 up", 5)

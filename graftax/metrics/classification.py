@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from graftax import ops, per_sample
+from typing import Any
+
+import numpy as np
+
+from graftax import hyperparameters as arguments
+from graftax import ops, per_sample, targets
 from graftax.errors import GraftaxError
+from graftax.hiding import Form, Formula, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
 from graftax.targets import pair, spread
-from graftax.typedefs import Array, ArrayLike
+from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import storage
 
 
@@ -26,6 +32,8 @@ class BinaryCrossentropy(SampleMetric):
         0.6931
     """
 
+    form = Form.ROWS
+
     def __init__(
         self,
         from_logits: bool = False,
@@ -34,12 +42,16 @@ class BinaryCrossentropy(SampleMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.from_logits = from_logits
-        self.label_smoothing = label_smoothing
+        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.label_smoothing = arguments.smoothing(label_smoothing)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The crossentropy of each sample."""
         return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target is outside [0, 1]."""
+        per_sample.check_binary_targets(np.asarray(y_true))
 
 
 class CategoricalCrossentropy(SampleMetric):
@@ -57,6 +69,8 @@ class CategoricalCrossentropy(SampleMetric):
         0.6931
     """
 
+    form = Form.CLASSES
+
     def __init__(
         self,
         from_logits: bool = False,
@@ -66,9 +80,9 @@ class CategoricalCrossentropy(SampleMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.from_logits = from_logits
-        self.label_smoothing = label_smoothing
-        self.axis = axis
+        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.label_smoothing = arguments.smoothing(label_smoothing)
+        self.axis = arguments.axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The crossentropy of each sample."""
@@ -83,30 +97,52 @@ class SparseCategoricalCrossentropy(SampleMetric):
         axis: The axis of the classes.
         name: Its name.
         dtype: The dtype of its Variable.
+        ignore_class: A label that does not count, such as -1. Defaults to None: all count.
 
     Example:
         >>> round(float(SparseCategoricalCrossentropy()([0], [[0.5, 0.5]])), 4)
         0.6931
     """
 
+    form = Form.CLASSES
+
     def __init__(
-        self, from_logits: bool = False, axis: int = -1, name: str | None = None, dtype: str = "float32"
+        self,
+        from_logits: bool = False,
+        axis: int = -1,
+        name: str | None = None,
+        dtype: str = "float32",
+        *,
+        ignore_class: int | None = None,
     ) -> None:
         super().__init__(name, dtype)
-        self.from_logits = from_logits
-        self.axis = axis
+        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.axis = arguments.axis(axis)
+        self.ignore_class = arguments.ignored(ignore_class)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The crossentropy of each sample."""
-        return per_sample.sparse_categorical_crossentropy(y_true, y_pred, self.from_logits, axis=self.axis)
+        return per_sample.sparse_categorical_crossentropy(
+            y_true, y_pred, self.from_logits, self.ignore_class, self.axis
+        )
+
+    def keeps(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array | None:
+        """Where the label is not the one to ignore."""
+        return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a label is not in ``[0, classes)``."""
+        targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
 
 
 class _Confusion(Metric):
     """Counts true positives, and what they are compared with."""
 
+    formula = Formula(Form.ELEMENTS)
+
     def __init__(self, threshold: float = 0.5, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, dtype)
-        self.threshold = threshold
+        super().__init__(name, arguments.sum_dtype(dtype))
+        self.threshold = arguments.threshold(threshold)
         self.sums = self.add_variable((2, 2))
 
     def compared(self, positive: Array, predicted: Array) -> Array:
@@ -123,12 +159,16 @@ class _Confusion(Metric):
         """Take a batch into account; arguments as for `SampleMetric`, targets being 0 or 1."""
         storage.touch(self)
         try:
+            mask = None if mask is None else as_mask(mask)
+            for given in (mask, sample_weight):
+                if given is not None:
+                    y_true, y_pred = self.formula.hide(ops.asarray(y_true), ops.asarray(y_pred), given)
             y_true, y_pred = pair(y_true, y_pred)
             per_sample.check_binary_targets(y_true)
             positive, predicted = ops.greater(y_true, 0.5), ops.greater(y_pred, self.threshold)
             found = [ops.logical_and(positive, predicted), self.compared(positive, predicted)]
             if mask is not None:
-                keep = ops.cast(spread(mask, y_pred, "mask"), "bool")
+                keep = spread(mask, y_pred, "mask")
                 found = [ops.logical_and(one, keep) for one in found]
             if sample_weight is None:
                 exact.add(self.sums, *map(ops.count_nonzero, found))
@@ -138,6 +178,10 @@ class _Confusion(Metric):
         except GraftaxError as error:
             error.add_context(f"the metric {self!r}")
             raise
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a target on the host is outside [0, 1]."""
+        per_sample.check_binary_targets(np.asarray(y_true))
 
     def result(self) -> Array:
         """The share so far; 0 of nothing."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
+from graftax.errors import ArgumentTypeError
 from graftax.module import Module
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.variables import initializers, storage
@@ -16,12 +18,18 @@ from graftax.variables.variable import Variable, make
 class Metric(Module):
     """Something measured over many batches: `update` with each, `result` at any time, `reset` to start over.
 
+    Keras's spellings `update_state`, `reset_state` and `add_weight` are the same methods: a subclass may define
+    whichever it likes, and callers call whichever they like.
+
     Its Variables have the role ``"metric"`` and are never trainable. They live on the device, so that only reading a
     result waits for it, and are saved and compiled like all others.
 
     Args:
         name: The class name in snake case unless told.
         dtype: The dtype of its Variables.
+
+    Raises:
+        ArgumentTypeError: when a subclass is defined: it has two different methods of one meaning.
 
     Example:
         >>> from graftax import ops
@@ -46,6 +54,11 @@ class Metric(Module):
     untracked: ClassVar[frozenset[str]] = frozenset({"_starts"})
     _starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for pair in (("update", "update_state"), ("reset", "reset_state")):
+            _say_twice(cls, *pair)
+
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name)
         self.dtype = dtype
@@ -65,10 +78,16 @@ class Metric(Module):
             name: Its name; called after its attribute unless told.
             dtype: Its dtype; the metric's unless told.
         """
+        if isinstance(shape, str) or not all(isinstance(n, Integral) for n in np.ravel(shape)):
+            raise ArgumentTypeError(
+                f"add_variable(shape={shape!r}) of {self!r}",
+                "the shape comes first: a tuple of integers",
+                f'self.add_variable((), name="{shape if isinstance(shape, str) else "total"}")',
+            )
         label = name or f"variable_{len(self._starts)}"
         variable = make(
             VariableSpec(
-                shape=tuple(shape),
+                shape=tuple(int(n) for n in np.ravel(shape)),
                 dtype=dtype or self.dtype,
                 initializer=initializers.get(initializer),
                 trainable=False,
@@ -83,9 +102,28 @@ class Metric(Module):
         self._starts = (*self._starts, (variable, start))
         return variable
 
+    def add_weight(
+        self,
+        shape: Shape = (),
+        initializer: str | Initializer | ArrayLike | None = None,
+        dtype: str | None = None,
+        name: str | None = None,
+    ) -> Variable:
+        """`add_variable` with the arguments of Keras, where a number is what is kept unless told.
+
+        Args:
+            shape: Its shape. Defaults to that of a number.
+            initializer: As for `add_variable`. Defaults to None: zeros.
+            dtype: Its dtype; the metric's unless told.
+            name: Its name; called after its attribute unless told.
+        """
+        return self.add_variable(shape, "zeros" if initializer is None else initializer, name, dtype)
+
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Take a batch into account; subclasses must define it, with any arguments they like."""
         raise AttributeError(f"{type(self).__name__} must define update(...)")
+
+    update_state = update
 
     def result(self) -> Array:
         """The value so far; subclasses must define it."""
@@ -96,6 +134,8 @@ class Metric(Module):
         for variable, start in self._starts:
             variable.assign(start)
 
+    reset_state = reset
+
     def __call__(self, *args: Any, **kwargs: Any) -> Array:
         """`update`, then `result`: the value so far, not that of this batch."""
         self.update(*args, **kwargs)
@@ -103,3 +143,22 @@ class Metric(Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r})"
+
+
+def _say_twice(cls: type[Metric], name: str, keras: str) -> None:
+    """Give the method that a class, or the nearest of its bases, defines under one name the other name, too."""
+    for base in cls.__mro__:
+        own = {spelling: vars(base)[spelling] for spelling in (name, keras) if spelling in vars(base)}
+        if not own:
+            continue
+        if len(own) == 2 and base is cls and own[name] is not own[keras]:
+            raise ArgumentTypeError(
+                f"{cls.__name__} defines both {name} and {keras}",
+                "they are two names of one method, and fit would call only one of them",
+                f"{name} alone, or {keras} = {name}",
+            )
+        if len(own) == 1:
+            (method,) = own.values()
+            for spelling in (name, keras):
+                setattr(cls, spelling, method)
+        return

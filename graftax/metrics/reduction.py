@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from graftax import hyperparameters as arguments
 from graftax import ops
 from graftax.errors import ArgumentTypeError, GraftaxError
+from graftax.hiding import Form, Formula, as_condition, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
-from graftax.targets import floating, spread
-from graftax.typedefs import Array, ArrayLike
+from graftax.targets import floating, prepared, spread
+from graftax.tree import flatten
+from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import storage
 
 
@@ -29,17 +32,18 @@ class Sum(Metric):
     """
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, dtype)
+        super().__init__(name, arguments.sum_dtype(dtype))
         self.sums = self.add_variable((2, 1))
 
-    def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
+    def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None) -> None:
         """Add values.
 
         Args:
             values: Any shape.
             sample_weight: One number, one for each row, or one for each value.
+            mask: True where a row or value counts.
         """
-        exact.add(self.sums, _tally(ops.asarray(values), sample_weight, None)[0])
+        exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
 
     def result(self) -> Array:
         """The sum so far."""
@@ -50,7 +54,7 @@ class _Mean(Metric):
     """Keeps the sum of weighted values and the sum of weights."""
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, dtype)
+        super().__init__(name, arguments.sum_dtype(dtype))
         self.sums = self.add_variable((2, 2))
 
     @property
@@ -72,6 +76,9 @@ class _Mean(Metric):
 class Mean(_Mean):
     """The weighted mean of all values; 0 before the first.
 
+    Every value counts alike, whatever batch or row it came in: of rows of three and of five values the mean is that of
+    eight, where Keras takes the mean of each row first.
+
     Args:
         name: Its name.
         dtype: The dtype of its Variable.
@@ -92,13 +99,14 @@ class Mean(_Mean):
             sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
             mask: True where a row or value counts.
         """
-        exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, mask))
+        exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)]))
 
 
 class SampleMetric(_Mean):
     """The mean over samples of something computed from targets and predictions.
 
-    A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several.
+    A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several. It gets arrays, of
+    half precision none: these are widened to float32.
 
     Args:
         name: Its name.
@@ -107,19 +115,42 @@ class SampleMetric(_Mean):
     Example:
         >>> class Within(SampleMetric):
         ...     def values(self, y_true, y_pred):
-        ...         return abs(ops.asarray(y_true) - ops.asarray(y_pred)) < 1
+        ...         return ops.abs(y_true - y_pred) < 1
         >>> float(Within()([1.0, 2.0], [1.5, 4.0]))
         0.5
     """
+
+    form: ClassVar[Form | None] = None
+    """How the shape of the values follows from that of the predictions; None where only shapes can tell."""
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """One number or boolean for each sample; subclasses must define it."""
         raise AttributeError(f"{type(self).__name__} must define values(y_true, y_pred)")
 
+    def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
+        """Which samples count, as booleans; None for all. It acts like a mask."""
+        return None
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if targets on the host do not fit; for training loops, whose compiled step cannot look at values.
+
+        Args:
+            y_true: A NumPy array.
+            y_pred_shape: The shape of the predictions.
+        """
+
+    @property
+    def formula(self) -> Formula:
+        """Which elements of targets and predictions a value is made of."""
+        return Formula(self.form, getattr(self, "axis", -1))
+
     def update(
         self, y_true: Any, y_pred: Any, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None
     ) -> None:
-        """Take a batch into account.
+        """Take a batch into account. An empty one changes nothing.
+
+        What a mask, `keeps` or a weight of 0 hides is replaced before `values` sees it, targets by 1 and predictions by
+        0.5 (integers by 0): nan and invalid targets there do not matter.
 
         Args:
             y_true: Targets.
@@ -132,7 +163,18 @@ class SampleMetric(_Mean):
         """
         storage.touch(self)
         try:
-            exact.add(self.sums, *_tally(self.values(y_true, y_pred), sample_weight, mask))
+            y_true, y_pred = prepared(y_true, y_pred)
+            conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
+            for given in (*conditions, sample_weight):
+                if given is not None:
+                    y_true, y_pred = self.formula.hide(y_true, y_pred, given)
+            own = self.keeps(y_true, y_pred)  # after the others: what they hide may be no target at all
+            if own is not None:
+                conditions.append(own)
+                y_true, y_pred = self.formula.hide(y_true, y_pred, own)
+            terms = _tally(self.values(y_true, y_pred), sample_weight, conditions)
+            if all(leaf.size for leaf in flatten(y_pred)):  # of rows without elements the mean is nan
+                exact.add(self.sums, *terms)
         except GraftaxError as error:
             error.add_context(f"the metric {self!r}")
             raise
@@ -159,8 +201,9 @@ class MeanMetricWrapper(SampleMetric):
             raise ArgumentTypeError(
                 f"MeanMetricWrapper got {fn!r}", "a function of (y_true, y_pred) is needed", "a function, not a class"
             )
+        arguments.takes("metric", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
-        super().__init__(name or (given if given.isidentifier() else None), dtype)
+        super().__init__(given if name is None and given.isidentifier() else name, dtype)
         self.fn = fn
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
@@ -170,18 +213,52 @@ class MeanMetricWrapper(SampleMetric):
         return ops.broadcast_to(values, shape[:1]) if shape else values
 
 
-def _tally(values: Array, sample_weight: ArrayLike | None, mask: ArrayLike | None) -> tuple[Array, Array | int]:
+class FormulaMetric(MeanMetricWrapper):
+    """The mean over samples of a formula whose shapes are known; what names such as ``"mape"`` stand for.
+
+    Args:
+        fn: The formula.
+        form: How its shapes hang together.
+        name: Its name.
+    """
+
+    def __init__(self, fn: Callable[[Any, Any], Any], form: Form, name: str) -> None:
+        super().__init__(fn, name)
+        self._form = form
+
+    @property
+    def formula(self) -> Formula:
+        """Which elements of targets and predictions a value is made of."""
+        return Formula(self._form)
+
+
+def _fits_an_integer(values: Array) -> bool:
+    """True where the sum of integers is one of int32, so that it loses no digit."""
+    if values.dtype.kind not in "iu":
+        return False
+    return values.dtype.name == "int32" if values.size == 1 else values.dtype.itemsize <= 2 and values.size <= 2**15
+
+
+def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike]) -> tuple[Array | int, Array | int]:
     """The sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
-    keep = None if mask is None else ops.cast(spread(mask, values, "mask"), "bool")
+    keep = None
+    for mask in masks:
+        here = as_condition(spread(mask, values, "mask"))
+        keep = here if keep is None else ops.logical_and(keep, here)
     if sample_weight is None and values.dtype.kind == "b":
         if keep is None:
             return ops.count_nonzero(values), values.size
         return ops.count_nonzero(ops.logical_and(values, keep)), ops.count_nonzero(keep)
+    if sample_weight is None and keep is None and _fits_an_integer(values):
+        return ops.sum(ops.cast(values, "int32")), values.size
     values = floating(values, "values")
+    if sample_weight is not None:
+        weights = ops.cast(spread(sample_weight, values), values.dtype.name)
+        counts = ops.not_equal(weights, 0)
+        keep = counts if keep is None else ops.logical_and(keep, counts)
+        weights = ops.where(keep, weights, 0.0)
     if keep is not None:
         values = ops.where(keep, values, 0.0)  # not times 0: outside the mask not even nan gets through
     if sample_weight is None:
         return ops.sum(values), values.size if keep is None else ops.count_nonzero(keep)
-    weights = ops.cast(spread(sample_weight, values), values.dtype.name)
-    weights = weights if keep is None else ops.where(keep, weights, 0.0)
     return ops.sum(values * weights), ops.sum(weights)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graftax import per_sample
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.hiding import Form
 from graftax.known_names import unknown
 from graftax.metrics import accuracy, classification, reduction, regression
+from graftax.metrics.elsewhere import ELSEWHERE
 from graftax.metrics.metric import Metric
 from graftax.module import Module, snake_case
-from graftax.typedefs import Shape
+from graftax.typedefs import Array, Shape
 
 _CLASSES: tuple[type[Metric], ...] = (
     reduction.Mean,
@@ -29,21 +32,73 @@ _CLASSES: tuple[type[Metric], ...] = (
     classification.Precision,
     classification.Recall,
 )
-_NAMES: dict[str, type[Metric]] = {snake_case(cls.__name__): cls for cls in _CLASSES} | {
+_SHORT: dict[str, type[Metric]] = {
     "mse": regression.MeanSquaredError,
     "mae": regression.MeanAbsoluteError,
     "rmse": regression.RootMeanSquaredError,
     "bce": classification.BinaryCrossentropy,
 }
+_NAMES: dict[str, type[Metric]] = {snake_case(cls.__name__): cls for cls in _CLASSES} | _SHORT
+_FORMULAS: dict[str, tuple[Form, Callable[..., Array]]] = {
+    "mean_absolute_percentage_error": (Form.ROWS, per_sample.mean_absolute_percentage_error),
+    "mape": (Form.ROWS, per_sample.mean_absolute_percentage_error),
+    "mean_squared_logarithmic_error": (Form.ROWS, per_sample.mean_squared_logarithmic_error),
+    "msle": (Form.ROWS, per_sample.mean_squared_logarithmic_error),
+    "huber": (Form.ROWS, per_sample.huber),
+    "log_cosh": (Form.ROWS, per_sample.log_cosh),
+    "logcosh": (Form.ROWS, per_sample.log_cosh),
+    "poisson": (Form.ROWS, per_sample.poisson),
+    "cosine_similarity": (Form.VECTORS, per_sample.cosine_similarity),
+    "kl_divergence": (Form.VECTORS, per_sample.kl_divergence),
+    "kld": (Form.VECTORS, per_sample.kl_divergence),
+    "hinge": (Form.ROWS, per_sample.hinge),
+    "squared_hinge": (Form.ROWS, per_sample.squared_hinge),
+}
+"""Means of formulas that no class is named after; the similarity is not negated, as the loss is."""
 _BY_SHAPE = {"accuracy": "accuracy", "acc": "accuracy", "crossentropy": "crossentropy", "ce": "crossentropy"}
+_SPELLINGS: dict[str, str] = (
+    {name: name for name in (*_NAMES, *_FORMULAS)}
+    | {cls.__name__: snake_case(cls.__name__) for cls in _CLASSES}
+    | {name.upper(): name for name in (*_SHORT, "mape", "msle", "kld")}
+)
+"""What Keras takes, too: names of classes, capitals."""
+_SPELLINGS |= {
+    "MeanAbsolutePercentageError": "mape",
+    "MeanSquaredLogarithmicError": "msle",
+    "CosineSimilarity": "cosine_similarity",
+    "KLDivergence": "kl_divergence",
+    "LogCoshError": "log_cosh",
+    "Poisson": "poisson",
+    "Hinge": "hinge",
+    "SquaredHinge": "squared_hinge",
+}
 _ACCURACIES: dict[str, type[Metric]] = {
+    "binary": accuracy.BinaryAccuracy,
     "categorical": accuracy.CategoricalAccuracy,
     "sparse": accuracy.SparseCategoricalAccuracy,
 }
-_CROSSENTROPIES: dict[str, Callable[..., Metric]] = {
+_CROSSENTROPIES: dict[str, type[Metric]] = {
     "binary": classification.BinaryCrossentropy,
     "categorical": classification.CategoricalCrossentropy,
     "sparse": classification.SparseCategoricalCrossentropy,
+}
+_KINDS: dict[str, tuple[type[Metric], ...]] = {
+    "binary": (
+        accuracy.BinaryAccuracy,
+        classification.BinaryCrossentropy,
+        classification.Precision,
+        classification.Recall,
+    ),
+    "categorical": (
+        accuracy.CategoricalAccuracy,
+        accuracy.TopKCategoricalAccuracy,
+        classification.CategoricalCrossentropy,
+    ),
+    "sparse": (
+        accuracy.SparseCategoricalAccuracy,
+        accuracy.SparseTopKCategoricalAccuracy,
+        classification.SparseCategoricalCrossentropy,
+    ),
 }
 
 
@@ -55,11 +110,15 @@ def get(
 ) -> Metric:
     """A metric from its name, from a function of ``(y_true, y_pred)``, or as it is; a name becomes the metric's name.
 
+    A name carries no arguments; so a metric by name, for targets of the kind that the loss takes, reads logits where
+    the loss does, leaves out the class that it ignores, and finds the classes on the same axis.
+
     Args:
         metric: The metric. ``"accuracy"`` and ``"crossentropy"`` are chosen by the loss and the shapes.
         y_true_shape: The shape of the targets, for those two.
         y_pred_shape: The shape of the predictions, for those two.
-        loss: The loss, whose kind of targets and ``from_logits`` decide for those two.
+        loss: The loss, whose kind of targets decides for those two, and whose ``from_logits``, ``ignore_class`` and
+            ``axis`` hold for what has a name.
 
     Raises:
         ArgumentError: no metric has that name, or it needs shapes.
@@ -80,9 +139,14 @@ def get(
                     f"metric={metric!r} without shapes", "which one is meant depends on them", f'"binary_{metric}"'
                 )
             return _by_shape(metric, tuple(y_true_shape), tuple(y_pred_shape), loss)
-        if metric not in _NAMES:
-            raise unknown("metric", metric, [*_NAMES, *_BY_SHAPE])
-        return _NAMES[metric](name=metric)
+        if metric not in _SPELLINGS:
+            raise unknown("metric", metric, [*_NAMES, *_FORMULAS, *_BY_SHAPE], elsewhere=ELSEWHERE)
+        if _SPELLINGS[metric] in _FORMULAS:
+            form, formula = _FORMULAS[_SPELLINGS[metric]]
+            return reduction.FormulaMetric(formula, form, metric)
+        cls = _NAMES[_SPELLINGS[metric]]
+        kind: str = getattr(loss, "target_kind", None) or ""
+        return cls(name=metric, **(_said_by(loss, kind, cls) if cls in _KINDS.get(kind, ()) else {}))
     if isinstance(metric, type | Module) or not callable(metric):
         shown = f"{metric.__name__}()" if isinstance(metric, type) else '"mae"'
         raise ArgumentTypeError(
@@ -131,9 +195,22 @@ def target_kind(y_true_shape: Shape, y_pred_shape: Shape, loss: Any = None) -> s
 
 def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: Any) -> Metric:
     kind = target_kind(y_true_shape, y_pred_shape, loss)
-    from_logits = bool(getattr(loss, "from_logits", False))
     if _BY_SHAPE[name] == "crossentropy":
-        return _CROSSENTROPIES[kind](from_logits=from_logits, name=name)
-    if kind == "binary":
-        return accuracy.BinaryAccuracy(threshold=0.0 if from_logits else 0.5, name=name)
-    return _ACCURACIES[kind](name=name)
+        crossentropy = _CROSSENTROPIES[kind]
+        return crossentropy(name=name, **_said_by(loss, kind, crossentropy))
+    cls = _ACCURACIES[kind]
+    return cls(name=name, **_said_by(loss, kind, cls))
+
+
+def _said_by(loss: Any, kind: str, cls: type[Metric]) -> dict[str, Any]:
+    """What a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
+    from_logits = bool(getattr(loss, "from_logits", False))
+    if cls in _CROSSENTROPIES.values():
+        said: dict[str, Any] = {"from_logits": from_logits}
+    else:
+        said = {"threshold": 0.0 if from_logits else 0.5} if kind == "binary" else {}
+    if kind != "binary" and getattr(loss, "target_kind", None) == kind:
+        said["axis"] = getattr(loss, "axis", -1)
+    if kind == "sparse":
+        said["ignore_class"] = getattr(loss, "ignore_class", None)
+    return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graftax import ops, per_sample
+from graftax.hiding import Form
 from graftax.metrics.reduction import SampleMetric
 from graftax.targets import pair
 from graftax.typedefs import Array, ArrayLike
@@ -19,6 +20,8 @@ class MeanSquaredError(SampleMetric):
         >>> float(MeanSquaredError()([[0.0], [0.0]], [[1.0], [3.0]], sample_weight=[1, 3]))
         7.0
     """
+
+    form = Form.ROWS
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The squared error of each sample."""
@@ -37,6 +40,8 @@ class MeanAbsoluteError(SampleMetric):
         2.0
     """
 
+    form = Form.ROWS
+
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """The absolute error of each sample."""
         return per_sample.mean_absolute_error(y_true, y_pred)
@@ -53,6 +58,8 @@ class RootMeanSquaredError(SampleMetric):
         >>> float(RootMeanSquaredError()([0.0, 0.0], [3.0, 3.0]))
         3.0
     """
+
+    form = Form.ELEMENTS
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Every squared error."""

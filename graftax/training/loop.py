@@ -10,13 +10,14 @@ import numpy as np
 
 from graftax import tree
 from graftax.backend import registry
-from graftax.errors import DataError, NumericsError
+from graftax.errors import DataError, GraftaxError, NumericsError
 from graftax.layers.layer import Layer
 from graftax.training import data
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
 from graftax.training.callbacks.history import History
 from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
+from graftax.training.output_masks import masks_of
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -122,10 +123,16 @@ class TargetCheck:
         """Raise if the targets do not fit."""
         if not self._wanted:
             return
-        x, y, _ = data.unpack(batch)
+        x, y, sample_weight = data.unpack(batch)
         if self._outputs is None:
             self._outputs = self._model.build_for(x, training=False)
-        self._model.objectives.check_targets(y, self._outputs)
+        try:
+            self._model.objectives.check_targets(y, self._outputs, sample_weight)
+        except GraftaxError:
+            masks = masks_of(self._model, x)  # a mask may hide what is wrong, and is not known before
+            if masks is None:
+                raise
+            self._model.objectives.check_targets(y, self._outputs, sample_weight, masks)
 
 
 def _nothing_left(epoch: int, epochs: range) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, TypeAlias
 
 from graftax import ops, tree
-from graftax.errors import ArgumentError, DataError
+from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
 from graftax.metrics.metric import Metric
-from graftax.metrics.reduction import Mean
+from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.optimizers.minimizer import Minimizer
+from graftax.targets import spread
 from graftax.typedefs import Array
 
 _ONLY = ""  # the name of the output of a model that has one
@@ -75,14 +77,16 @@ class Objectives:
         for one in tree.flatten(loss):
             if one is not None:
                 losses.get(one)  # raises now, where the mistake is
+        self._looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
         for _, wanted, _ in self._wanted:
             for one in tree.flatten(wanted):
-                if one is not None and not metric_registry.needs_shapes(one):
-                    metric_registry.get(one)
+                if one is not None:
+                    self._looks |= metric_registry.needs_shapes(one) or _checks(metric_registry.get(one))
         self.loss_tracker = Mean(name="loss")
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, weighted
+        self._named: set[Metric] = set()  # those by name, which read targets as their loss does
         self._made = False
 
     @property
@@ -101,17 +105,15 @@ class Objectives:
             return None
         predictions, targets = outputs_of(y_pred, "y_pred"), outputs_of(y, "y")
         names = list(predictions)
-        if self._losses is None:
-            chosen = _per_output(self._loss, names, "loss", None)
-            self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
-            if len(names) > 1:
-                self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in self._losses.items() if loss}
+        by_output = self._chosen(names)
+        if len(names) > 1 and not self._trackers:
+            self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in by_output.items() if loss}
         factors = _per_output(self._weights, names, "loss_weights", 1.0)
         weights = _per_output(sample_weight, names, "sample_weight", None)
         by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
         total: Array | None = None
         for name in names:
-            loss = self._losses[name]
+            loss = by_output[name]
             if loss is None:
                 continue
             if name not in targets:
@@ -128,18 +130,47 @@ class Objectives:
             total = term if total is None else total + term
         return total
 
-    def checks_targets(self) -> bool:
-        """Whether a loss can tell by looking at targets that they are wrong, as with labels out of range."""
-        given = tree.flatten(self._loss)
-        return any(type(losses.get(loss)).check_targets is not Loss.check_targets for loss in given if loss is not None)
+    def _chosen(self, names: list[str]) -> dict[str, Loss | None]:
+        """The loss of each output."""
+        if self._losses is None:
+            chosen = _per_output(self._loss, names, "loss", None)
+            self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
+        return self._losses
 
-    def check_targets(self, y: Any, outputs: Any) -> None:
-        """Raise if targets on the host do not fit outputs of these shapes; compiled code could not."""
+    def checks_targets(self) -> bool:
+        """Whether a loss or metric can tell by looking at targets that they are wrong, as with labels out of range."""
+        return self._looks
+
+    def check_targets(self, y: Any, outputs: Any, sample_weight: Any = None, masks: Any = None) -> None:
+        """Raise if targets on the host do not fit outputs of these shapes; compiled code could not.
+
+        What a mask hides, or a weight of 0 where weights count, may hold anything.
+        """
         predictions, targets = outputs_of(outputs, "y_pred"), outputs_of(y, "y")
-        chosen = _per_output(self._loss, list(predictions), "loss", None)
-        for name, loss in chosen.items():
-            if loss is not None and name in targets:
-                losses.get(loss).check_targets(targets[name], tuple(predictions[name].shape))
+        names = list(predictions)
+        by_output = self._chosen(names)
+        if not self._made and all(name in targets for name in names):
+            self._make(predictions, targets)
+        weights = _per_output(sample_weight, names, "sample_weight", None)
+        by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
+        checks: list[tuple[str, Any, bool]] = [(name, loss, True) for name, loss in by_output.items()]
+        for name, _, metric, weighted in self._metrics:
+            counts_all = not weighted and weights[name] is not None
+            if counts_all or metric not in self._named or not _checks(by_output[name]):
+                checks.append((name, metric, weighted))
+        for name, checker, weighted in checks:
+            if name in targets and _checks(checker):
+                shape, visible = tuple(predictions[name].shape), targets[name]
+                for hides in (by_mask.get(name), weights[name] if weighted else None):
+                    if hides is not None:
+                        visible = checker.formula.visible_targets(visible, shape, hides)
+                try:
+                    checker.check_targets(visible, shape)
+                except GraftaxError as error:
+                    error.add_context(f"{checker!r}")
+                    if not weighted and weights[name] is not None:
+                        error.add_context("metrics= count every sample; weighted_metrics= leave out those of weight 0")
+                    raise
 
     def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
         """Show a batch to the metrics."""
@@ -153,24 +184,24 @@ class Objectives:
         by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
         for name, _, metric, weighted in self._metrics:
             weight = weights[name] if weighted else None
-            mask = by_mask.get(name)
-            masked = {} if mask is None else {"mask": mask}  # metrics of other people may not take one
-            metric.update(targets[name], predictions[name], sample_weight=weight, **masked)
+            metric.update(targets[name], predictions[name], **_taken(metric, weight, by_mask.get(name)))
 
     def _make(self, predictions: dict[str, Any], targets: dict[str, Any]) -> None:
+        names = list(predictions)
+        by_output = self._chosen(names)
         for prefix, wanted, weighted in self._wanted:
             if not wanted:
                 continue
-            names = list(predictions)
             chosen = wanted if isinstance(wanted, list | tuple) and names == [_ONLY] else None
             per_output = {_ONLY: chosen} if chosen is not None else _per_output(wanted, names, f"{prefix}metrics", None)
             for output, several in per_output.items():
                 for one in several if isinstance(several, list | tuple) else [several]:
                     if one is None:
                         continue
-                    shapes = (tuple(ops.shape(targets[output])), tuple(ops.shape(predictions[output])))
-                    loss = self._losses.get(output) if self._losses is not None else None
-                    metric = metric_registry.get(one, *shapes, loss)
+                    shapes = (_shape(targets[output]), _shape(predictions[output]))
+                    metric = metric_registry.get(one, *shapes, by_output.get(output))
+                    if isinstance(one, str):
+                        self._named.add(metric)
                     shown = f"{output}_{metric.name}" if output else metric.name
                     if any(shown == other for _, other, _, _ in self._metrics):
                         shown = f"{prefix or 'also_'}{shown}"
@@ -187,6 +218,37 @@ class Objectives:
         """Start all metrics over."""
         for metric in self.metrics:
             metric.reset()
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(value.shape) if hasattr(value, "shape") else tuple(ops.shape(value))
+
+
+def _checks(checker: Any) -> bool:
+    """Whether a loss or metric can tell by looking at targets that they are wrong."""
+    nothing = Loss.check_targets if isinstance(checker, Loss) else SampleMetric.check_targets
+    return getattr(type(checker), "check_targets", nothing) is not nothing
+
+
+def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
+    """Weights and mask as arguments of the update of a metric; one of somebody else may take only weights, or none."""
+    parameters = signature(metric.update).parameters
+    anything = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    given = {"sample_weight": weight} if anything or "sample_weight" in parameters else {}
+    if mask is not None and (anything or "mask" in parameters):
+        return given | {"mask": mask}
+    if mask is not None and given:  # as in Keras, where masks come as weights
+        mask = ops.cast(mask, "float32")
+        weight = mask if weight is None else mask * spread(weight, mask)
+        return {"sample_weight": weight}
+    missing = "mask" if mask is not None else "sample_weight"
+    if mask is not None or (weight is not None and not given):
+        raise ArgumentTypeError(
+            f"{type(metric).__name__}.update{signature(metric.update)} in a model whose batches have a {missing}",
+            "it takes none, and would count what is hidden",
+            f"def update(self, y_true, y_pred, sample_weight=None{', mask=None' if mask is not None else ''})",
+        )
+    return given
 
 
 def _rows(prediction: Any) -> Any:

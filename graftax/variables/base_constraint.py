@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
+from graftax import ops
 from graftax.errors import ArgumentError
+from graftax.hyperparameters import is_number
 from graftax.keywords import Constructed
+from graftax.targets import floating
 from graftax.typedefs import Array
 
 
@@ -20,13 +24,32 @@ class BaseConstraint(Constructed):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
+def wide(value: Array) -> Array:
+    """The weight in at least float32: norms and sums of half precision overflow."""
+    return floating(value, "weight")
+
+
+def back(projected: Array, value: Array) -> Array:
+    """A projected weight in the dtype that the weight had."""
+    return ops.cast(projected, value.dtype.name)
+
+
 def limit(name: str, value: float) -> float:
     """A length, from 0 up."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    if not is_number(value) or not value >= 0:
         raise ArgumentError(f"{name}={value!r}", "a length is a number from 0 up", f"{name}=2.0")
     return float(value)
 
 
 def axes(axis: int | Sequence[int]) -> int | tuple[int, ...]:
-    """One axis or several."""
-    return axis if isinstance(axis, int) else tuple(axis)
+    """One axis or several.
+
+    Raises:
+        ArgumentError: what was given is neither.
+    """
+    several = tuple(axis) if isinstance(axis, Sequence) and not isinstance(axis, str) else (axis,)
+    if not several or any(isinstance(one, bool) or not isinstance(one, Integral) for one in several):
+        raise ArgumentError(
+            f"axis={axis!r}", "it is the number of an axis, or several of them", "axis=0 or axis=(0, 1)"
+        )
+    return tuple(map(int, several)) if isinstance(axis, Sequence) else int(axis)

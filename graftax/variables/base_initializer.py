@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from graftax.errors import DTypeError
 from graftax.keywords import Constructed
 from graftax.typedefs import Array, Shape
 
@@ -11,7 +12,9 @@ from graftax.typedefs import Array, Shape
 class BaseInitializer(Constructed):
     """The base: subclasses define ``__call__(key, shape, dtype)``; the repr shows their arguments.
 
-    ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart.
+    ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart. So two
+    layers that hang nowhere, whose kernels have one path, get equal kernels from one seed, and in a model different
+    ones.
     ``draws = False`` on a class says that it needs no key, and is given None.
     """
 
@@ -25,3 +28,21 @@ class BaseInitializer(Constructed):
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
         return f"{type(self).__name__}({arguments})"
+
+
+def is_real(dtype: str) -> bool:
+    """True for dtypes that hold fractions.
+
+    Example:
+        >>> is_real("bfloat16"), is_real("int32")
+        (True, False)
+    """
+    return "float" in dtype or "complex" in dtype
+
+
+def require_real(initializer: BaseInitializer, dtype: str) -> None:
+    """Raise if a variable cannot hold what is drawn for it."""
+    if not is_real(dtype):
+        raise DTypeError(
+            f"{initializer!r} for a variable of dtype {dtype}", "it draws real numbers", 'initializer="zeros"'
+        )

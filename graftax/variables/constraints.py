@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError
+from graftax.hyperparameters import is_number, takes
 from graftax.known_names import unknown
 from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
-from graftax.variables.base_constraint import axes, limit
+from graftax.variables.base_constraint import axes, back, limit, wide
 from graftax.variables.projections import Box as Box
 from graftax.variables.projections import L1Ball as L1Ball
 from graftax.variables.projections import L2Ball as L2Ball
@@ -47,8 +48,9 @@ class MaxNorm(BaseConstraint):
         self.max_value, self.axis = limit("max_value", max_value), axes(axis)
 
     def __call__(self, value: Array) -> Array:
-        norms = ops.norm(value, axis=self.axis, keepdims=True)
-        return value * (ops.minimum(norms, self.max_value) / (norms + _EPSILON))
+        weight = wide(value)
+        norms = ops.norm(weight, axis=self.axis, keepdims=True)
+        return back(weight * (ops.minimum(norms, self.max_value) / (norms + _EPSILON)), value)
 
 
 class MinMaxNorm(BaseConstraint):
@@ -72,18 +74,19 @@ class MinMaxNorm(BaseConstraint):
         self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0
     ) -> None:
         self.min_value, self.max_value = limit("min_value", min_value), limit("max_value", max_value)
-        if min_value > max_value or not 0 <= rate <= 1:
+        if self.min_value > self.max_value or not is_number(rate) or not 0 <= rate <= 1:
             raise ArgumentError(
                 f"MinMaxNorm(min_value={min_value!r}, max_value={max_value!r}, rate={rate!r})",
                 "the lower limit is at most the upper one, and the rate is from 0 to 1",
                 "MinMaxNorm(0.5, 2.0, rate=1.0)",
             )
-        self.rate, self.axis = rate, axes(axis)
+        self.rate, self.axis = float(rate), axes(axis)
 
     def __call__(self, value: Array) -> Array:
-        norms = ops.norm(value, axis=self.axis, keepdims=True)
+        weight = wide(value)
+        norms = ops.norm(weight, axis=self.axis, keepdims=True)
         wanted = self.rate * ops.clip(norms, self.min_value, self.max_value) + (1 - self.rate) * norms
-        return value * (wanted / (norms + _EPSILON))
+        return back(weight * (wanted / (norms + _EPSILON)), value)
 
 
 class NonNeg(BaseConstraint):
@@ -113,7 +116,8 @@ class UnitNorm(BaseConstraint):
         self.axis = axes(axis)
 
     def __call__(self, value: Array) -> Array:
-        return value / (ops.norm(value, axis=self.axis, keepdims=True) + _EPSILON)
+        weight = wide(value)
+        return back(weight / (ops.norm(weight, axis=self.axis, keepdims=True) + _EPSILON), value)
 
 
 _NAMES: dict[str, type[BaseConstraint]] = {
@@ -130,21 +134,27 @@ _NAMES: dict[str, type[BaseConstraint]] = {
 }
 
 
+_SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
+
+
 def get(constraint: Any) -> Constraint | None:
     """A constraint from its name or a function of the weight's value; None for None.
 
     Raises:
         ArgumentError: there is none of that name.
+        ArgumentTypeError: it is a class, or a function of other arguments.
 
     Example:
         >>> get("non_neg")
         NonNeg()
     """
+    if callable(constraint):
+        takes("constraint", constraint, ("value",))
     if constraint is None or callable(constraint):
         return constraint  # type: ignore[no-any-return]
-    if constraint not in _NAMES:
+    if not isinstance(constraint, str) or constraint not in _SPELLINGS:
         raise unknown("constraint", constraint, _NAMES, "or a function")
-    return _NAMES[constraint]()
+    return _SPELLINGS[constraint]()
 
 
 if not _TYPE_CHECKING:  # a checker should see which names there are

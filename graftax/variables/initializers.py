@@ -15,10 +15,13 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError
+from graftax.hyperparameters import finite, not_negative, takes
+from graftax.hyperparameters import seed as checked_seed
 from graftax.known_names import unknown
 from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
+from graftax.variables.base_initializer import is_real, require_real
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal
 from graftax.variables.variance_scaling import GlorotUniform as GlorotUniform
 from graftax.variables.variance_scaling import HeNormal as HeNormal
@@ -75,10 +78,18 @@ class Constant(BaseInitializer):
     draws = False
 
     def __init__(self, value: ArrayLike = 0.0) -> None:
+        if value is None or isinstance(value, str):
+            raise ArgumentError(f"Constant({value!r})", "it is neither a number nor an array", "Constant(0.0)")
         self.value = value
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        value = registry.current().arrays.asarray(unwrap(self.value), dtype)
+        given, arrays = unwrap(self.value), registry.current().arrays
+        value = arrays.asarray(given, dtype)
+        known = not is_real(dtype) and arrays.is_concrete(value)
+        if known and (np.asarray(given) != arrays.to_numpy(value)).any():
+            raise ArgumentError(
+                f"{self!r} for a variable of dtype {dtype}", "it would not be that value", 'dtype="float32"'
+            )
         if value.ndim and tuple(value.shape) != tuple(shape):
             raise ArgumentError(
                 f"Constant holds shape {tuple(value.shape)}",
@@ -107,9 +118,10 @@ class RandomNormal(BaseInitializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+        self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         return registry.current().random.normal(key, shape, dtype) * self.stddev + self.mean
 
 
@@ -129,9 +141,10 @@ class TruncatedNormal(BaseInitializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+        self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         draws = registry.current().random.truncated_normal(key, -2.0, 2.0, shape, dtype)
         return draws * self.stddev + self.mean
 
@@ -152,9 +165,15 @@ class RandomUniform(BaseInitializer):
     """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        self.minval, self.maxval, self.seed = minval, maxval, seed
+        self.minval, self.maxval = finite("minval", minval), finite("maxval", maxval)
+        self.seed = checked_seed(seed)
+        if self.minval > self.maxval:
+            raise ArgumentError(
+                f"minval={minval!r}, maxval={maxval!r}", "the lower bound comes first", "RandomUniform(-0.05, 0.05)"
+            )
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         return registry.current().random.uniform(key, shape, dtype, self.minval, self.maxval)
 
 
@@ -178,13 +197,14 @@ class Orthogonal(BaseInitializer):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        self.gain, self.seed = gain, seed
+        self.gain, self.seed = finite("gain", gain), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) < 2:
             raise ArgumentError(
                 f"Orthogonal for shape {shape}", "a matrix is needed", "another initializer for vectors"
             )
+        require_real(self, dtype)
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
         q, r = ops.qr(registry.current().random.normal(key, tall, "float32"))
@@ -210,7 +230,7 @@ class Identity(BaseInitializer):
     draws = False
 
     def __init__(self, gain: float = 1.0) -> None:
-        self.gain = gain
+        self.gain = finite("gain", gain)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) != 2:
@@ -239,21 +259,32 @@ _NAMES: dict[str, type[BaseInitializer]] = {
 }
 
 
+_SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
+
+
+def _spread(stddev: float) -> float:
+    return not_negative("stddev", stddev, "a standard deviation is a number from 0 up", 0.05)
+
+
 def get(initializer: Any) -> Initializer:
     """An initializer from its name, a function of ``(key, shape, dtype)``, a number or an array.
 
     Raises:
         ArgumentError: no initializer has that name.
+        ArgumentTypeError: it is a class, or a function of other arguments.
 
     Example:
         >>> get("zeros")
         Zeros()
     """
     if isinstance(initializer, str):
-        if initializer not in _NAMES:
+        if initializer not in _SPELLINGS:
             raise unknown("initializer", initializer, _NAMES)
-        return _NAMES[initializer]()
-    return initializer if callable(initializer) else Constant(initializer)
+        return _SPELLINGS[initializer]()
+    if not callable(initializer):
+        return Constant(initializer)
+    takes("initializer", initializer, ("key", "shape", "dtype"))
+    return initializer  # type: ignore[no-any-return]
 
 
 if not _TYPE_CHECKING:  # a checker should see which names there are

@@ -6,8 +6,9 @@ import numpy as np
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
+from graftax.hyperparameters import is_number
 from graftax.typedefs import Array
-from graftax.variables.base_constraint import BaseConstraint, limit
+from graftax.variables.base_constraint import BaseConstraint, back, limit, wide
 
 
 class Box(BaseConstraint):
@@ -26,8 +27,8 @@ class Box(BaseConstraint):
     """
 
     def __init__(self, lower: float = 0.0, upper: float = 1.0) -> None:
-        if not lower <= upper:
-            raise ArgumentError(f"Box({lower!r}, {upper!r})", "the lower bound comes first", "Box(0.0, 1.0)")
+        if not is_number(lower) or not is_number(upper) or not lower <= upper:
+            raise ArgumentError(f"Box({lower!r}, {upper!r})", "two numbers, the lower bound first", "Box(0.0, 1.0)")
         self.lower, self.upper = float(lower), float(upper)
 
     def __call__(self, value: Array) -> Array:
@@ -73,8 +74,9 @@ class L2Ball(BaseConstraint):
         self.radius = limit("radius", radius)
 
     def __call__(self, value: Array) -> Array:
-        norm = ops.norm(value)
-        return ops.where(norm > self.radius, value * (self.radius / ops.maximum(norm, 1e-30)), value)
+        weight = wide(value)
+        norm = ops.norm(weight)
+        return back(ops.where(norm > self.radius, weight * (self.radius / ops.maximum(norm, 1e-30)), weight), value)
 
 
 class Simplex(BaseConstraint):
@@ -94,18 +96,18 @@ class Simplex(BaseConstraint):
     """
 
     def __init__(self, total: float = 1.0) -> None:
-        if not limit("total", total):
-            raise ArgumentError(f"total={total!r}", "only zeros add up to 0", "Simplex(1.0)")
+        if not 0 < limit("total", total) < np.inf:
+            raise ArgumentError(f"total={total!r}", "the sum is a finite number above 0", "Simplex(1.0)")
         self.total = float(total)
 
     def __call__(self, value: Array) -> Array:
-        flat = ops.reshape(value, (-1,))
+        flat = ops.reshape(wide(value), (-1,))
         falling = ops.flip(ops.sort(flat))
         excess = ops.cumsum(falling) - self.total
         counts = ops.cast(ops.arange(1, flat.size + 1), str(flat.dtype))
         kept = ops.sum(ops.cast(falling * counts > excess, "int32"))  # the k largest elements stay above 0
         level = ops.take(excess, kept - 1) / ops.cast(kept, str(flat.dtype))
-        return ops.reshape(ops.maximum(flat - level, 0), value.shape)
+        return back(ops.reshape(ops.maximum(flat - level, 0), value.shape), value)
 
 
 class L1Ball(BaseConstraint):
@@ -128,8 +130,11 @@ class L1Ball(BaseConstraint):
         self.radius = Simplex(radius).total
 
     def __call__(self, value: Array) -> Array:
-        size = ops.abs(value)
-        return ops.where(ops.sum(size) > self.radius, ops.sign(value) * Simplex(self.radius)(size), value)
+        weight = wide(value)
+        size = ops.abs(weight)
+        return back(
+            ops.where(ops.sum(size) > self.radius, ops.sign(weight) * Simplex(self.radius)(size), weight), value
+        )
 
 
 class Radial(BaseConstraint):
@@ -157,9 +162,9 @@ class Radial(BaseConstraint):
         n = value.shape[0]
         distance = np.abs(2 * np.arange(n) - (n - 1))
         ring = np.maximum(distance[:, None], distance[None, :])
-        out = value
+        out = weight = wide(value)
         for size in sorted(set(ring.flat)):
             inside = ops.asarray((ring == size)[:, :, None, None])
-            mean = ops.sum(ops.where(inside, value, 0), axis=(0, 1), keepdims=True) / float((ring == size).sum())
+            mean = ops.sum(ops.where(inside, weight, 0), axis=(0, 1), keepdims=True) / float((ring == size).sum())
             out = ops.where(inside, mean, out)
-        return out
+        return back(out, value)

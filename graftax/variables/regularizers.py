@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
+from graftax.hyperparameters import not_negative, takes
 from graftax.keywords import Constructed
 from graftax.known_names import unknown
 from graftax.namespaces import answering as _answering
+from graftax.targets import floating
 from graftax.typedefs import Array
 from graftax.variables.spec import Regularizer
 
@@ -46,7 +47,7 @@ class L1(BaseRegularizer):
         self.l1 = _factor("l1", l1)
 
     def __call__(self, value: Array) -> Array:
-        return self.l1 * ops.sum(_absolute(value))
+        return self.l1 * ops.sum(_absolute(floating(value, "weight")))
 
 
 class L2(BaseRegularizer):
@@ -67,7 +68,7 @@ class L2(BaseRegularizer):
         self.l2 = _factor("l2", l2)
 
     def __call__(self, value: Array) -> Array:
-        return self.l2 * ops.sum(ops.square(value))
+        return self.l2 * ops.sum(ops.square(floating(value, "weight")))
 
 
 class L1L2(BaseRegularizer):
@@ -89,6 +90,7 @@ class L1L2(BaseRegularizer):
         self.l1, self.l2 = _factor("l1", l1), _factor("l2", l2)
 
     def __call__(self, value: Array) -> Array:
+        value = floating(value, "weight")  # squares of half precision overflow
         return self.l1 * ops.sum(_absolute(value)) + self.l2 * ops.sum(ops.square(value))
 
 
@@ -120,7 +122,7 @@ class OrthogonalRegularizer(BaseRegularizer):
                 "only a matrix has rows and columns",
                 'kernel_regularizer="l2" for other weights',
             )
-        rows = value if self.mode == "rows" else ops.transpose(value)
+        rows = floating(value, "weight") if self.mode == "rows" else ops.transpose(floating(value, "weight"))
         squares = ops.sum(ops.square(rows), axis=1, keepdims=True)
         rows = rows * ops.rsqrt(ops.maximum(squares, 1e-12))
         n = rows.shape[0]
@@ -134,9 +136,7 @@ def _absolute(value: Array) -> Array:
 
 
 def _factor(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ArgumentError(f"{name}={value!r}", "the factor of a penalty is a number from 0 up", f"{name}=0.01")
-    return float(value)
+    return not_negative(name, value, "the factor of a penalty is a number from 0 up", 0.01)
 
 
 _NAMES: dict[str, type[BaseRegularizer]] = {
@@ -147,21 +147,27 @@ _NAMES: dict[str, type[BaseRegularizer]] = {
 }
 
 
+_SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
+
+
 def get(regularizer: Any) -> Regularizer | None:
     """A regularizer from its name or a function of the weight's value; None for None.
 
     Raises:
         ArgumentError: there is none of that name.
+        ArgumentTypeError: it is a class, or a function of other arguments.
 
     Example:
         >>> get("l2")
         L2(l2=0.01)
     """
+    if callable(regularizer):
+        takes("regularizer", regularizer, ("value",))
     if regularizer is None or callable(regularizer):
         return regularizer  # type: ignore[no-any-return]
-    if regularizer not in _NAMES:
+    if not isinstance(regularizer, str) or regularizer not in _SPELLINGS:
         raise unknown("regularizer", regularizer, _NAMES, "or a function")
-    return _NAMES[regularizer]()
+    return _SPELLINGS[regularizer]()
 
 
 if not _TYPE_CHECKING:  # a checker should see which names there are

@@ -6,8 +6,10 @@ import math
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError
+from graftax.hyperparameters import is_number, number
+from graftax.hyperparameters import seed as checked_seed
 from graftax.typedefs import Array, Shape
-from graftax.variables.base_initializer import BaseInitializer
+from graftax.variables.base_initializer import BaseInitializer, require_real
 
 _CUT_STDDEV = 0.87962566103423978  # standard deviation of a standard normal cut off at ±2
 
@@ -39,8 +41,7 @@ class VarianceScaling(BaseInitializer):
         distribution: str = "truncated_normal",
         seed: int | None = None,
     ) -> None:
-        if scale <= 0:
-            raise ArgumentError(f"scale={scale}", "a variance is positive", "scale=1.0")
+        scale = number("scale", scale, is_number(scale) and scale > 0, "a variance is positive", 1.0)
         if mode not in ("fan_in", "fan_out", "fan_avg"):
             raise ArgumentError(f"mode={mode!r}", "there is no such mode", '"fan_in", "fan_out" or "fan_avg"')
         if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
@@ -49,9 +50,10 @@ class VarianceScaling(BaseInitializer):
                 "there is no such distribution",
                 '"truncated_normal", "untruncated_normal" or "uniform"',
             )
-        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        require_real(self, dtype)
         fan_in, fan_out = fans(shape)
         n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         stddev = math.sqrt(self.scale / max(n, 1.0))

@@ -1,0 +1,64 @@
+"""Losses that other libraries have under other names, or that are not here: what to write instead."""
+
+from __future__ import annotations
+
+from graftax.known_names import Elsewhere
+
+_OWN = "a function of (y_true, y_pred) that gives one number for each sample, or a Loss with a call of your own"
+_ABSENT = "graftax has no such loss"
+_SHORT = "the class has its long name; short ones are for compile"
+_TORCH = "this is the name in PyTorch"
+
+ELSEWHERE: Elsewhere = {
+    "crossentropy": (
+        "which crossentropy is meant depends on the targets",
+        "SparseCategoricalCrossentropy for labels, CategoricalCrossentropy for one-hot rows, BinaryCrossentropy for "
+        "0 and 1; from_logits=True if the model ends without softmax or sigmoid",
+    ),
+    "crossentropyloss": (_TORCH, "SparseCategoricalCrossentropy(from_logits=True), which takes labels and logits"),
+    "nllloss": (_TORCH, "SparseCategoricalCrossentropy(from_logits=True), for which log probabilities are logits"),
+    "bceloss": (_TORCH, "BinaryCrossentropy()"),
+    "bcewithlogitsloss": (_TORCH, "BinaryCrossentropy(from_logits=True)"),
+    "mseloss": (_TORCH, "MeanSquaredError()"),
+    "l1loss": (_TORCH, "MeanAbsoluteError()"),
+    "smoothl1loss": (_TORCH, "Huber()"),
+    "huberloss": (_TORCH, "Huber()"),
+    "kldivloss": (_TORCH, "KLDivergence(), which takes probabilities on both sides"),
+    "poissonnllloss": (_TORCH, "Poisson(), which takes rates"),
+    "l1": ("as a loss it has another name", "mean_absolute_error"),
+    "l2": ("as a loss it has another name", "mean_squared_error"),
+    "rmse": (
+        "its slope is nan where the error is 0, so that it is no loss",
+        "mean_squared_error, with the metric rmse",
+    ),
+    "accuracy": ("it has no slope, so that it is no loss", 'a crossentropy, with metrics=["accuracy"]'),
+} | dict.fromkeys(
+    (
+        "binaryfocalcrossentropy",
+        "categoricalfocalcrossentropy",
+        "categoricalgeneralizedcrossentropy",
+        "categoricalhinge",
+        "circle",
+        "ctc",
+        "ctcloss",
+        "dice",
+        "diceloss",
+        "focal",
+        "focalloss",
+        "sigmoidfocalcrossentropy",
+        "tripletmarginloss",
+        "tversky",
+    ),
+    (_ABSENT, _OWN),
+)
+
+CLASSES: Elsewhere = {
+    "mse": (_SHORT, "graftax.losses.MeanSquaredError"),
+    "mae": (_SHORT, "graftax.losses.MeanAbsoluteError"),
+    "mape": (_SHORT, "graftax.losses.MeanAbsolutePercentageError"),
+    "msle": (_SHORT, "graftax.losses.MeanSquaredLogarithmicError"),
+    "bce": (_SHORT, "graftax.losses.BinaryCrossentropy"),
+    "kld": (_SHORT, "graftax.losses.KLDivergence"),
+    **ELSEWHERE,
+}
+"""Likewise for names of classes, which have no short forms."""

@@ -1,0 +1,29 @@
+"""The masks of a model's outputs for a batch, without its outputs: what to leave out when targets are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+from graftax.backend import registry
+from graftax.layers.call_context import call_context
+from graftax.layers.layer import Layer
+from graftax.transforms.jit import CompiledFunction
+
+_functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()
+
+
+def masks_of(model: Layer, x: Any) -> Any:
+    """The masks of the outputs for a batch, or None; compiled, so that nothing else of the forward is computed."""
+    if not registry.current().has("transforms"):
+        return _masks(model, x)
+    if model not in _functions:
+        alive = ref(model)
+        _functions[model] = CompiledFunction(lambda x: _masks(alive(), x))
+    return _functions[model](x)
+
+
+def _masks(model: Any, x: Any) -> Any:
+    with call_context(training=False) as context:
+        return context.mask_of(model(x, training=False))

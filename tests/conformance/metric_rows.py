@@ -1,0 +1,113 @@
+"""One row per metric, with its formula in float64 over all samples at once; what the tests of all metrics run over."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from graftax import metrics
+
+M = metrics
+
+
+class Row(NamedTuple):
+    make: Callable[[], metrics.Metric]
+    targets: str
+    predictions: str
+    formula: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+    """Of float64 targets, predictions and weights (one for each sample)."""
+
+
+def mean_of(values):
+    """The weighted mean over samples, each of which is the mean of its values."""
+
+    def formula(y, p, w):
+        per_sample = values(y, p)
+        per_sample = per_sample.reshape(len(w), -1).mean(-1)
+        return (per_sample * w).sum() / w.sum()
+
+    return formula
+
+
+def share(of, among):
+    def formula(y, p, w):
+        w = np.broadcast_to(w[:, None], y.shape)
+        return (w * of(y, p)).sum() / (w * among(y, p)).sum()
+
+    return formula
+
+
+def rank(y, p):
+    score = np.take_along_axis(p, y.astype(int)[..., None], -1)
+    return (p > score).sum(-1)
+
+
+def logs(p):
+    return np.log(p / p.sum(-1, keepdims=True))
+
+
+def bce(y, p):
+    return -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean(-1)
+
+
+ROWS = {
+    "accuracy": Row(M.Accuracy, "bits", "bits", mean_of(lambda y, p: y == p)),
+    "binary_accuracy": Row(M.BinaryAccuracy, "bits", "share", mean_of(lambda y, p: (p > 0.5) == y)),
+    "categorical_accuracy": Row(
+        M.CategoricalAccuracy, "share", "share", mean_of(lambda y, p: y.argmax(-1) == p.argmax(-1))
+    ),
+    "sparse_categorical_accuracy": Row(
+        M.SparseCategoricalAccuracy, "labels", "share", mean_of(lambda y, p: p.argmax(-1) == y)
+    ),
+    "top_k": Row(
+        lambda: M.TopKCategoricalAccuracy(2), "share", "share", mean_of(lambda y, p: rank(y.argmax(-1), p) < 2)
+    ),
+    "sparse_top_k": Row(
+        lambda: M.SparseTopKCategoricalAccuracy(2), "labels", "share", mean_of(lambda y, p: rank(y, p) < 2)
+    ),
+    "mean_squared_error": Row(M.MeanSquaredError, "real", "real", mean_of(lambda y, p: (p - y) ** 2)),
+    "mean_absolute_error": Row(M.MeanAbsoluteError, "real", "real", mean_of(lambda y, p: np.abs(p - y))),
+    "root_mean_squared_error": Row(
+        M.RootMeanSquaredError, "real", "real", lambda *a: np.sqrt(mean_of(lambda y, p: (p - y) ** 2)(*a))
+    ),
+    "binary_crossentropy": Row(M.BinaryCrossentropy, "bits", "share", mean_of(bce)),
+    "binary_crossentropy_logits": Row(
+        lambda: M.BinaryCrossentropy(True), "bits", "real", mean_of(lambda y, p: bce(y, 1 / (1 + np.exp(-p))))
+    ),
+    "categorical_crossentropy": Row(
+        M.CategoricalCrossentropy, "share", "share", mean_of(lambda y, p: -(y * logs(p)).sum(-1))
+    ),
+    "sparse_categorical_crossentropy": Row(
+        M.SparseCategoricalCrossentropy,
+        "labels",
+        "share",
+        mean_of(lambda y, p: -np.take_along_axis(logs(p), y.astype(int)[..., None], -1)),
+    ),
+    "precision": Row(M.Precision, "bits", "share", share(lambda y, p: y * (p > 0.5), lambda y, p: p > 0.5)),
+    "recall": Row(M.Recall, "bits", "share", share(lambda y, p: y * (p > 0.5), lambda y, p: y)),
+    "mean_metric_wrapper": Row(
+        lambda: M.MeanMetricWrapper(cubes), "real", "real", mean_of(lambda y, p: np.abs(p - y) ** 3)
+    ),
+}
+OTHERS = {M.Metric, M.SampleMetric, M.Mean, M.Sum}
+
+
+def cubes(y_true, y_pred):
+    return abs(y_pred - y_true) ** 3
+
+
+def one_side(rng, kind, shape):
+    if kind == "real":
+        return rng.normal(size=shape).astype("float32")
+    if kind == "share":
+        return rng.uniform(0.05, 0.95, shape).astype("float32")
+    return rng.integers(0, 2, shape, "int32") if kind == "bits" else rng.integers(0, shape[-1], shape[:-1], "int32")
+
+
+def data(row, shape=(12, 5)):
+    rng = np.random.default_rng(2)
+    return one_side(rng, row.targets, shape), one_side(rng, row.predictions, shape)
+
+
+def wide(*arrays):
+    return tuple(a.astype("float64") for a in arrays)
