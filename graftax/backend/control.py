@@ -33,6 +33,10 @@ class Staged(Protocol):
         """The results, for other values of the constants, of the cells that were read, and of the arguments."""
         ...
 
+    def only(self, places: Sequence[int], effects: bool = True) -> Staged:
+        """The program of some of the results: it takes the same, and does what they need; all effects, unless told."""
+        ...
+
 
 class ControlFlow(Protocol):
     """Control flow within a program."""

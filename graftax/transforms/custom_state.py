@@ -12,18 +12,17 @@ from graftax.variables.storage import Storage, frames
 
 
 class Reading(PartFrame):
-    """Notes what is read; nothing is differentiated."""
+    """Notes what is read."""
 
     def __init__(self, around: Around) -> None:
         super().__init__(around)
         self.found: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
-        """The value outside, as a constant, or the one assigned."""
+        """The value outside, or the one assigned."""
         if storage not in self._now:
             self.found[storage] = super().read(storage)
-            self._now[storage] = constant(self.found[storage])
-        return self._now[storage]
+        return super().read(storage)
 
 
 class GradientFrame(Substitution):
@@ -53,9 +52,3 @@ def is_stream(storage: Storage) -> bool:
 def move_on(storage: Storage) -> None:
     """Let a random stream continue elsewhere than where a gradient branched off."""
     storage.write(registry.current().random.split(storage.read(), 2)[0])
-
-
-def constant(value: Any) -> Any:
-    """The value, not differentiated."""
-    backend = registry.current()
-    return backend.arrays.stop_gradient(value) if backend.transforms.is_tracer(value) else value

@@ -158,17 +158,6 @@ def staged_within(level: Any) -> bool:
     return False
 
 
-def closes_over_differentiated(function: Callable[[list[Any]], list[Any]], inputs: list[Any]) -> bool:
-    """True if the function uses, besides its inputs, a value that the gradient taken at this level depends on."""
-    level = private.trace_ctx.trace
-    if type(level).__name__ not in ("JVPTrace", "LinearizeTrace"):
-        return False
-    kinds = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=getattr(x, "weak_type", False)) for x in inputs]
-    with _piece_of(next(_numbers)):
-        constants = jax.make_jaxpr(function)(kinds).consts
-    return any(isinstance(one, jax.core.Tracer) and level_of(one) is level for one in constants)
-
-
 def level_of(tracer: Any) -> Any:
     """The level that a traced value belongs to."""
     return tracer._trace
