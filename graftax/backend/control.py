@@ -67,8 +67,17 @@ class ControlFlow(Protocol):
         """One of several functions; an index out of range means the first or the last."""
         ...
 
-    def while_loop(self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-        """The body as long as the condition holds; differentiable forwards only."""
+    def while_loop(
+        self,
+        cond_fn: Callable[[Any], Any],
+        body_fn: Callable[[Any], Any],
+        init: Any,
+        backwards: Callable[[], Exception],
+    ) -> Any:
+        """The body as long as the condition holds; differentiable forwards only: otherwise what ``backwards()`` gives.
+
+        It is raised whenever a gradient comes back to the loop, whatever transformation that is part of.
+        """
         ...
 
     def scan(

@@ -34,7 +34,7 @@ _NEEDED = (
     ("jax._src.core.trace_ctx", "trace set_trace"),
     ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
     ("jax.extend.core.primitives", "jit_p"),
-    ("jax.interpreters.ad", "primitive_jvps"),
+    ("jax.interpreters.ad", "primitive_jvps primitive_transposes"),
     ("jax.interpreters.batching", "primitive_batchers"),
     ("jax.interpreters.mlir", "register_lowering"),
     ("jax.core", "ShapedArray Tracer eval_jaxpr"),
@@ -75,6 +75,7 @@ ClosedJaxpr: Any = extend.ClosedJaxpr
 Primitive: Any = extend.Primitive
 """An operation of one's own, with its rules for derivatives, rows and lowering."""
 derivative_rules: Any = ad.primitive_jvps
+transpose_rules: Any = ad.primitive_transposes
 row_rules: Any = batching.primitive_batchers
 lower_as: Any = mlir.register_lowering
 jit_p: Any = primitives.jit_p
