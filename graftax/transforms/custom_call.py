@@ -10,7 +10,14 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import CompileError, GradientError
-from graftax.transforms.custom_rule import CustomRule, assigned, closed_over, is_floating, not_told
+from graftax.transforms.custom_rule import (
+    CustomRule,
+    assigned,
+    closed_over,
+    differentiated_around,
+    is_floating,
+    not_told,
+)
 from graftax.transforms.custom_state import GradientFrame, Reading, is_stream, move_on
 from graftax.transforms.custom_values import ByValues
 from graftax.transforms.threaded import Around, Part
@@ -77,7 +84,9 @@ class _Written:
             self._told = [gradient is not None for gradient in gradients]
             return [gradient for gradient in gradients if gradient is not None]
 
-        self._back, kept = registry.current().transforms.stage(back, [leaf for leaf in leaves if is_floating(leaf.dtype)])
+        self._back, kept = registry.current().transforms.stage(
+            back, [leaf for leaf in leaves if is_floating(leaf.dtype)]
+        )
         self._read = read
         return leaves, kept
 
@@ -85,7 +94,7 @@ class _Written:
         part, transforms = self._part, registry.current().transforms
         found = list(part.found.values())
         inputs = [*part.constants, *found, *self._rule.values]
-        leaves = transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
+        leaves = self._with_rule(inputs)
         if part.written:
             first = self._results + self._kept
             program = part.program.only(range(first, first + len(part.written)), effects=False)
@@ -96,6 +105,10 @@ class _Written:
             if is_stream(storage) and storage not in part.written:  # grad_fn draws from it
                 move_on(storage)
         return leaves
+
+    def _with_rule(self, inputs: list[Any]) -> list[Any]:
+        transforms = registry.current().transforms
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
 
     def _refused(self) -> list[GradientError | None]:
         """For each input what to raise if it is differentiated: the rule says nothing about it."""
@@ -116,7 +129,10 @@ class _Written:
 
     def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], None]:
         results = self._forward_program.run(*self._split(inputs))
-        return results[: self._results], results[self._results :], None
+        leaves, kept = results[: self._results], results[self._results :]
+        if differentiated_around(inputs):
+            leaves = self._with_rule(inputs)
+        return leaves, kept, None
 
     def _backward(self, kept: list[Any], _: None, dys: list[Any]) -> list[Any]:
         given = [dy for dy in dys if dy is not None]

@@ -153,6 +153,12 @@ def is_floating(dtype: Any) -> bool:
     return str(dtype).startswith(_FLOATING)
 
 
+def differentiated_around(inputs: list[Any]) -> bool:
+    """True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
+    transforms = registry.current().transforms
+    return not transforms.eager() or any(map(transforms.is_tracer, inputs))
+
+
 def assigned(rule: CustomRule, storage: Storage) -> StateError:
     """What it means that a rule assigns."""
     return StateError(

@@ -25,6 +25,18 @@ class Reading(PartFrame):
         return super().read(storage)
 
 
+class Stopped(Reading):
+    """The same, of constants."""
+
+    def read(self, storage: Storage) -> Array:
+        """The value outside, not differentiated, or the one assigned."""
+        first = storage not in self._now
+        value = super().read(storage)
+        if first:
+            value = self._now[storage] = registry.current().arrays.stop_gradient(value)
+        return value
+
+
 class GradientFrame(Substitution):
     """State as a gradient sees it: as the function left it; random streams branch off."""
 

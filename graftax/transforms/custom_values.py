@@ -6,10 +6,11 @@ import contextvars
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from graftax import foreign_errors
 from graftax.backend import registry
 from graftax.errors import CompileError, GradientError
-from graftax.transforms.custom_rule import CustomRule, assigned, is_floating
-from graftax.transforms.custom_state import GradientFrame, Reading, is_stream, move_on
+from graftax.transforms.custom_rule import CustomRule, assigned, differentiated_around, is_floating
+from graftax.transforms.custom_state import GradientFrame, Reading, Stopped, is_stream, move_on
 from graftax.transforms.state import Substitution
 from graftax.transforms.threaded import Around
 from graftax.typedefs import Array
@@ -37,14 +38,9 @@ class ByValues:
 
     def run(self) -> list[Any]:
         """The arrays of the value; what is assigned on the way takes effect, and carries its gradient."""
-        transforms = registry.current().transforms
-        looking = Reading(Around())
-        with frames.entered(looking):
-            leaves, grad_fn = self._rule.call(self._rule.values)
-            self._rule.note_read(looking.found, grad_fn)
+        looking = self._look()
         self._storages = list(looking.found)
-        inputs = [*looking.found.values(), *self._rule.values]
-        leaves = transforms.custom_vjp(self._function, self._forward, self._backward, inputs, [None] * len(inputs))
+        leaves = self._with_rule([*looking.found.values(), *self._rule.values])
         for storage, value in looking.written.items():
             storage.write(value)
         for storage in self._storages:
@@ -52,12 +48,44 @@ class ByValues:
                 move_on(storage)
         return leaves
 
+    def _look(self) -> Reading:
+        """What is read, and what is assigned."""
+        stop = registry.current().arrays.stop_gradient
+        found = Reading(Around())
+        try:  # with what is differentiated, of which comparisons have values
+            with frames.entered(found):
+                _, grad_fn = self._rule.call(self._rule.values)
+        except Exception as error:
+            if not isinstance(foreign_errors.translated(error) or error, CompileError):
+                raise
+            found = Stopped(Around())
+            with frames.entered(found):
+                _, grad_fn = self._rule.call([stop(value) for value in self._rule.values])
+            if assigned := [s for s in found.written if is_floating(s.buffer.dtype)]:
+                raise GradientError(
+                    f"{self._rule.name}, a function with a gradient of its own whose Python asks for values, assigns "
+                    f"{assigned[0].path!r}",
+                    "where it is differentiated, what is assigned carries a gradient, and a number has none",
+                    "ops.where(condition, a, b) in place of Python's if; or return the value, and assign it outside",
+                ) from error
+        self._rule.note_read(found.found, grad_fn)
+        return found
+
+    def _with_rule(self, inputs: list[Any]) -> list[Any]:
+        transforms = registry.current().transforms
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, [None] * len(inputs))
+
     def _function(self, inputs: list[Any]) -> list[Any]:
         return self._run(inputs).leaves
 
     def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], _Ran]:
         ran = self._run(inputs)
-        return ran.leaves, [], ran
+        leaves = ran.leaves
+        if differentiated_around(inputs):
+            around = ByValues(self._rule)
+            around._storages = self._storages
+            leaves = around._with_rule(inputs)
+        return leaves, [], ran
 
     def _run(self, inputs: list[Any]) -> _Ran:
         """The run with the values of the call; a tape asks for it again."""
@@ -89,9 +117,7 @@ class ByValues:
             zeros(leaf.shape, leaf.dtype) if is_floating(leaf.dtype) and dy is None else leaf if dy is None else dy
             for leaf, dy in zip(ran.leaves, dys, strict=True)
         ]
-        gradients = self._within(
-            frame, lambda: self._rule.gradients(ran.grad_fn, ys, ran.values, self._storages)
-        )
+        gradients = self._within(frame, lambda: self._rule.gradients(ran.grad_fn, ys, ran.values, self._storages))
         for storage in frame.written:
             if not is_stream(storage):
                 raise assigned(self._rule, storage)
