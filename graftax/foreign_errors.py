@@ -159,8 +159,8 @@ def _backwards() -> GradientError:
     return GradientError(
         "a gradient of a loop of plain JAX whose number of steps is not known before it runs",
         "going back needs what each step was computed from, and room for it is laid out before the program runs",
-        "graftax.while_loop(cond_fn, body_fn, init, maximum_iterations=100), or graftax.scan in place of lax.while_loop "
-        "and lax.fori_loop; graftax.jvp for a derivative forwards",
+        "graftax.while_loop(cond_fn, body_fn, init, maximum_iterations=100) or graftax.scan in place of the loops of "
+        "jax.lax; graftax.jvp for a derivative forwards",
     )
 
 

@@ -91,7 +91,7 @@ class _Written:
         return leaves, kept
 
     def run(self) -> list[Any]:
-        part, transforms = self._part, registry.current().transforms
+        part = self._part
         found = list(part.found.values())
         inputs = [*part.constants, *found, *self._rule.values]
         leaves = self._with_rule(inputs)
@@ -125,7 +125,7 @@ class _Written:
         return inputs[:constants], inputs[constants : constants + found], inputs[constants + found :]
 
     def _function(self, inputs: list[Any]) -> list[Any]:
-        return self._function_program.run(*self._split(inputs))  # type: ignore[no-any-return]
+        return self._function_program.run(*self._split(inputs))
 
     def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], None]:
         results = self._forward_program.run(*self._split(inputs))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.backend import registry
 from graftax.transforms.state import Substitution
 from graftax.transforms.threaded import Around, PartFrame
