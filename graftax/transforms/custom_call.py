@@ -6,6 +6,8 @@ down there, so that nothing that changes around it afterwards matters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from graftax.backend import registry
@@ -110,13 +112,13 @@ class _Written:
         transforms = registry.current().transforms
         return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
 
-    def _refused(self) -> list[GradientError | None]:
-        """For each input what to raise if it is differentiated: the rule says nothing about it."""
+    def _refused(self) -> list[Callable[[], GradientError] | None]:
+        """For each input what gives the error if it is differentiated: the rule says nothing about it."""
         told = {variable._storage for variable in self._rule.variables}
         read = set(self._read)
         return [
-            *[closed_over(self._rule)] * len(self._part.constants),
-            *(None if s in told or s not in read else not_told(self._rule, s) for s in self._part.found),
+            *[partial(closed_over, self._rule)] * len(self._part.constants),
+            *(None if s in told or s not in read else partial(not_told, self._rule, s) for s in self._part.found),
             *[None] * len(self._rule.values),
         ]
 

@@ -36,14 +36,14 @@ def call(
     forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
     backward: Callable[[list[Any], Any, list[Any]], list[Any]],
     inputs: list[Any],
-    refused: Sequence[Exception | None],
+    refused: Sequence[Callable[[], Exception] | None],
 ) -> list[Any]:
     """``function(inputs)``, with a rule for its cotangents."""
 
     def forwards(given: list[Any]) -> tuple[list[Any], Any]:
-        for one, error in zip(given, refused, strict=True):
-            if error is not None and one.perturbed:
-                raise error
+        for one, explain in zip(given, refused, strict=True):
+            if explain is not None and one.perturbed:
+                raise explain()
         results, arrays, kept = forward([one.value for one in given])
         return results, (arrays, _Static(kept))
 

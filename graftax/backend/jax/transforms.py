@@ -149,7 +149,7 @@ class JaxTransforms(JaxControl):
         forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
         backward: Callable[[list[Any], Any, list[Any]], list[Any]],
         inputs: list[Any],
-        refused: Sequence[Exception | None],
+        refused: Sequence[Callable[[], Exception] | None],
     ) -> list[Any]:
         """``function(inputs)``, with a rule for its cotangents."""
         return custom.call(function, forward, backward, inputs, refused)
