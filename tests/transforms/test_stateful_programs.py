@@ -199,7 +199,7 @@ def forwards(state, loss, x):
     return results
 
 
-def check(statements):
+def check(statements, only=()):
     state, x = State(), ops.asarray(0.8)
 
     def loss(x):
@@ -225,19 +225,33 @@ def check(statements):
     if "custom" not in repr(statements) and "'grad'" not in repr(statements):
         ways["forwards"] = lambda x: forwards(state, loss, x)
         ways["jit of forwards"] = gx.jit(lambda x: forwards(state, loss, x))
-    for way, gradients in ways.items():
+    for way in only or ways:
         state.reset()
-        np.testing.assert_allclose(gradients(x), expected, rtol=2e-3, atol=1e-3, err_msg=f"{way} of {statements}")
+        np.testing.assert_allclose(ways[way](x), expected, rtol=2e-3, atol=1e-3, err_msg=f"{way} of {statements}")
 
 
-@settings(max_examples=4, deadline=None)
-@given(program)
-def test_x2_random_programs(statements):
-    check(statements)
+FIXED = {
+    "loops": [
+        ("assign", "b", ("mul", ("var", "a"), ("arg",))),
+        ("scan", [("assign_add", "a", ("sin", ("var", "b")))]),
+        ("cond", "a", [("assign", "c", ("mul", ("var", "a"), ("var", "b")))], [("assign", "a", ("num", 1.5))]),
+        ("grad", [("assign_sub", "c", ("mul", ("var", "a"), ("arg",)))]),
+    ],
+    "rules": [
+        ("jit", [("custom", [("assign_add", "c", ("var", "b"))])]),
+        ("remat", [("while", [("assign_sub", "b", ("mul", ("var", "c"), ("arg",)))])]),
+        ("assign", "a", ("add", ("stop", ("var", "c")), ("sin", ("var", "a")))),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_x2_a_program_of_many_parts(name):
+    check(FIXED[name], only=("tape", "grad of jit", "jit of tape"))
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(program)
 def test_x2_many_random_programs(statements):
     check(statements)
