@@ -62,8 +62,6 @@ class _Written:
         results, kept = (len(outline.leaves) for outline in self._part.outlines)
         self._results = results
         self._kept = kept
-        self._forward_program = self._part.program.only(range(results + kept))
-        self._function_program = self._part.program.only(range(results))
         self._counts = len(self._part.constants), len(self._part.found)
 
     def _both(self, values: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -122,15 +120,18 @@ class _Written:
             *[None] * len(self._rule.values),
         ]
 
-    def _split(self, inputs: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        constants, found = self._counts
-        return inputs[:constants], inputs[constants : constants + found], inputs[constants + found :]
+    def _run(self, inputs: list[Any], count: int) -> list[Any]:
+        """The first results of the program."""
+        program, constants, found = self._part.program, *self._counts
+        if count < len(program.results):
+            program = program.only(range(count))
+        return program.run(inputs[:constants], inputs[constants : constants + found], inputs[constants + found :])
 
     def _function(self, inputs: list[Any]) -> list[Any]:
-        return self._function_program.run(*self._split(inputs))
+        return self._run(inputs, self._results)
 
     def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], None]:
-        results = self._forward_program.run(*self._split(inputs))
+        results = self._run(inputs, self._results + self._kept)
         leaves, kept = results[: self._results], results[self._results :]
         if differentiated_around(inputs):
             leaves = self._with_rule(inputs)
