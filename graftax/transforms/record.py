@@ -40,6 +40,7 @@ class Record:
         self._roots: dict[int, Array] = {}
         self._slots: dict[int, tuple[int, weakref.ref[Any]]] = {}  # by id; valid while the array lives
         self._assigned: dict[Storage, weakref.ref[Any]] = {}  # the last values given while it recorded
+        self._before_watched: dict[Storage, weakref.ref[Any]] = {}  # those of Variables that were watched after that
         self._count = 0
 
     # --- what is watched --------------------------------------------------------------------------------------------
@@ -68,7 +69,8 @@ class Record:
         """Watch a Variable from its next read on: with the value that it has then it starts."""
         if storage not in self.variables:
             self.variables[storage] = []
-            self._assigned.pop(storage, None)
+            if (assigned := self._assigned.pop(storage, None)) is not None:
+                self._before_watched[storage] = assigned
 
     def wants(self, storage: Storage) -> bool:
         """True if the Variable behind the storage is watched."""
@@ -86,6 +88,12 @@ class Record:
     def assigned(self, storage: Storage, value: Array) -> None:
         """A Variable was given a value while this records: from there on it is what was computed."""
         self._assigned[storage] = weakref.ref(value)
+        self._before_watched.pop(storage, None)
+
+    def follows(self, storage: Storage, value: Array) -> bool:
+        """True if the value is on record because it was assigned to the Variable while this records."""
+        assigned = self._assigned.get(storage) or self._before_watched.get(storage)
+        return assigned is not None and assigned() is value and self.tracks((value,))
 
     def passed_on(self, value: Array, copy: Array) -> None:
         """One array is a copy of another."""

@@ -29,6 +29,10 @@ class Watcher(Protocol):
         """True if one of the arrays is watched, or was computed from what is."""
         ...
 
+    def follows(self, storage: Storage, value: Array) -> bool:
+        """True if the value is on its record because it was assigned to the Variable while the tape records."""
+        ...
+
     def passed_on(self, value: Array, copy: Array) -> None:
         """The one array is the other, for gradients, too."""
         ...
@@ -83,31 +87,34 @@ class Watching(Frame):
         """The value now; one that a gradient may be taken with respect to, as an array that nobody else has."""
         now = storage.concrete() if self.parent is None else self.parent.read(storage)
         starting = [watcher for watcher in self._watchers if watcher.starts(storage, now)]
-        if not starting:
-            return now
         known = self._given.get(storage)
         if known is None or known[0] is not now:
+            if not starting and not self._somebody_elses(storage, now):
+                return now
             del now  # so that the count below is that of others
-            known = self._given[storage] = self._give(storage, starting)
+            known = self._given[storage] = self._give(storage)
         for watcher in starting:
             watcher.saw(storage, known[1])
         return known[1]
 
-    def _give(self, storage: Storage, starting: list[Watcher]) -> tuple[Array, Array]:
+    def _somebody_elses(self, storage: Storage, value: Array) -> bool:
+        """True if a tape has the array on its record for another reason than that it was assigned there."""
+        return any(one.tracks((value,)) and not one.follows(storage, value) for one in self._watchers)
+
+    def _give(self, storage: Storage) -> tuple[Array, Array]:
         lone = self.parent is None and sys.getrefcount(storage.buffer) <= _LONE
         found = storage.buffer if self.parent is None else self.parent.read(storage)
-        if lone and not any(watcher.tracks((found,)) for watcher in starting):
+        if lone and not self._somebody_elses(storage, found):
             return found, found
         own = registry.current().transforms.unrecorded_copy(found, self.level)
-        for watcher in self._watchers:
-            if watcher not in starting and watcher.tracks((found,)):
-                watcher.passed_on(found, own)
+        following = [watcher for watcher in self._watchers if watcher.follows(storage, found)]
+        for watcher in following:
+            watcher.passed_on(found, own)
         if self.parent is not None:
             return found, own
         storage.buffer = own
-        for watcher in self._watchers:
-            if watcher not in starting:
-                watcher.assigned(storage, own)
+        for watcher in following:
+            watcher.assigned(storage, own)
         return own, own
 
     def write(self, storage: Storage, value: Array) -> None:

@@ -303,6 +303,34 @@ def test_x2_fit(program, place, eagerly):
     check(case, {"fit": case.after(jnp.asarray(W))["w"] - case.v.w.value})
 
 
+@pytest.mark.parametrize("around", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
+def test_x2_whole_derivatives(around):
+    w, t = gx.Variable(W), gx.Variable(2 * W, trainable=False)
+
+    def loss():
+        t.assign(2 * W * w)
+        return ops.sum(w * t * t)
+
+    def of_argument(x):
+        t.assign(x * W)
+        return t * t * x
+
+    def by_tape(x):
+        with gx.GradientTape() as tape:
+            tape.watch(x)
+            y = of_argument(x)
+        return tape.jacobian(y, x)
+
+    x = jnp.asarray(W)
+    hessian = jax.hessian(lambda w: jnp.sum(w * (2 * W * w) ** 2))(x)
+    jacobian = jax.jacobian(lambda x: (x * W) ** 2 * x)(x)
+    np.testing.assert_allclose(around(lambda: gx.hessian(loss, wrt=w))(), hessian, rtol=1e-5)
+    np.testing.assert_allclose(around(lambda x: gx.jacobian(of_argument, x))(x), jacobian, rtol=1e-5)
+    np.testing.assert_allclose(around(by_tape)(x), jacobian, rtol=1e-5)
+    total = around(lambda x: gx.gradients_function(of_argument)(x)[0])(x)
+    np.testing.assert_allclose(total, jacobian.sum(0), rtol=1e-5)
+
+
 # --- what a tape counts as the start ------------------------------------------------------------------------------
 
 
@@ -343,6 +371,35 @@ def test_x2_an_array_that_is_held_and_the_variable_it_was_assigned_to_before_are
         a, b = inner.gradient(y, [v, held])
     assert (float(a), float(b)) == (6, 6)
     assert float(outer.gradient(y, x)) == 2 * 2 * 6
+
+
+@pytest.mark.parametrize("around", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
+def test_x2_a_variable_that_is_watched_late_is_computed_and_a_start(around):
+    u = gx.Variable(1.0, trainable=False)
+
+    def late(x):
+        with gx.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            held = x * 2
+            u.assign(held)
+            tape.watch(u)
+            y = u * u * held
+        return tape.gradient(y, u), tape.gradient(y, x), tape.gradient(y, [u, x])
+
+    by_u, by_x, both = around(late)(ops.asarray(3.0))
+    assert (float(by_u), float(by_x)) == (2 * 6 * 6, 3 * 36 * 2)
+    assert [float(g) for g in both] == [2 * 6 * 6, 3 * 36 * 2]
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_x2_an_array_that_was_assigned_before_the_tape_is_another_thing_than_the_variable(trainable):
+    v, x = gx.Variable(0.0, trainable=trainable), ops.asarray(3.0)
+    v.assign(x)
+    with gx.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = v * v * x
+    assert float(tape.gradient(y, x)) == 9
+    assert (tape.gradient(y, v) is None) is not trainable
 
 
 def test_x2_what_is_assigned_while_a_tape_does_not_record_is_a_start():

@@ -140,6 +140,21 @@ def test_x12_a_loop_that_reads_variables():
         np.testing.assert_allclose(ways(), [10, 10])
 
 
+@pytest.mark.parametrize("way", ["grad", "jit of grad", "grad of jit", "tape", "jit of tape"])
+def test_x12_a_variable_that_was_assigned_hands_its_gradient_on(way):
+    v = gx.Variable(2.0)
+
+    @gx.custom_gradient
+    def times(x):
+        return x * v, lambda dy, variables: (dy * v, [dy * x * 10])
+
+    def program(x):
+        v.assign(x * x)
+        return times(ops.asarray(1.0))
+
+    assert float(WAYS[way](program)(3.0)) == 10 * 2 * 3
+
+
 class Chosen:
     """A function that decides by a value, with something around it that changes."""
 
