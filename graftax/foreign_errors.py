@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 
 from graftax import user_line
-from graftax.errors import ArgumentTypeError, CompileError, GraftaxError, ShapeError, TracerLeakError
+from graftax.errors import ArgumentTypeError, CompileError, GradientError, GraftaxError, ShapeError, TracerLeakError
 
 
 def translated(error: Exception) -> GraftaxError | None:
@@ -155,12 +155,22 @@ def _immutable() -> ArgumentTypeError:
     )
 
 
+def _backwards() -> GradientError:
+    return GradientError(
+        "a gradient of a loop of plain JAX whose number of steps is not known before it runs",
+        "going back needs what each step was computed from, and room for it is laid out before the program runs",
+        "graftax.while_loop(cond_fn, body_fn, init, maximum_iterations=100) or graftax.scan in place of the loops of "
+        "jax.lax; graftax.jvp for a derivative forwards",
+    )
+
+
 _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {_SHAPE}, {_SHAPE}"), _broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{_SHAPE}, {_SHAPE}\]$"), _broadcast),
     (re.compile(rf"^operands could not be (broadcast) together with shapes {_SHAPE} {_SHAPE}"), _broadcast),
     (re.compile(rf"^dot_general requires contracting .* got {_SHAPE} and {_SHAPE}"), _contraction),
     (re.compile("^JAX arrays are immutable"), _immutable),
+    (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
     (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),
     (re.compile("^(?s:Non-hashable static arguments.*Tracer)"), lambda: _integer("")),
 ]

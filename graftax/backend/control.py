@@ -33,6 +33,10 @@ class Staged(Protocol):
         """The results, for other values of the constants, of the cells that were read, and of the arguments."""
         ...
 
+    def only(self, places: Sequence[int], effects: bool = True) -> Staged:
+        """The program of some of the results: it takes the same, and does what they need; all effects, unless told."""
+        ...
+
 
 class ControlFlow(Protocol):
     """Control flow within a program."""
@@ -63,8 +67,17 @@ class ControlFlow(Protocol):
         """One of several functions; an index out of range means the first or the last."""
         ...
 
-    def while_loop(self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-        """The body as long as the condition holds; differentiable forwards only."""
+    def while_loop(
+        self,
+        cond_fn: Callable[[Any], Any],
+        body_fn: Callable[[Any], Any],
+        init: Any,
+        backwards: Callable[[], Exception],
+    ) -> Any:
+        """The body as long as the condition holds; differentiable forwards only: otherwise what ``backwards()`` gives.
+
+        It is raised whenever a gradient comes back to the loop, whatever transformation that is part of.
+        """
         ...
 
     def scan(

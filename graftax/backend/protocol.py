@@ -265,12 +265,14 @@ class Transforms(ControlFlow, Checking, Protocol):
         forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
         backward: Callable[[list[Any], Any, list[Any]], list[Any]],
         inputs: list[Any],
+        refused: Sequence[Callable[[], Exception] | None],
     ) -> list[Any]:
         """``function(inputs)``, with a rule for its cotangents.
 
         ``forward(inputs)`` gives the same results, arrays to keep, and any object to keep. ``backward(arrays, object,
-        cotangents of results)`` gives the cotangents of the inputs, None for zero. All three are pure and may be run
-        later, and at levels inside the present one.
+        cotangents of results)`` gets None for an integer result, and gives the cotangents of the inputs, None for zero.
+        All three are pure and may be run later, and at levels inside the present one. ``refused`` has for each input
+        what gives the error to raise where that is differentiated.
         """
         ...
 

@@ -172,7 +172,7 @@ class BatchNormalization(Layer):
         rate = 1 - self.momentum if mask is None else ops.where(count > 0, 1 - self.momentum, 0)
         for moving, new in ((self.moving_mean, mean), (self.moving_variance, kept)):
             old = _wide(moving.value)
-            moving.assign(ops.cast(old + (ops.stop_gradient(new) - old) * rate, moving.dtype))
+            moving.assign(ops.stop_gradient(ops.cast(old + (new - old) * rate, moving.dtype)))
         return mean, variance
 
 

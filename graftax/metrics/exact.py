@@ -41,6 +41,7 @@ def read(sums: Variable) -> Array:
 
 
 def _add(a: Arrays, sums: Any, terms: tuple[Any, ...]) -> Any:
+    sums, terms = a.stop_gradient(sums), tuple(map(a.stop_gradient, terms))  # what is measured is not what is trained
     pairs = [_split(a, term, sums.dtype) for term in terms]
     high, low = a.numpy.stack([pair[0] for pair in pairs]), a.numpy.stack([pair[1] for pair in pairs])
     total = sums[0] + high

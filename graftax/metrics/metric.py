@@ -22,7 +22,8 @@ class Metric(Module):
     whichever it likes, and callers call whichever they like.
 
     Its Variables have the role ``"metric"`` and are never trainable. They live on the device, so that only reading a
-    result waits for it, and are saved and compiled like all others.
+    result waits for it, and are saved and compiled like all others. What built-in metrics keep carries no gradient; in
+    one of your own, assign ``ops.stop_gradient(value)`` if `update` may be called where something is differentiated.
 
     Args:
         name: The class name in snake case unless told.

@@ -95,7 +95,7 @@ class Averaging(SlotKeeper):
             average = rows[id(variable)].slots[SLOT]
             value = cast_to(variable.value, average.dtype)
             moved = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
-            average.assign(ops.where(first, value, moved))
+            average.assign(ops.stop_gradient(ops.where(first, value, moved)))  # also where the update is differentiated
         self.averaged_updates.assign_add(1)
 
     @contextmanager

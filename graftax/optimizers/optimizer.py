@@ -163,6 +163,8 @@ class Optimizer(Rule, Averaging):
     def apply(self, gradients: Any, variables: Variables) -> None:
         """Move each variable along its gradient; slots that are missing are made.
 
+        Inside of a gradient around it, the step is differentiated like everything else (meta-gradients).
+
         Args:
             gradients: In the structure and order of the variables; None for a variable that has none in this step.
             variables: Variables in any nested structure, or a Module for its trainable ones by path.

@@ -65,6 +65,10 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
     with `graftax.ops`: what NumPy computes has no gradient. A compiled program may run it more than once, and not at
     all if nothing depends on its result; with ``output=()`` it runs for its effect, once a step.
 
+    Whenever it runs, it sees what is around it then: of ``for k in (2.0, 3.0): y += py_function(lambda x: k * x, [x])``
+    in a compiled function both see 3. What a call is to have as it is now goes in as an argument:
+    ``py_function(lambda x, k: k * x, [x, k])``.
+
     Args:
         fn: Takes the arrays, returns any structure of arrays. It may not use Variables.
         args: Arrays or Variables, whose values are passed.

@@ -8,7 +8,7 @@ from typing import Any
 
 from graftax import traced_checks
 from graftax.backend import registry
-from graftax.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError, StateError
+from graftax.errors import ArgumentError, DTypeError, GradientError, IndexRangeError, ShapeError, StateError
 from graftax.op_checks import outside
 from graftax.transforms.threaded import Outline, Part, Threaded, agreed, arrays_of, as_dtypes, like
 from graftax.typedefs import ArrayLike, unwrap
@@ -151,6 +151,7 @@ def while_loop(
         DTypeError: a dtype of the carry changes.
         ArgumentError: the structure of the carry changes, or ``maximum_iterations`` is negative.
         StateError: ``cond_fn`` writes a Variable.
+        GradientError: compiled and without ``maximum_iterations``, when a gradient is taken backwards.
 
     Example:
         >>> while_loop(lambda n: n < 100, lambda n: n * 3, 1)
@@ -208,7 +209,7 @@ def _compiled_while(
 
     start = threaded.state(), leaves
     if maximum_iterations is None:
-        after, leaves = transforms.while_loop(holds, proceed, start)
+        after, leaves = transforms.while_loop(holds, proceed, start, _backwards)
     else:
 
         def bounded(carry: Any, _: Any) -> tuple[Any, None]:
@@ -217,6 +218,15 @@ def _compiled_while(
         (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)
     threaded.commit(after)
     return transforms.unflatten(structure, leaves)
+
+
+def _backwards() -> GradientError:
+    return GradientError(
+        "a gradient of a compiled while_loop without a bound",
+        "going back needs what each step was computed from, and room for it is laid out before the program runs",
+        "while_loop(cond_fn, body_fn, init, maximum_iterations=100); graftax.scan for a number of steps that is known, "
+        "graftax.jvp for a derivative forwards",
+    )
 
 
 def settled(

@@ -1,236 +1,146 @@
-"""One call of a function with a gradient of its own: what it reads becomes an input, what it assigns an output."""
+"""One call of a function with a gradient of its own: what it reads becomes an input, what it assigns an output.
+
+Its Python, that of its ``grad_fn`` included, runs at the call: differentiated or compiled, what it computes is written
+down there, so that nothing that changes around it afterwards matters.
+"""
 
 from __future__ import annotations
 
-import contextvars
-import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from graftax import tree
 from graftax.backend import registry
-from graftax.errors import ArgumentTypeError, GradientError, ShapeError, StateError
-from graftax.transforms.custom_state import GradientFrame, Reading, constant, is_stream, move_on
-from graftax.transforms.sources import function_name
-from graftax.transforms.state import Substitution
-from graftax.transforms.threaded import Around, arrays_of
-from graftax.typedefs import Array, VariableLike, unwrap
+from graftax.errors import CompileError, GradientError
+from graftax.transforms.custom_rule import (
+    CustomRule,
+    assigned,
+    closed_over,
+    differentiated_around,
+    is_floating,
+    not_told,
+)
+from graftax.transforms.custom_state import GradientFrame, Reading, is_stream, move_on
+from graftax.transforms.custom_values import ByValues
+from graftax.transforms.threaded import Around, Part
 from graftax.variables.storage import Storage, frames
-from graftax.variables.variable import Variable
-
-T = TypeVar("T")
-
-_FLOATING = ("float", "bfloat", "complex")
 
 
-class CustomCall:
-    """A call of ``fn(*args, **kwargs) -> (value, grad_fn)``."""
+def run(rule: CustomRule) -> Any:
+    """The value of the function; what it assigns on the way takes effect."""
+    transforms = registry.current().transforms
+    if transforms.eager():
+        leaves = _at_once(rule)
+    else:
+        try:
+            leaves = _Written(rule).run()
+        except CompileError:  # its Python asks for values: there may be some
+            if transforms.staged_within(None):
+                raise
+            leaves = ByValues(rule).run()
+    return transforms.unflatten(rule.structure, leaves)
 
-    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._fn = fn
-        self._structure = (args, kwargs)
-        self._leaves = tree.flatten(self._structure)
-        self._positional = len(tree.flatten(args))
-        self._moving = [i for i, leaf in enumerate(self._leaves) if _is_moving(leaf)]
-        arrays = registry.current().arrays
-        weakly = arrays.numpy.asarray
-        self._values = [
-            weakly(leaf) if type(leaf) in (float, complex) else arrays.asarray(unwrap(leaf))
-            for leaf in (self._leaves[i] for i in self._moving)
-        ]
-        self._context = contextvars.copy_context()
-        self._storages: list[Storage] = []
-        self._variables: list[Variable] = []
-        self._written: list[Storage] = []
-        self._out: Any = None
 
-    def run(self) -> Any:
-        """The value; what is assigned on the way takes effect."""
-        transforms = registry.current().transforms
-        around = Around()
-        found: list[Reading] = []
-        if transforms.staged_within(None):
-            transforms.eval_shape(lambda: self._look(around, found, True))
-            frame = found[-1]
-        else:
-            leaves = self._look(around, found, False)
-            frame = found[-1]
-            if transforms.eager() and not any(map(transforms.is_tracer, [*self._values, *frame.found.values()])):
-                for storage, value in frame.written.items():  # nobody differentiates
-                    storage.write(value)
-                return transforms.unflatten(self._out, leaves)
-        self._storages = list(frame.found)
-        inputs = [*self._values, *(storage.read() for storage in self._storages)]
-        results = transforms.custom_vjp(self._function, self._forward, self._backward, inputs)
-        count = len(results) - len(self._written)
-        for storage, value in zip(self._written, results[count:], strict=True):
-            storage.write(value)
-        for storage in self._storages:
-            if is_stream(storage) and storage not in self._written:  # grad_fn draws from it
+def _at_once(rule: CustomRule) -> list[Any]:
+    """Where nobody differentiates."""
+    frame = Reading(Around())
+    with frames.entered(frame):
+        leaves, grad_fn = rule.call(rule.values)
+        rule.note_read(frame.found, grad_fn)
+    for storage, value in frame.written.items():
+        storage.write(value)
+    return leaves
+
+
+class _Written:
+    """The function and its rule written down as programs; the Python runs once, here."""
+
+    def __init__(self, rule: CustomRule) -> None:
+        self._rule = rule
+        self._back: Any = None
+        self._part = Part("custom_gradient", self._both, rule.values)
+        results, kept = (len(outline.leaves) for outline in self._part.outlines)
+        self._results = results
+        self._kept = kept
+        self._counts = len(self._part.constants), len(self._part.found)
+
+    def _both(self, values: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The arrays of the value, and those that the rule needs besides gradients."""
+        rule, inside = self._rule, frames.top
+        leaves, grad_fn = rule.call(values)
+        found: dict[Storage, Any] = inside.found  # type: ignore[union-attr]
+        rule.note_read(found, grad_fn)
+        read = list(found)
+
+        def back(_: Any, dys: list[Any]) -> list[Any]:
+            given = iter(dys)
+            ys = [next(given) if is_floating(leaf.dtype) else leaf for leaf in leaves]
+            frame = GradientFrame({})
+            with frames.entered(frame):
+                gradients = rule.gradients(grad_fn, ys, values, read)
+            for storage in frame.written:
+                if not is_stream(storage):
+                    raise assigned(rule, storage)
+            self._told = [gradient is not None for gradient in gradients]
+            return [gradient for gradient in gradients if gradient is not None]
+
+        self._back, kept = registry.current().transforms.stage(
+            back, [leaf for leaf in leaves if is_floating(leaf.dtype)]
+        )
+        self._read = read
+        return leaves, kept
+
+    def run(self) -> list[Any]:
+        part = self._part
+        found = list(part.found.values())
+        inputs = [*part.constants, *found, *self._rule.values]
+        leaves = self._with_rule(inputs)
+        if part.written:
+            first = self._results + self._kept
+            program = part.program.only(range(first, first + len(part.written)), effects=False)
+            after = program.run(part.constants, found, self._rule.values)
+            for storage, value in zip(part.written, after, strict=True):
+                storage.write(registry.current().arrays.asarray(value))
+        for storage in part.found:
+            if is_stream(storage) and storage not in part.written:  # grad_fn draws from it
                 move_on(storage)
-        return transforms.unflatten(self._out, results[:count])
-
-    def _look(self, around: Around, found: list[Reading], whole: bool) -> list[Any]:
-        """Run once, to find what is read; with ``whole``, the gradient as well."""
-        frame = Reading(around)
-        found.append(frame)
-        with frames.entered(frame):
-            leaves, grad_fn = self._call([constant(value) for value in self._values])
-            read = [storage.user for storage in frame.found]
-            self._variables = [
-                user
-                for user in read
-                if isinstance(user, Variable) and user.trainable and user.dtype.startswith(_FLOATING)
-            ]
-            self._check_takes_variables(grad_fn)
-            if whole:
-                self._gradients(grad_fn, leaves, self._values)
         return leaves
 
-    # --- the three functions of the rule, which may be run later ------------------------------------------------------
+    def _with_rule(self, inputs: list[Any]) -> list[Any]:
+        transforms = registry.current().transforms
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
+
+    def _refused(self) -> list[Callable[[], GradientError] | None]:
+        """For each input what gives the error if it is differentiated: the rule says nothing about it."""
+        told = {variable._storage for variable in self._rule.variables}
+        read = set(self._read)
+        return [
+            *[partial(closed_over, self._rule)] * len(self._part.constants),
+            *(None if s in told or s not in read else partial(not_told, self._rule, s) for s in self._part.found),
+            *[None] * len(self._rule.values),
+        ]
+
+    def _run(self, inputs: list[Any], count: int) -> list[Any]:
+        """The first results of the program."""
+        program, constants, found = self._part.program, *self._counts
+        if count < len(program.results):
+            program = program.only(range(count))
+        return program.run(inputs[:constants], inputs[constants : constants + found], inputs[constants + found :])
 
     def _function(self, inputs: list[Any]) -> list[Any]:
-        return self._run(inputs)[0]
+        return self._run(inputs, self._results)
 
-    def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], Any]:
-        results, *kept = self._run(inputs)
-        # traced values must not leave their trace in a closure: there the function is run again
-        again = any(map(registry.current().transforms.is_tracer, inputs))
-        return results, inputs, None if again else kept
+    def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], None]:
+        results = self._run(inputs, self._results + self._kept)
+        leaves, kept = results[: self._results], results[self._results :]
+        if differentiated_around(inputs):
+            leaves = self._with_rule(inputs)
+        return leaves, kept, None
 
-    def _backward(self, inputs: list[Any], kept: Any, cotangents: list[Any]) -> list[Any]:
-        grad_fn, written = kept if kept is not None else self._run(inputs)[1:]
-        count = len(self._values)
-        frame = GradientFrame({**dict(zip(self._storages, inputs[count:], strict=True)), **written})
-        ys = cotangents[: len(cotangents) - len(written)]
-        gradients, of_variables = self._within(frame, lambda: self._gradients(grad_fn, ys, inputs[:count]))
-        for storage in frame.written:
-            if not is_stream(storage):
-                raise StateError(
-                    f"the grad_fn of {function_name(self._fn)} assigned {storage.path!r}",
-                    "when a gradient is taken, and how often, is not defined",
-                    "assign in the function itself",
-                )
-            if storage not in self._storages:
-                move_on(storage)
-        by_storage = {v._storage: g for v, g in zip(self._variables, of_variables, strict=True)}
-        return [*gradients, *(by_storage.get(storage) for storage in self._storages)]
-
-    def _run(self, inputs: list[Any]) -> tuple[list[Any], Any, dict[Storage, Array]]:
-        count = len(self._values)
-        given = zip(self._storages, inputs[count:], strict=True)
-        frame = Substitution(frames.top, given, registry.current().transforms.level())
-        leaves, grad_fn = self._within(frame, lambda: self._call(inputs[:count]))
-        self._written = list(frame.written)
-        return [*leaves, *frame.written.values()], grad_fn, frame.written
-
-    def _within(self, frame: Substitution, function: Callable[[], T]) -> T:
-        """Run in a frame, all other scopes as they were at the call."""
-        stack = (*frames.items, frame)
-
-        def run() -> T:
-            with frames.replaced(stack):
-                return function()
-
-        return self._context.copy().run(run)
-
-    # --- the user's functions -----------------------------------------------------------------------------------------
-
-    def _call(self, values: list[Any]) -> tuple[list[Any], Callable[..., Any]]:
-        leaves = list(self._leaves)
-        for i, value in zip(self._moving, values, strict=True):
-            leaves[i] = value
-        args, kwargs = tree.rebuild(self._structure, iter(leaves))
-        made = self._fn(*args, **kwargs)
-        if not isinstance(made, tuple | list) or len(made) != 2 or not callable(made[1]):
-            raise ArgumentTypeError(
-                f"{function_name(self._fn)} returned {_kind(made)}",
-                "a function with custom_gradient returns its value, and a function that gives the gradients",
-                "return value, grad_fn",
-            )
-        results, self._out = arrays_of(made[0])
-        return results, made[1]
-
-    def _check_takes_variables(self, grad_fn: Callable[..., Any]) -> None:
-        parameters = inspect.signature(grad_fn).parameters.values()
-        if self._variables and not any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters):
-            names = ", ".join(repr(variable.path) for variable in self._variables)
-            raise ArgumentTypeError(
-                f"{function_name(self._fn)} reads the trainable {names}, but its grad_fn takes no 'variables'",
-                "their gradients are to be told, too",
-                "def grad_fn(dy, variables=None): return dx, [dv]; or read graftax.stop_gradient(v) of a frozen one",
-            )
-
-    def _gradients(self, grad_fn: Callable[..., Any], ys: list[Any], values: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The gradients of all moving leaves and of the Variables."""
-        arrays = registry.current().arrays
-        dys = [y if str(y.dtype).startswith(_FLOATING) else arrays.numpy.zeros(y.shape, "float32") for y in ys]
-        if not self._variables:
-            return self._of_arguments(grad_fn(*dys), values), []
-        variables = self._variables
-        made = grad_fn(*dys, variables=list(variables))
-        if not isinstance(made, tuple | list) or len(made) != 2:
-            raise GradientError(
-                f"the grad_fn of {function_name(self._fn)} returned {_kind(made)}",
-                f"it got {len(variables)} variables",
-                "return gradients_of_arguments, [gradients_of_variables]",
-            )
-        of_variables = tree.flatten(made[1]) if made[1] is not None else []
-        if len(of_variables) != len(variables):
-            raise GradientError(
-                f"the grad_fn of {function_name(self._fn)} returned {len(of_variables)} gradients of variables for "
-                f"{len(variables)}: {', '.join(repr(v.path) for v in variables)}",
-                "there is one for each, in their order; None for zero",
-            )
-        found = [
-            self._fitted(gradient, f"the variable {v.path!r}", v.shape, v.dtype)
-            for gradient, v in zip(of_variables, variables, strict=True)
-        ]
-        return self._of_arguments(made[0], values), found
-
-    def _of_arguments(self, made: Any, values: list[Any]) -> list[Any]:
-        numbers = [i for i, leaf in enumerate(self._leaves[: self._positional]) if _is_number(leaf)]
-        moving = [i for i in self._moving if i < self._positional]
-        found = tree.flatten(made)
-        if len(found) not in (len(numbers), len(moving)):
-            raise GradientError(
-                f"the grad_fn of {function_name(self._fn)} returned {len(found)} gradients for {len(moving)} arguments",
-                "there is one for each positional argument; None for zero",
-                "return dx, dy, ...",
-            )
-        places = dict(zip(moving if len(found) == len(moving) else numbers, found, strict=True))
-        return [
-            self._fitted(places.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
-            for i, value in zip(self._moving, values, strict=True)
-        ]
-
-    def _fitted(self, gradient: Any, what: str, shape: tuple[int, ...], dtype: str) -> Any:
-        if gradient is None or not dtype.startswith(_FLOATING):
-            return None
-        value = registry.current().arrays.asarray(unwrap(gradient))
-        if tuple(value.shape) != shape:
-            raise ShapeError(
-                f"the grad_fn of {function_name(self._fn)} returned a gradient of shape {tuple(value.shape)} "
-                f"for {what} of shape {shape}",
-                "a gradient has the shape of what it is the gradient of",
-                "ops.sum(gradient, axis) over what was broadcast",
-            )
-        return value.astype(dtype)
-
-
-def _is_moving(leaf: Any) -> bool:
-    """True for what becomes an input of the rule."""
-    kinds = VariableLike | np.ndarray | np.generic | float | complex
-    return isinstance(leaf, kinds) or registry.current().arrays.is_array(leaf)
-
-
-def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, int) or _is_moving(leaf)
-
-
-def _kind(made: Any) -> str:
-    if isinstance(made, tuple | list):
-        return f"a {type(made).__name__} of {len(made)}"
-    return "one array" if hasattr(made, "shape") else f"one {type(made).__name__}"
+    def _backward(self, kept: list[Any], _: None, dys: list[Any]) -> list[Any]:
+        given = [dy for dy in dys if dy is not None]
+        gradients = iter(self._back.run(kept, [], given))
+        constants, found = self._counts
+        told = [next(gradients) if one else None for one in self._told]
+        read, values = told[: len(self._read)], told[len(self._read) :]
+        return [*[None] * constants, *read, *[None] * (found - len(read)), *values]

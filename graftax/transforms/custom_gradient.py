@@ -9,7 +9,8 @@ import numpy as np
 
 from graftax import tree
 from graftax.backend import registry
-from graftax.transforms.custom_call import CustomCall
+from graftax.transforms import custom_call
+from graftax.transforms.custom_rule import CustomRule
 from graftax.transforms.scanning import remat
 from graftax.typedefs import VariableLike, unwrap
 from graftax.wrapping import wraps
@@ -25,18 +26,24 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
     themselves, it is ``grad_fn(dy, ..., variables=None)``, gets a list of these and returns ``(gradients of arguments,
     [gradients of variables])``. Higher derivatives are those of ``grad_fn``.
 
-    Values with a gradient must come in as positional arguments or as Variables: keyword arguments count as constants,
-    and gradients do not flow to what the function closes over. Its Python may run more than once a call; what it
-    assigns to Variables takes effect once. A Variable as an argument is passed as its value, integers and other objects
-    as they are; those have no gradient, though one (or None) may be returned for an integer. It cannot be
-    differentiated forwards.
+    Values with a gradient must come in as positional arguments or as trainable Variables: keyword arguments count as
+    constants, and a gradient that would have to flow to what the function closes over is refused. A Variable as an
+    argument is passed as its value, integers and other objects as they are; those have no gradient, though one (or
+    None) may be returned for an integer. What the function assigns to Variables takes effect once, and carries the
+    gradient that follows from how it was computed, not one that is told. It cannot be differentiated forwards.
+
+    The Python of ``fn`` runs once a call, and where something differentiates or compiles, that of its ``grad_fn`` right
+    after it: what either looks at (a variable of the loop around, a list) counts as it is then, whatever comes later.
+    Python that asks for values (``if x > 0``) runs where there are some, once more after the attempt without; its
+    ``grad_fn`` runs when the gradient is taken, then.
 
     Args:
         fn: Takes any arguments and structures of these; returns ``(value, grad_fn)``.
 
     Raises:
         ArgumentTypeError: no ``grad_fn`` was returned, or it takes no ``variables`` though there are some.
-        GradientError: it returns another number of gradients than there are arguments or Variables.
+        GradientError: it returns another number of gradients than there are arguments or Variables; or something is
+            differentiated that it closes over, or a Variable that it reads and that is not trainable.
         ShapeError: a gradient has another shape than what it is the gradient of.
 
     Example:
@@ -51,7 +58,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
 
     @wraps(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
-        return CustomCall(fn, args, kwargs).run()
+        return custom_call.run(CustomRule(fn, args, kwargs))
 
     return run
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.backend import registry
 from graftax.transforms.state import Substitution
 from graftax.transforms.threaded import Around, PartFrame
@@ -12,18 +10,29 @@ from graftax.variables.storage import Storage, frames
 
 
 class Reading(PartFrame):
-    """Notes what is read; nothing is differentiated."""
+    """Notes what is read."""
 
     def __init__(self, around: Around) -> None:
         super().__init__(around)
         self.found: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
-        """The value outside, as a constant, or the one assigned."""
+        """The value outside, or the one assigned."""
         if storage not in self._now:
             self.found[storage] = super().read(storage)
-            self._now[storage] = constant(self.found[storage])
-        return self._now[storage]
+        return super().read(storage)
+
+
+class Stopped(Reading):
+    """The same, of constants."""
+
+    def read(self, storage: Storage) -> Array:
+        """The value outside, not differentiated, or the one assigned."""
+        first = storage not in self._now
+        value = super().read(storage)
+        if first:
+            value = self._now[storage] = registry.current().arrays.stop_gradient(value)
+        return value
 
 
 class GradientFrame(Substitution):
@@ -53,9 +62,3 @@ def is_stream(storage: Storage) -> bool:
 def move_on(storage: Storage) -> None:
     """Let a random stream continue elsewhere than where a gradient branched off."""
     storage.write(registry.current().random.split(storage.read(), 2)[0])
-
-
-def constant(value: Any) -> Any:
-    """The value, not differentiated."""
-    backend = registry.current()
-    return backend.arrays.stop_gradient(value) if backend.transforms.is_tracer(value) else value

@@ -19,7 +19,8 @@ from graftax.variables.variable import Variable
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """``fn(*primals)``, and how it changes as they move along ``tangents``; forward mode.
 
-    A Variable among the primals is passed to ``fn`` as it is, and moves wherever ``fn`` reads it.
+    A Variable among the primals is passed to ``fn`` as it is, and moves wherever ``fn`` reads it, from the value that
+    it has at the call; what is assigned carries its tangent.
 
     Args:
         fn: Returns any structure of floating arrays; what it assigns to Variables takes effect.

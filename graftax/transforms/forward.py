@@ -16,6 +16,9 @@ from graftax.typedefs import unwrap
 class ForwardAccumulator(RecordedBlock):
     """Forward mode: how what its block computes changes along one direction of what it is computed from.
 
+    A Variable among the primals moves from the value that it has at the entry of the block; what is assigned in the
+    block carries its tangent.
+
     Args:
         primals: An array, a Variable, or a structure of these.
         tangents: The direction: arrays of the same shapes, in the same structure.

@@ -21,7 +21,8 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
     """A function that returns the value of ``fn`` and its gradient.
 
     Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
-    call.
+    call, and what is assigned and read again carries its gradient; ``ops.stop_gradient(value)`` in the assignment cuts
+    it. The gradient with respect to a Variable is that with respect to its value when the call starts.
 
     Args:
         fn: Returns a scalar, or ``(scalar, anything)`` with ``has_aux``.

@@ -39,6 +39,8 @@ class Record:
         self._steps: list[_Recorded] = []
         self._roots: dict[int, Array] = {}
         self._slots: dict[int, tuple[int, weakref.ref[Any]]] = {}  # by id; valid while the array lives
+        self._assigned: dict[Storage, weakref.ref[Any]] = {}  # the last values given while it recorded
+        self._before_watched: dict[Storage, weakref.ref[Any]] = {}  # those of Variables that were watched after that
         self._count = 0
 
     # --- what is watched --------------------------------------------------------------------------------------------
@@ -64,8 +66,11 @@ class Record:
         return self._roots[slot]
 
     def watch_variable(self, storage: Storage) -> None:
-        """Watch a Variable from its next read on."""
-        self.variables.setdefault(storage, [])
+        """Watch a Variable from its next read on: with the value that it has then it starts."""
+        if storage not in self.variables:
+            self.variables[storage] = []
+            if (assigned := self._assigned.pop(storage, None)) is not None:
+                self._before_watched[storage] = assigned
 
     def wants(self, storage: Storage) -> bool:
         """True if the Variable behind the storage is watched."""
@@ -73,8 +78,29 @@ class Record:
             return True
         return self._trainable and bool(getattr(storage.user, "trainable", False))
 
+    def starts(self, storage: Storage, value: Array) -> bool:
+        """True if the Variable is watched, and has the value from elsewhere than an assignment that was recorded."""
+        if not self.wants(storage):
+            return False
+        assigned = self._assigned.get(storage)
+        return assigned is None or assigned() is not value
+
+    def assigned(self, storage: Storage, value: Array) -> None:
+        """A Variable was given a value while this records: from there on it is what was computed."""
+        self._assigned[storage] = weakref.ref(value)
+        self._before_watched.pop(storage, None)
+
+    def follows(self, storage: Storage, value: Array) -> bool:
+        """True if the value is on record because it was assigned to the Variable while this records."""
+        assigned = self._assigned.get(storage) or self._before_watched.get(storage)
+        return assigned is not None and assigned() is value and self.tracks((value,))
+
+    def passed_on(self, value: Array, copy: Array) -> None:
+        """One array is a copy of another."""
+        self.record(_SAME, (value,), (copy,))
+
     def saw(self, storage: Storage, value: Array) -> None:
-        """A watched Variable was read."""
+        """A watched Variable was read, with a value that it starts with."""
         slots = self.variables.setdefault(storage, [])
         if differentiable(value) and (slot := self.watch(value)) not in slots:
             slots.append(slot)
@@ -148,6 +174,17 @@ class Record:
         constants += [value for i in indices for value in recorded[i].constants]
         return Replay([steps[i] for i in indices], targets, connected, inner, roots), constants
 
+
+class _Same:
+    """What a copy computes."""
+
+    key = "same"
+
+    def __call__(self, *inputs: Any) -> Sequence[Any]:
+        return inputs
+
+
+_SAME = _Same()
 
 _known: dict[Any, bool] = {}
 

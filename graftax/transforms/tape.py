@@ -42,9 +42,16 @@ from graftax.variables.variable import Variable
 class GradientTape(RecordedBlock):
     """Records what its block computes from watched arrays and Variables, for gradients of it.
 
-    Trainable Variables are watched when they are read. A gradient may be taken inside the block, too, where other tapes
-    record it. Under `graftax.jit` a tape costs nothing but time while tracing; in eager code every operation inside
-    is slower by some tens of microseconds or more, and `graftax.value_and_grad` of a function is the faster way.
+    Trainable Variables are watched when they are read. What is assigned in the block and read again carries its
+    gradient, as in every transform here and unlike in TensorFlow; ``ops.stop_gradient(value)`` in the assignment cuts
+    it. The gradient with respect to a Variable is that with respect to the value that it starts with: the one that it
+    has when it is first read in the block, unless it was assigned in there before (then it is unconnected). An
+    assignment between two blocks of a persistent tape, or in `stop_recording`, makes a new start, and gradients of
+    several starts add up.
+
+    A gradient may be taken inside the block, too, where other tapes record it. Under `graftax.jit` a tape costs nothing
+    but time while tracing; in eager code every operation inside is slower by some tens of microseconds or more, and
+    `graftax.value_and_grad` of a function is the faster way.
 
     Args:
         persistent: Whether gradients may be taken more than once.

@@ -13,16 +13,28 @@ from graftax.variables.storage import Frame, Storage, frames
 class Watcher(Protocol):
     """A tape, as reads of Variables see it."""
 
-    def wants(self, storage: Storage) -> bool:
-        """True if the Variable behind the storage is to be watched."""
+    def starts(self, storage: Storage, value: Array) -> bool:
+        """True if a gradient with respect to the Variable is one with respect to this value of it."""
+        ...
+
+    def assigned(self, storage: Storage, value: Array) -> None:
+        """It was given that value while the tape records."""
         ...
 
     def saw(self, storage: Storage, value: Array) -> None:
-        """Its value was read, as this array."""
+        """A value that it starts with was read, as this array."""
         ...
 
     def tracks(self, values: Any) -> bool:
         """True if one of the arrays is watched, or was computed from what is."""
+        ...
+
+    def follows(self, storage: Storage, value: Array) -> bool:
+        """True if the value is on its record because it was assigned to the Variable while the tape records."""
+        ...
+
+    def passed_on(self, value: Array, copy: Array) -> None:
+        """The one array is the other, for gradients, too."""
         ...
 
     def left(self, value: Any, name: str) -> None:
@@ -40,10 +52,11 @@ _LONE = _references_of_a_lone_buffer()
 
 
 class Watching(Frame):
-    """Reads and writes go through; arrays are told apart by identity, so a watched Variable needs one of its own.
+    """Reads and writes go through; arrays are told apart by identity, so what a Variable starts with is one of its own.
 
-    A Variable that shares its array with somebody (another Variable, a local name of the user, the result it was
-    assigned) gets a copy when a tape first reads it. An assignment thereby is a barrier to gradients.
+    A Variable that shares its first array with somebody (another Variable, a local name of the user) gets a copy when a
+    tape first reads it. What is assigned while a tape records is read as the very array that was assigned: it carries
+    its gradient.
     """
 
     def __init__(self, level: Any) -> None:
@@ -71,36 +84,46 @@ class Watching(Frame):
             top._stack = ()
 
     def read(self, storage: Storage) -> Array:
-        """The value now, as an array that no other Variable has."""
-        watchers = [w for w in self._watchers if w.wants(storage)]
-        known = self._given.get(storage)
+        """The value now; one that a gradient may be taken with respect to, as an array that nobody else has."""
         now = storage.concrete() if self.parent is None else self.parent.read(storage)
+        starting = [watcher for watcher in self._watchers if watcher.starts(storage, now)]
+        known = self._given.get(storage)
         if known is None or known[0] is not now:
+            if not starting and not self._somebody_elses(storage, now):
+                return now
             del now  # so that the count below is that of others
-            known = self._give(storage, bool(watchers))
-            if watchers:
-                self._given[storage] = known
-        for watcher in watchers:
+            known = self._given[storage] = self._give(storage)
+        for watcher in starting:
             watcher.saw(storage, known[1])
         return known[1]
 
-    def _give(self, storage: Storage, watched: bool) -> tuple[Array, Array]:
-        if self.parent is None:
-            lone = not watched or sys.getrefcount(storage.buffer) <= _LONE
-            value = storage.buffer = self._own(storage.buffer, lone)
-            return value, value
-        found = self.parent.read(storage)
-        return found, self._own(found, not watched)
+    def _somebody_elses(self, storage: Storage, value: Array) -> bool:
+        """True if a tape has the array on its record for another reason than that it was assigned there."""
+        return any(one.tracks((value,)) and not one.follows(storage, value) for one in self._watchers)
 
-    def _own(self, value: Array, lone: bool) -> Array:
-        if lone and not any(watcher.tracks((value,)) for watcher in self._watchers):
-            return value
-        return registry.current().transforms.unrecorded_copy(value, self.level)
+    def _give(self, storage: Storage) -> tuple[Array, Array]:
+        lone = self.parent is None and sys.getrefcount(storage.buffer) <= _LONE
+        found = storage.buffer if self.parent is None else self.parent.read(storage)
+        if lone and not self._somebody_elses(storage, found):
+            return found, found
+        own = registry.current().transforms.unrecorded_copy(found, self.level)
+        following = [watcher for watcher in self._watchers if watcher.follows(storage, found)]
+        for watcher in following:
+            watcher.passed_on(found, own)
+        if self.parent is not None:
+            return found, own
+        storage.buffer = own
+        for watcher in following:
+            watcher.assigned(storage, own)
+        return own, own
 
     def write(self, storage: Storage, value: Array) -> None:
         """What the frame around does."""
         with frames.replaced(self._before):
             storage.write(value)
+        self._given.pop(storage, None)
+        for watcher in self._watchers:
+            watcher.assigned(storage, value)
 
     def left(self, value: Any, name: str) -> None:
         """The value of a Variable became a NumPy array."""

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 from jax import lax
 
-from graftax.backend.jax import tracing
+from graftax.backend.jax import forwards, tracing
 from graftax.backend.jax.callbacks import call_for_effect, call_python
 
 _POLICIES: dict[str | None, Any] = {
@@ -34,9 +34,15 @@ class JaxControl:
         """One of several functions."""
         return lax.switch(index, branches, operand)
 
-    def while_loop(self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
+    def while_loop(
+        self,
+        cond_fn: Callable[[Any], Any],
+        body_fn: Callable[[Any], Any],
+        init: Any,
+        backwards: Callable[[], Exception],
+    ) -> Any:
         """The body as long as the condition holds."""
-        return lax.while_loop(cond_fn, body_fn, init)
+        return forwards.only(lax.while_loop(cond_fn, body_fn, init), backwards)
 
     def scan(
         self, function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int, reverse: bool

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from graftax.backend.jax import tracing
 from graftax.errors import GradientError
@@ -35,26 +36,36 @@ def call(
     forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
     backward: Callable[[list[Any], Any, list[Any]], list[Any]],
     inputs: list[Any],
+    refused: Sequence[Callable[[], Exception] | None],
 ) -> list[Any]:
     """``function(inputs)``, with a rule for its cotangents."""
 
-    def forwards(inputs: list[Any]) -> tuple[list[Any], Any]:
-        results, arrays, kept = forward(inputs)
+    def forwards(given: list[Any]) -> tuple[list[Any], Any]:
+        for one, explain in zip(given, refused, strict=True):
+            if explain is not None and one.perturbed:
+                raise explain()
+        results, arrays, kept = forward([one.value for one in given])
         return results, (arrays, _Static(kept))
 
     def backwards(residual: Any, cotangents: list[Any]) -> tuple[list[Any]]:
         arrays, kept = residual
-        return (backward(arrays, kept.value, cotangents),)
+        return (backward(arrays, kept.value, [_instantiated(one) for one in cotangents]),)
 
-    # of a gradient that is being compiled, jax would notice nothing here
-    if tracing.staged_within(None) and tracing.closes_over_differentiated(function, inputs):
-        raise closed_over()
     differentiable = jax.custom_vjp(function)
-    differentiable.defvjp(forwards, backwards)
+    differentiable.defvjp(forwards, backwards, symbolic_zeros=True)
     try:
         return list(differentiable(inputs))
     except jax.errors.UnexpectedTracerError as error:
         raise closed_over() from error
+
+
+def _instantiated(cotangent: Any) -> Any:
+    """The cotangent as an array; None for that of an integer."""
+    if cotangent.dtype == jax.dtypes.float0:
+        return None
+    if isinstance(cotangent, jax.custom_derivatives.SymbolicZero):
+        return jnp.zeros(cotangent.shape, cotangent.dtype)
+    return cotangent
 
 
 @jax.tree_util.register_static

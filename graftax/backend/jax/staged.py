@@ -24,6 +24,19 @@ class Staged:
         results: list[Any] = jax.core.eval_jaxpr(self._jaxpr, constants, *late, *values)
         return results
 
+    def only(self, places: Sequence[int], effects: bool = True) -> Staged:
+        """The program of some of the results: it takes the same, and does what they need."""
+        outputs = [self._jaxpr.outvars[i] for i in places]
+        needed = {atom for atom in outputs if not isinstance(atom, tracing.Literal)}
+        equations = []
+        for equation in reversed(self._jaxpr.eqns):
+            if (effects and equation.effects) or any(variable in needed for variable in equation.outvars):
+                equations.append(equation)
+                needed.update(atom for atom in equation.invars if not isinstance(atom, tracing.Literal))
+        names = self._jaxpr.debug_info.with_unknown_names()
+        seen = self._jaxpr.effects if effects else set().union(*(equation.effects for equation in equations))
+        return Staged(self._jaxpr.replace(outvars=outputs, eqns=equations[::-1], effects=seen, debug_info=names))
+
     def run_whole(self, constants: Sequence[Any], late: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """The results, by one operation: `run` takes every equation in turn, which shows where that is traced."""
         if tracing.is_eager(tracing.current_level()):  # jax does not compile now, to find a nan

@@ -34,7 +34,7 @@ _NEEDED = (
     ("jax._src.core.trace_ctx", "trace set_trace"),
     ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
     ("jax.extend.core.primitives", "jit_p"),
-    ("jax.interpreters.ad", "primitive_jvps"),
+    ("jax.interpreters.ad", "primitive_jvps primitive_transposes"),
     ("jax.interpreters.batching", "primitive_batchers"),
     ("jax.interpreters.mlir", "register_lowering"),
     ("jax.core", "ShapedArray Tracer eval_jaxpr"),
@@ -75,6 +75,7 @@ ClosedJaxpr: Any = extend.ClosedJaxpr
 Primitive: Any = extend.Primitive
 """An operation of one's own, with its rules for derivatives, rows and lowering."""
 derivative_rules: Any = ad.primitive_jvps
+transpose_rules: Any = ad.primitive_transposes
 row_rules: Any = batching.primitive_batchers
 lower_as: Any = mlir.register_lowering
 jit_p: Any = primitives.jit_p
@@ -156,17 +157,6 @@ def staged_within(level: Any) -> bool:
             return True
         trace = getattr(trace, "parent_trace", None)
     return False
-
-
-def closes_over_differentiated(function: Callable[[list[Any]], list[Any]], inputs: list[Any]) -> bool:
-    """True if the function uses, besides its inputs, a value that the gradient taken at this level depends on."""
-    level = private.trace_ctx.trace
-    if type(level).__name__ not in ("JVPTrace", "LinearizeTrace"):
-        return False
-    kinds = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=getattr(x, "weak_type", False)) for x in inputs]
-    with _piece_of(next(_numbers)):
-        constants = jax.make_jaxpr(function)(kinds).consts
-    return any(isinstance(one, jax.core.Tracer) and level_of(one) is level for one in constants)
 
 
 def level_of(tracer: Any) -> Any:

@@ -158,9 +158,10 @@ class JaxTransforms(JaxControl):
         forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
         backward: Callable[[list[Any], Any, list[Any]], list[Any]],
         inputs: list[Any],
+        refused: Sequence[Callable[[], Exception] | None],
     ) -> list[Any]:
         """``function(inputs)``, with a rule for its cotangents."""
-        return custom.call(function, forward, backward, inputs)
+        return custom.call(function, forward, backward, inputs, refused)
 
     def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The results and their tangents."""

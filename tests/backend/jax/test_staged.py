@@ -81,3 +81,25 @@ def test_whether_a_number_took_another_dtype():
 def test_decisions_on_values_are_refused():
     with pytest.raises(CompileError):
         staged(lambda x: x if x[0] > 0 else -x)
+
+
+def test_a_program_of_some_results_does_what_they_need_and_all_effects_unless_told():
+    seen = []
+
+    def function(x):
+        jax.debug.callback(lambda x: seen.append(float(x)), x.sum())
+        return [jnp.sin(x), x * 2.0, jnp.cos(x)]
+
+    transforms = registry.load("jax").transforms
+    program, given = transforms.stage(lambda lift, values: function(*values), [X])
+    second = program.only([1])
+    assert [tuple(result.shape) for result in second.results] == [(2,)]
+    assert second.run(given, [], [X])[0].tolist() == [2.0, 4.0]
+    jax.effects_barrier()
+    assert seen == [3.0]
+    both = program.only([2, 0], effects=False)
+    np.testing.assert_allclose(both.run(given, [], [X]), [np.cos(X), np.sin(X)], rtol=1e-6)
+    jax.effects_barrier()
+    assert seen == [3.0]
+    assert second.may_fail
+    assert not both.may_fail
