@@ -13,11 +13,12 @@ import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 from graftax.errors import ArgumentError, AssignmentError
 from graftax.typedefs import VariableLike
 from graftax.variables import creation, storage
+from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.freezing import Freezing
 from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
 from graftax.variables.node import Edge as Edge
@@ -85,12 +86,16 @@ class Module(Freezing):
     _seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _name: str | None = None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        self = super().__new__(cls)
-        active = creation.scopes.items
-        if active:  # built later, it will still remember these
-            object.__setattr__(self, "_captured", active)
-        return self
+    if not TYPE_CHECKING:  # a checker should see the class, and the arguments of __init__
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            self = super().__new__(cls)
+            active = creation.scopes.items
+            if active:  # built later, it will still remember these
+                object.__setattr__(self, "_captured", active)
+            return self
+
+        __signature__ = ConstructorSignature()
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not re.fullmatch(r"[A-Za-z_.][\w.\-]*", name):

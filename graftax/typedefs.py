@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +77,18 @@ class VariableLike:
     def value(self) -> Array:
         """The array as it is now."""
         raise AttributeError(f"{type(self).__name__} must define the property 'value'")
+
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Calls(Protocol[R_co]):
+    """Whatever has a method ``call``, with any arguments: what it gives is what calling the object itself gives."""
+
+    @property
+    def call(self) -> Callable[..., R_co]:
+        """The method."""
+        ...
 
 
 Scalar: TypeAlias = bool | int | float
