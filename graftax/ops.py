@@ -16,7 +16,7 @@ from typing import Any
 from graftax.op_calls import build
 from graftax.op_table import OPS
 
-__all__ = list(OPS)
+__all__ = list(OPS)  # pyright: ignore[reportUnsupportedDunderAll]  # ops.pyi has them one by one
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from graftax.errors import SelectorError
 from graftax.typedefs import VariableLike
@@ -168,10 +168,10 @@ class Tally:
 
 def wholes(item: Any) -> Iterator[str]:
     """The paths of the expressions that a variable is a part of."""
-    owner = getattr(item, "owner", None)
+    owner: Any = getattr(item, "owner", None)
     while owner is not None:
-        if isinstance(owner, VariableLike):
-            yield owner.path  # type: ignore[attr-defined]
+        if isinstance(cast(object, owner), VariableLike):
+            yield owner.path
         owner = owner.owner
 
 

@@ -29,7 +29,8 @@ _CLASSES: tuple[type[Metric], ...] = (
     classification.Precision,
     classification.Recall,
 )
-_NAMES: dict[str, type[Metric]] = {snake_case(cls.__name__): cls for cls in _CLASSES} | {
+_NAMES: dict[str, type[Metric]] = {
+    **{snake_case(cls.__name__): cls for cls in _CLASSES},
     "mse": regression.MeanSquaredError,
     "mae": regression.MeanAbsoluteError,
     "rmse": regression.RootMeanSquaredError,

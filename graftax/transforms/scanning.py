@@ -6,13 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.transforms.control_flow import settled
 from graftax.transforms.threaded import Around, Bound, Outline, PartFrame, Threaded, arrays_of, as_dtypes, common_length
 from graftax.variables.storage import frames
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def scan(
@@ -147,7 +150,7 @@ def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
 
 
-def remat(fn: Callable[..., Any], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[..., Any]:
+def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[P, R]:
     """A function that computes the same, and computes it again for its gradient, to keep less in memory.
 
     Args:
@@ -181,7 +184,7 @@ def remat(fn: Callable[..., Any], policy: Literal["dots", "dots_without_batch"] 
             call_args, call_kwargs = transforms.unflatten(structure, filled)
             frame = PartFrame(around)
             with frames.entered(frame):
-                results, out = arrays_of(fn(*call_args, **call_kwargs))
+                results, out = arrays_of(cast(Callable[..., R], fn)(*call_args, **call_kwargs))
             written[:], made[:] = list(frame.written), [out]
             return results, list(frame.written.values())
 

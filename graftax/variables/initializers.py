@@ -7,7 +7,7 @@ so that one initializer object gives different values to different weights, and 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -251,4 +251,4 @@ def get(initializer: Any) -> Initializer:
         if initializer not in _NAMES:
             raise unknown("initializer", initializer, _NAMES)
         return _NAMES[initializer]()
-    return initializer if callable(initializer) else Constant(initializer)
+    return cast(Initializer, initializer) if callable(initializer) else Constant(initializer)
