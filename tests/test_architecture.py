@@ -36,6 +36,7 @@ WINGS = (
 # Imports that wait until a function runs: (module, what it imports) and why it may.
 LAZY = {
     ("graftax.__init__", "import_module"): "public names are imported when first used",
+    ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",

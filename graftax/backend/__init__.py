@@ -3,3 +3,13 @@
 from graftax.backend.registry import available as available
 from graftax.backend.registry import current as current
 from graftax.backend.registry import use as use
+
+__all__ = [
+    "available",
+    "current",
+    "use",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -34,3 +34,44 @@ from graftax.layers.pooling import MaxPooling3D as MaxPooling3D
 from graftax.layers.reshape import Flatten as Flatten
 from graftax.layers.reshape import Reshape as Reshape
 from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "Activation",
+    "Add",
+    "Average",
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "BatchNormalization",
+    "Concatenate",
+    "Conv1D",
+    "Conv2D",
+    "Conv3D",
+    "DTypePolicy",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "Layer",
+    "LayerNormalization",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "Maximum",
+    "Minimum",
+    "MultiHeadAttention",
+    "Multiply",
+    "Reshape",
+    "RotaryEmbedding",
+    "Subtract",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,6 +10,29 @@ from graftax import ops
 from graftax.known_names import unknown
 from graftax.typedefs import Array, ArrayLike
 
+__all__ = [
+    "elu",
+    "exponential",
+    "gelu",
+    "get",
+    "hard_sigmoid",
+    "leaky_relu",
+    "linear",
+    "log_sigmoid",
+    "log_softmax",
+    "mish",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+]
+
 Activation: TypeAlias = Callable[[Array], Array]
 ActivationLike: TypeAlias = "str | Activation | None"
 
@@ -267,3 +290,7 @@ def get(activation: ActivationLike) -> Activation:
     if not isinstance(activation, str) or activation not in _NAMES:
         raise unknown("activation", activation, sorted(_NAMES))
     return _NAMES[activation]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -23,3 +23,27 @@ from graftax.losses.regression import MeanAbsolutePercentageError as MeanAbsolut
 from graftax.losses.regression import MeanSquaredError as MeanSquaredError
 from graftax.losses.regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from graftax.losses.regression import Poisson as Poisson
+
+__all__ = [
+    "BinaryCrossentropy",
+    "CategoricalCrossentropy",
+    "CosineSimilarity",
+    "FunctionLoss",
+    "Hinge",
+    "Huber",
+    "KLDivergence",
+    "LogCosh",
+    "Loss",
+    "MeanAbsoluteError",
+    "MeanAbsolutePercentageError",
+    "MeanSquaredError",
+    "MeanSquaredLogarithmicError",
+    "Poisson",
+    "SparseCategoricalCrossentropy",
+    "SquaredHinge",
+    "get",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

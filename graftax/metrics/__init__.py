@@ -28,3 +28,30 @@ from graftax.metrics.registry import get as get
 from graftax.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
 from graftax.metrics.regression import MeanSquaredError as MeanSquaredError
 from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
+
+__all__ = [
+    "Accuracy",
+    "BinaryAccuracy",
+    "BinaryCrossentropy",
+    "CategoricalAccuracy",
+    "CategoricalCrossentropy",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanMetricWrapper",
+    "MeanSquaredError",
+    "Metric",
+    "Precision",
+    "Recall",
+    "RootMeanSquaredError",
+    "SampleMetric",
+    "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy",
+    "SparseTopKCategoricalAccuracy",
+    "Sum",
+    "TopKCategoricalAccuracy",
+    "get",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

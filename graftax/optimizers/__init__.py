@@ -86,3 +86,7 @@ __all__ = [
     "Yogi",
     "schedules",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

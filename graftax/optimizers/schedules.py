@@ -35,3 +35,7 @@ __all__ = [
     "Schedule",
     "WarmupStableDecay",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

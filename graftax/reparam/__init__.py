@@ -19,3 +19,29 @@ from graftax.reparam.shared import Shared as Shared
 from graftax.reparam.spectral_norm import SpectralNorm as SpectralNorm
 from graftax.reparam.variational_normal import VariationalNormal as VariationalNormal
 from graftax.reparam.weight_norm import WeightNorm as WeightNorm
+
+__all__ = [
+    "Adapter",
+    "AdapterCreator",
+    "DoRA",
+    "FakeQuant",
+    "HyperNetwork",
+    "Int4",
+    "Int8",
+    "LoRA",
+    "LowRank",
+    "Mask",
+    "Orthogonal",
+    "Positive",
+    "PruningSchedule",
+    "Reparam",
+    "Shared",
+    "SpectralNorm",
+    "VariationalNormal",
+    "WeightNorm",
+    "prune",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -258,3 +258,7 @@ def _unwrap(model: Module) -> None:
         if isinstance(node, Adapted) and not node.adapters:
             replace(model, weight, node.base)
             thaw(node.base, node.was_trainable)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

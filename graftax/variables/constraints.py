@@ -19,6 +19,21 @@ from graftax.variables.projections import Radial as Radial
 from graftax.variables.projections import Simplex as Simplex
 from graftax.variables.spec import Constraint
 
+__all__ = [
+    "BaseConstraint",
+    "Box",
+    "L1Ball",
+    "L2Ball",
+    "LinfBall",
+    "MaxNorm",
+    "MinMaxNorm",
+    "NonNeg",
+    "Radial",
+    "Simplex",
+    "UnitNorm",
+    "get",
+]
+
 ConstraintLike: TypeAlias = "str | Constraint | None"
 
 _EPSILON = 1e-7  # in place of a division by 0 where a norm is 0
@@ -143,3 +158,7 @@ def get(constraint: Any) -> Constraint | None:
     if constraint not in _NAMES:
         raise unknown("constraint", constraint, _NAMES, "or a function")
     return _NAMES[constraint]()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

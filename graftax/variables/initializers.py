@@ -25,6 +25,26 @@ from graftax.variables.variance_scaling import LecunNormal as LecunNormal
 from graftax.variables.variance_scaling import LecunUniform as LecunUniform
 from graftax.variables.variance_scaling import VarianceScaling as VarianceScaling
 
+__all__ = [
+    "BaseInitializer",
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "LecunNormal",
+    "LecunUniform",
+    "Ones",
+    "Orthogonal",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "VarianceScaling",
+    "Zeros",
+    "get",
+]
+
 InitializerLike: TypeAlias = "str | Initializer | ArrayLike"
 
 
@@ -252,3 +272,7 @@ def get(initializer: Any) -> Initializer:
             raise unknown("initializer", initializer, _NAMES)
         return _NAMES[initializer]()
     return cast(Initializer, initializer) if callable(initializer) else Constant(initializer)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

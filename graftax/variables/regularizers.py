@@ -11,6 +11,15 @@ from graftax.known_names import unknown
 from graftax.typedefs import Array
 from graftax.variables.spec import Regularizer
 
+__all__ = [
+    "L1",
+    "L1L2",
+    "L2",
+    "BaseRegularizer",
+    "OrthogonalRegularizer",
+    "get",
+]
+
 RegularizerLike: TypeAlias = "str | Regularizer | None"
 
 
@@ -159,3 +168,7 @@ def get(regularizer: Any) -> Regularizer | None:
     if regularizer not in _NAMES:
         raise unknown("regularizer", regularizer, _NAMES, "or a function")
     return _NAMES[regularizer]()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

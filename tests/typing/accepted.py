@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.optimizers.options import Options
 from graftax.optimizers.apply import Step
+from graftax.optimizers.options import Options
 from graftax.optimizers.slot import SlotValues
 from graftax.typedefs import Array, Shape, VariableLike
 

@@ -52,7 +52,7 @@ def the_attribute() -> None:
     adam.iteration  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     layers.Dens  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     gx.optimizers.rule  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    gx.constraints.ArgumentError  # type: ignore[attr-defined]  # pyright: ignore[reportPrivateImportUsage]
+    gx.constraints.ArgumentError  # type: ignore[attr-defined]
 
 
 def the_call() -> None:

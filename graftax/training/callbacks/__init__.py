@@ -4,3 +4,14 @@ from graftax.training.callbacks.callback import Callback as Callback
 from graftax.training.callbacks.callback import Logs as Logs
 from graftax.training.callbacks.history import History as History
 from graftax.training.callbacks.progress import Progress as Progress
+
+__all__ = [
+    "Callback",
+    "History",
+    "Logs",
+    "Progress",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
