@@ -67,5 +67,5 @@ def the_call() -> None:
         return x
 
     x = ops.asarray(X)
-    step(x, x)  # type: ignore[call-arg, arg-type]  # pyright: ignore[reportCallIssue]
+    step(x, x)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     gx.value_and_grad(step)(x, x)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
