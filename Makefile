@@ -1,23 +1,34 @@
 # Everything runs in a virtual environment that the first target makes:
-#   make demo     the main example        make lint     ruff
-#   make test     the quick tests         make types    mypy
-#   make test-all all tests               make format   put the code in shape
-#   make bench    speed beside hand-written JAX, and beside the peers that are installed
+#   make demo             the main example          make lint     ruff
+#   make test             the quick tests           make types    mypy and pyright
+#   make test-all         the slow tests, too       make format   put the code in shape
+#   make test-references  the tests that compare with torch, Keras and optax, in an environment that has these
+#   make bench            speed beside hand-written JAX, and beside the peers that are installed
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
 PYTEST ?= -q
 
 BIN := $(VENV)/bin
+# Its program and the node that runs it come as wheels; it must not ask whether there is a newer one.
+PYRIGHT := PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python --warnings
 # The stamp carries the Python version: another PYTHON makes the environment anew.
-STAMP := $(VENV)/installed-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+INSTALLED := installed-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+STAMP := $(VENV)/$(INSTALLED)
+# Its own environment: torch is large, and the quick tests must pass without it.
+REFERENCES := $(VENV)-references
 
-.PHONY: demo test test-all bench lint types format clean
+.PHONY: demo test test-all test-references bench lint types format clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples,progress]'
+	touch $@
+
+$(REFERENCES)/$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv --clear $(REFERENCES)
+	$(REFERENCES)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples,references]'
 	touch $@
 
 demo: $(STAMP)
@@ -29,6 +40,9 @@ test: $(STAMP)
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m '' --hypothesis-profile=thorough $(PYTEST)
 
+test-references: $(REFERENCES)/$(INSTALLED)
+	KERAS_BACKEND=jax $(REFERENCES)/bin/python -m pytest -n $(JOBS) -m '' --references $(PYTEST)
+
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
@@ -38,11 +52,13 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+	$(PYRIGHT)
+	$(PYRIGHT) --project tests/typing
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) $(REFERENCES) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -11,6 +11,60 @@ from typing import Any
 
 from graftax import user_line
 
+__all__ = [
+    "AmbiguousSharing",
+    "ArgumentError",
+    "ArgumentTypeError",
+    "AssignmentError",
+    "BackendCapabilityError",
+    "BackendError",
+    "CheckError",
+    "CheckpointError",
+    "CompileError",
+    "CorruptCheckpoint",
+    "CorruptData",
+    "CorruptMetadata",
+    "CreatorError",
+    "CreatorRecursionError",
+    "DTypeError",
+    "DTypeMismatch",
+    "DataError",
+    "DestinationExists",
+    "ForeignFile",
+    "FormatTooNew",
+    "GradientError",
+    "GraftError",
+    "GraftaxError",
+    "IncompleteCheckpoint",
+    "IndexRangeError",
+    "KindMismatch",
+    "LimitExceeded",
+    "MatchError",
+    "MissingAttributeError",
+    "MissingInCheckpoint",
+    "NotACheckpoint",
+    "NotBuiltError",
+    "NumericsError",
+    "PathViolation",
+    "RenameConflict",
+    "RetraceError",
+    "SaveError",
+    "ScopeError",
+    "SelectorError",
+    "ShapeError",
+    "ShapeMismatch",
+    "StaleReadError",
+    "StateError",
+    "StorageFailure",
+    "StorageFull",
+    "TapeError",
+    "TracerLeakError",
+    "TruncatedFile",
+    "UnsafeCheckpoint",
+    "UnsupportedValue",
+    "UnusedInCheckpoint",
+]
+
 
 class GraftaxError(Exception):
     """Base of all errors of graftax.
@@ -276,3 +330,7 @@ class StorageFull(SaveError, OSError):
 
 class StorageFailure(SaveError, OSError):
     """The device failed to keep what was written."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

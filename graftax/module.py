@@ -12,13 +12,14 @@ import re
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 from graftax import attributes, user_line
 from graftax.errors import ArgumentError, AssignmentError
 from graftax.keywords import Constructed
 from graftax.typedefs import Holder, VariableLike
 from graftax.variables import creation, storage
+from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.freezing import Freezing
 from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
 from graftax.variables.node import Edge as Edge
@@ -86,15 +87,17 @@ class Module(Freezing, Holder, Constructed):
     _seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _name: str | None = None
 
-    if not TYPE_CHECKING:  # a checker should see which attributes there are
+    if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
         __getattr__ = attributes.answering("module", attributes.OF_MODULES)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        self = super().__new__(cls)
-        active = creation.scopes.items
-        if active:  # built later, it will still remember these
-            object.__setattr__(self, "_captured", active)
-        return self
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            self = super().__new__(cls)
+            active = creation.scopes.items
+            if active:  # built later, it will still remember these
+                object.__setattr__(self, "_captured", active)
+            return self
+
+        __signature__ = ConstructorSignature()
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not re.fullmatch(r"[A-Za-z_.][\w.\-]*", name):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from graftax import traced_checks
 from graftax.backend.protocol import Arrays
 from graftax.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
-from graftax.typedefs import VariableLike
+from graftax.typedefs import Array, VariableLike
 
 CHECKS: dict[str, Callable[..., None]] = {}
 """By op: ``check(arrays, *arguments)``, which raises or does nothing."""
@@ -285,7 +285,7 @@ def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
     else:
         zero = at_hand(arrays, _divides_by_zero, lambda divisors: divisors == 0, y) and not arrays.to_numpy(y).all()
     if zero:
-        raise _divides_by_zero(arrays.to_numpy(y) if hasattr(y, "shape") else y)
+        raise _divides_by_zero(arrays.to_numpy(cast(Array, y)) if hasattr(y, "shape") else y)
 
 
 def _divides_by_zero(y: Any) -> GraftaxError:

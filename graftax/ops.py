@@ -17,7 +17,7 @@ from graftax.op_calls import build
 from graftax.op_names import ALIASES, missing_op
 from graftax.op_table import OPS
 
-__all__ = [*OPS, *ALIASES]
+__all__ = [*OPS, *ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]  # ops.pyi has them one by one
 
 
 def __getattr__(name: str) -> Any:

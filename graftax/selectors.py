@@ -13,7 +13,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from graftax.errors import SelectorError
 from graftax.globs import Glob
@@ -192,8 +192,8 @@ class Tally:
 def wholes(item: Any) -> Iterator[str]:
     """The paths of the expressions that a variable is a part of."""
     for owner in _above(item):
-        if isinstance(owner, VariableLike):
-            yield owner.path  # type: ignore[attr-defined]
+        if isinstance(cast(object, owner), VariableLike):
+            yield owner.path
 
 
 def _above(item: Any) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,6 +83,18 @@ class Holder:
     """The mark of what holds Variables: layers and all other Modules. Their classes are selectors."""
 
     __slots__ = ()
+
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Calls(Protocol[R_co]):
+    """Whatever has a method ``call``, with any arguments: what it gives is what calling the object itself gives."""
+
+    @property
+    def call(self) -> Callable[..., R_co]:
+        """The method."""
+        ...
 
 
 Scalar: TypeAlias = bool | int | float

@@ -1,16 +1,25 @@
-"""What every test runs under: one platform, reproducible examples, and no state left over from the test before."""
+"""What every test runs under: one platform, reproducible examples, and no state left over from the test before.
 
+Also the two lanes: tests that compare with torch, Keras or optax are recognised by what they import, directly or by way
+of a fixture or helper. The quick run leaves them out; ``--references`` runs them alone, and there a skip is a failure.
+"""
+
+import ast
+import dis
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any
 
 # Before anything imports JAX: one platform, and what is compiled is kept for the other workers and for the next run.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("KERAS_BACKEND", "jax")
 
 import pytest
 from hypothesis import settings
@@ -22,6 +31,147 @@ from graftax.variables import random
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile("suite")
+
+
+# --- the lanes --------------------------------------------------------------------------------------------------------
+
+PEERS = {"keras", "optax", "torch"}
+"""What tests compare with that is not among the requirements of the quick tests."""
+
+ASKING = {"importorskip", "import_module", "find_spec", "__import__"}
+"""Functions that import, or look for, the module that they are given by name."""
+
+TESTS = str(Path(__file__).parent)
+
+
+def is_peer(name: object) -> bool:
+    """Whether it is the name of a peer, or of a module in one."""
+    return isinstance(name, str) and name.partition(".")[0] in PEERS
+
+
+def file_needs_peer(source: str) -> bool:
+    """Whether importing a file with this source imports a peer, or looks for one."""
+    waiting: list[ast.AST] = list(ast.parse(source).body)
+    for node in waiting:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += getattr(node, "decorator_list", [])
+            continue
+        if isinstance(node, ast.Import) and any(is_peer(alias.name) for alias in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and is_peer(node.module):
+            return True
+        asks = isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ASKING
+        if asks and any(isinstance(given, ast.Constant) and is_peer(given.value) for given in node.args):
+            return True
+        waiting += ast.iter_child_nodes(node)
+    return False
+
+
+@cache
+def what_it_says(code: CodeType) -> tuple[bool, bool, frozenset[str]]:
+    """Whether code imports a peer, whether it asks for a module by name at all, and the names that it uses."""
+    codes = [code]
+    for one in codes:  # of functions in it, too
+        codes += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
+    names = frozenset(name for one in codes for name in one.co_names)
+    asks = not ASKING.isdisjoint(names)
+    peers = (is_peer(constant) for one in codes for constant in one.co_consts)
+    modules = (i.argval for one in codes for i in dis.get_instructions(one) if i.opname == "IMPORT_NAME")
+    return (asks and any(peers)) or any(map(is_peer, modules)), asks, names
+
+
+def needs_peer(found: Any, given: tuple[Any, ...] = (), seen: set[int] | None = None) -> bool:
+    """Whether a function of the tests imports a peer, or calls one that does; ``given`` are its arguments, if known."""
+    seen = set() if seen is None else seen
+    inner = getattr(getattr(found, "hypothesis", None), "inner_test", None) or getattr(found, "__wrapped__", None)
+    if inner is not None and needs_peer(inner, given, seen):
+        return True
+    found = getattr(found, "__func__", found)
+    code = getattr(found, "__code__", None)
+    if code is None or id(code) in seen or not code.co_filename.startswith(TESTS):
+        return False
+    seen.add(id(code))
+    imports, asks, names = what_it_says(code)
+    if imports or (asks and any(is_peer(name) for name in given)):
+        return True
+    called = [found.__globals__.get(name) for name in names]
+    called += [cell.cell_contents for cell in found.__closure__ or ()]
+    return any(needs_peer(one, given, seen) for one in called)
+
+
+def is_comparison(item: pytest.Item) -> bool:
+    """Whether a test compares with a peer."""
+    if item.get_closest_marker("references") or not isinstance(item, pytest.Function):
+        return item.get_closest_marker("references") is not None
+    given = tuple(item.callspec.params.values()) if hasattr(item, "callspec") else ()
+    fixtures = [one.func for chain in item._fixtureinfo.name2fixturedefs.values() for one in chain]
+    return any(needs_peer(one, given) for one in (item.function, *fixtures))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The lane of comparisons."""
+    text = f"run the tests that compare with {', '.join(sorted(PEERS))}, and only these; a skip is a failure"
+    parser.addoption("--references", action="store_true", help=text)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The quick run does not even import a file that needs a peer to be imported."""
+    if config.getoption("references") or not collection_path.match("test_*.py"):
+        return None
+    return True if file_needs_peer(collection_path.read_text()) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Each lane keeps its own tests."""
+    whole = {path: file_needs_peer(path.read_text()) for path in {item.path for item in items} if path.suffix == ".py"}
+    chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        comparison = whole.get(item.path, False) or is_comparison(item)
+        if comparison:
+            item.add_marker("references")
+        chosen[comparison].append(item)
+    wanted = config.getoption("references")
+    config.hook.pytest_deselected(items=chosen[not wanted])
+    items[:] = chosen[wanted]
+
+
+def fail_if_skipped(report: Any, config: pytest.Config) -> None:
+    """Make a failure of a skip where a comparison was to be made, or could not be recognised as one."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    if config.getoption("references"):
+        report.longrepr = f"{reason}\nA comparison that was not made; in this lane that is a failure."
+    elif any(f"could not import {quote}{peer}" in reason for peer in PEERS for quote in "'\""):
+        report.longrepr = (
+            f"{reason}\nIt compares with a peer in a way that tests/conftest.py does not see: mark it references."
+        )
+    else:
+        return
+    report.outcome = "failed"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Of a test."""
+    report = yield
+    fail_if_skipped(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Of a whole file."""
+    report = yield
+    named = report.skipped and isinstance(collector, pytest.Module)  # on the command line: then it is not ignored
+    if named and not collector.config.getoption("references") and file_needs_peer(collector.path.read_text()):
+        report.outcome, report.longrepr, report.result = "passed", None, []
+    fail_if_skipped(report, collector.config)
+    return report
+
+
+# --- fixtures ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,8 +193,7 @@ def fresh_state() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """Keras on JAX, as an independent source of numbers; a test that asks for it is skipped where it is absent."""
-    os.environ["KERAS_BACKEND"] = "jax"
+    """Keras on JAX, as an independent source of numbers."""
     os.environ["KERAS_HOME"] = str(tmp_path_factory.mktemp("keras"))
     return pytest.importorskip("keras")
 

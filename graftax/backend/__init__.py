@@ -9,3 +9,13 @@ from graftax.namespaces import answering as _answering
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("backend")
+
+__all__ = [
+    "available",
+    "current",
+    "use",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,1 +1,36 @@
-"""Checkpoints: any part of a program out to disk, any part of a checkpoint in; ``checkpoint.py`` has the class."""
+"""Checkpoints: any part of a program out to disk, any part of a checkpoint in; imported when first used.
+
+Example:
+    >>> import graftax as gx
+    >>> dir(gx.checkpoint)
+    ['Checkpoint', 'RestoreReport', 'SaveReport']
+"""
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # type checkers go by the name
+
+if TYPE_CHECKING:
+    from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.checkpoint.report import RestoreReport as RestoreReport
+    from graftax.checkpoint.save import SaveReport as SaveReport
+
+__all__ = ["Checkpoint", "RestoreReport", "SaveReport"]
+
+_HOMES = {
+    "Checkpoint": "graftax.checkpoint.checkpoint",
+    "RestoreReport": "graftax.checkpoint.report",
+    "SaveReport": "graftax.checkpoint.save",
+}
+"""Whoever looks at a checkpoint only, such as ``graftax ckpt ls``, imports no array library."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'graftax.checkpoint' has no attribute {name!r}", name=name)
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, to_bytes
+from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.files import FileSystem, storage_error, write_all
 from graftax.checkpoint.layout import Item, header
 from graftax.checkpoint.loading import load
@@ -21,11 +22,12 @@ SUFFIXES = (".npz", ".safetensors")
 
 
 class ExportReport(NamedTuple):
-    """What was written, and what is no array and so was not."""
+    """What was written, what is no array and so was not, and dtypes that readers in NumPy must be taught first."""
 
     path: str
     arrays: int
     left_out: tuple[str, ...]
+    not_of_numpy: tuple[str, ...]
 
 
 def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> ExportReport:
@@ -51,7 +53,11 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         loaded = load(reader, tensors.values())
     arrays = {path: loaded[tensor] for path, tensor in tensors.items()}
     _write(path, arrays, reader.index.save_id)
-    return ExportReport(path, len(arrays), tuple(name for name in chosen.values() if name not in tensors))
+    left_out = tuple(name for name in chosen.values() if name not in tensors)
+    strange = {array.dtype.name for array in arrays.values() if array.dtype.isbuiltin != 1}
+    return ExportReport(
+        path, len(arrays), left_out, tuple(sorted(name for name in strange if DTYPES[name].layout == "plain"))
+    )
 
 
 def _write(path: str, arrays: dict[str, HostArray], save_id: bytes) -> None:

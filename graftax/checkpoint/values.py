@@ -6,7 +6,7 @@ in a file is ever looked up. NumPy is not imported here, so its scalars come bac
 
 import struct
 import sys
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgpack  # type: ignore[import-untyped]
 
@@ -93,8 +93,7 @@ def _text(text: str, path: str) -> str:
 
 def pack(encoded: Any) -> bytes:
     """The msgpack bytes of what `encode` gave."""
-    packed: bytes = msgpack.packb(encoded, use_bin_type=True)
-    return packed
+    return cast(bytes, msgpack.packb(encoded, use_bin_type=True))
 
 
 def unpack(data: bytes | memoryview) -> Any:

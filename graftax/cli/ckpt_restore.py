@@ -61,4 +61,6 @@ def _to_file(options: Namespace) -> int:
     print(f"wrote {report.arrays:,} arrays to {report.path}")
     for path in report.left_out:
         print(f"  left out {path}: it is no array")
+    for dtype in report.not_of_numpy:
+        print(f"  {dtype} is no dtype of NumPy's own: whoever reads the file with NumPy imports ml_dtypes first")
     return 0

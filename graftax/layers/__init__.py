@@ -50,3 +50,44 @@ from graftax.namespaces import answering as _answering
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("layers")
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "Activation",
+    "Add",
+    "Average",
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "BatchNormalization",
+    "Concatenate",
+    "Conv1D",
+    "Conv2D",
+    "Conv3D",
+    "DTypePolicy",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "Layer",
+    "LayerNormalization",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "Maximum",
+    "Minimum",
+    "MultiHeadAttention",
+    "Multiply",
+    "Reshape",
+    "RotaryEmbedding",
+    "Subtract",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

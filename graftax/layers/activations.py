@@ -12,6 +12,29 @@ from graftax.known_names import unknown
 from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike
 
+__all__ = [
+    "elu",
+    "exponential",
+    "gelu",
+    "get",
+    "hard_sigmoid",
+    "leaky_relu",
+    "linear",
+    "log_sigmoid",
+    "log_softmax",
+    "mish",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+]
+
 Activation: TypeAlias = Callable[[Array], Array]
 ActivationLike: TypeAlias = "str | Activation | None"
 
@@ -273,3 +296,7 @@ def get(activation: ActivationLike) -> Activation:
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("activations")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

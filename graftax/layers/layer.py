@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from graftax import tree
 from graftax.backend import registry
@@ -15,6 +13,7 @@ from graftax.errors import NotBuiltError, StateError
 from graftax.layers import building, shapes
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call
+from graftax.layers.call_signature import Signature, signature_of
 from graftax.layers.description import all_numbers
 from graftax.layers.keras_names import KerasNames
 from graftax.layers.policy import DTypePolicy, as_policy
@@ -23,29 +22,14 @@ from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
-from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
+from graftax.typedefs import Array, ArrayLike, Calls, Initializer, Shape, VariableLike, unwrap
 from graftax.variables import initializers, storage
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.node import Edge
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.variable import Variable, make
 
-
-class Signature(NamedTuple):
-    """What a layer's `call` takes beside its inputs."""
-
-    takes_training: bool
-    default_training: bool | None
-    takes_mask: bool
-
-
-@cache
-def signature_of(call: Callable[..., Any]) -> Signature:
-    """Looked up once for each `call`."""
-    parameters = inspect.signature(call).parameters
-    training = parameters.get("training")
-    default = training.default if training is not None else None
-    return Signature(training is not None, default if isinstance(default, bool) else None, "mask" in parameters)
+R = TypeVar("R")
 
 
 class Layer(KerasNames):
@@ -95,19 +79,19 @@ class Layer(KerasNames):
     _warned = False
     _plans: eager_call.Plans | None = None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        self = super().__new__(cls)
-        for scope in self._captured:
-            scope.waiting.add(self)
-        return self
-
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "build" in vars(cls):
             cls.build = building.whole(cls.build)  # type: ignore[method-assign]
 
-    if not TYPE_CHECKING:  # a checker should see which attributes there are
+    if not TYPE_CHECKING:  # a checker should see which attributes there are, and the arguments of __init__
         __getattr__ = building.missing_attribute
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            self = super().__new__(cls)
+            for scope in self._captured:
+                scope.waiting.add(self)
+            return self
 
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
@@ -121,7 +105,7 @@ class Layer(KerasNames):
     def build(self, input_shape: Any) -> None:
         """Make the weights; called once, before the first `call`, with the shape (or shapes) of its input."""
 
-    def call(self, x: Any) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses must define it, with any arguments they like."""
         raise StateError(
             f"{type(self).__name__} has no call()", "there is nothing to compute", "def call(self, x): return ..."
@@ -234,20 +218,26 @@ class Layer(KerasNames):
                 found += [term(w.value) for w, term in layer._regularized if is_trainable(w)]
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Build if need be, then compute."""
-        if self.compiles_call and ((top := contexts.top) is None or not top.has_masks):
-            plans = self._plans
-            if plans is None:
-                plans = eager_call.Plans()
-                object.__setattr__(self, "_plans", plans)
-            out = eager_call.call(plans, self, self._call, args, kwargs)
-            if out is not eager_call.MISSED:
-                return out
-        if storage.frames.top is not None and (path := self.path):
-            with named_part(path):
-                return self._call(*args, **kwargs)
-        return self._call(*args, **kwargs)
+    if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives
+
+        def __call__(self: Calls[R], *args: Any, **kwargs: Any) -> R: ...
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Build if need be, then compute."""
+            if self.compiles_call and ((top := contexts.top) is None or not top.has_masks):
+                plans = self._plans
+                if plans is None:
+                    plans = eager_call.Plans()
+                    object.__setattr__(self, "_plans", plans)
+                out = eager_call.call(plans, self, self._call, args, kwargs)
+                if out is not eager_call.MISSED:
+                    return out
+            if storage.frames.top is not None and (path := self.path):
+                with named_part(path):
+                    return self._call(*args, **kwargs)
+            return self._call(*args, **kwargs)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)

@@ -58,3 +58,7 @@ __all__ = [
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("metrics", _CLASSES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

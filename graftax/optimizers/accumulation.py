@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from graftax import ops
 from graftax.errors import ArgumentError
@@ -14,7 +15,7 @@ from graftax.variables.variable import Variable
 SLOT = "accumulated_gradient"
 
 
-def check_steps(steps: int) -> int:
+def check_steps(steps: Any) -> int:
     """The number of small batches, if it is one."""
     if type(steps) is not int or steps < 1:
         raise ArgumentError(

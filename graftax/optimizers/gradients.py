@@ -141,7 +141,7 @@ def prepare(
         if gradient is None:
             continue
         sparse = isinstance(gradient, IndexedRows)
-        array = gradient if sparse else arrays.asarray(unwrap(gradient))
+        array: Any = gradient if sparse else arrays.asarray(unwrap(gradient))
         if tuple(array.shape) != variable.shape:
             raise ShapeError(
                 f"a gradient of shape {tuple(array.shape)} for the variable {variable.path!r}",

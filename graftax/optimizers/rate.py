@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def _now(rate: Any, iterations: Array) -> Any:
     if isinstance(rate, VariableLike):
         return rate
     if isinstance(rate, Module) or not _takes_nothing(rate):
-        return rate(iterations)
+        return cast(Any, rate)(iterations)
     found = rate()
     backend = registry.current()
     if isinstance(found, int | float) and backend.has("transforms") and not backend.transforms.eager():

@@ -41,3 +41,7 @@ __all__ = [
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("optimizers.schedules")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -25,3 +25,28 @@ from graftax.reparam.weight_norm import WeightNorm as WeightNorm
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("reparam")
+__all__ = [
+    "Adapter",
+    "AdapterCreator",
+    "DoRA",
+    "FakeQuant",
+    "HyperNetwork",
+    "Int4",
+    "Int8",
+    "LoRA",
+    "LowRank",
+    "Mask",
+    "Orthogonal",
+    "Positive",
+    "PruningSchedule",
+    "Reparam",
+    "Shared",
+    "SpectralNorm",
+    "VariationalNormal",
+    "WeightNorm",
+    "prune",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -153,7 +153,10 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
             for weight in chosen:
                 before = weight.value
                 base: Any = weight.base
-                undo += [(leaf, leaf.value) for leaf in (base.variables if isinstance(base, Module) else [base])]
+                undo += [
+                    (leaf, leaf.value)
+                    for leaf in (weight.base.variables if isinstance(weight.base, Module) else [base])
+                ]
                 base.assign(weight.through([name for name in weight.active if name in names], base.value))
                 weight.without(names)
                 error = distance(weight.value, before)
@@ -263,3 +266,7 @@ def _unwrap(model: Module) -> None:
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("adapters")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -50,7 +50,7 @@ class FakeQuant(Constructed):
         if not isinstance(bits, int) or not 2 <= bits <= 16:
             raise ArgumentError(f"bits={bits!r}", "a grid has 2 to 16 bits", "FakeQuant(bits=8)")
         self.bits = bits
-        self.per = checked_per(per)
+        self.per: Per = checked_per(per)
         self.symmetric = symmetric
         self.tolerance = min(1.0, 8 / 2**bits)
 
@@ -85,7 +85,7 @@ class FakeQuantizedWeight(Reparam):
     ) -> None:
         super().__init__(spec)
         self.bits = bits
-        self.per = per
+        self.per: Per = per
         self.symmetric = symmetric
         self.base = next_creator(spec.replace(name="base"))
         if isinstance(self.base, QuantizedWeight):

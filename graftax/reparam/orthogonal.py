@@ -48,7 +48,7 @@ class Orthogonal(Constructed):
     def __init__(self, map: Map = "cayley") -> None:
         if map not in get_args(Map):
             raise ArgumentError(f"map={map!r}", "there is no such map", f"one of {', '.join(get_args(Map))}")
-        self.map = map
+        self.map: Map = map
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the turned matrix for a matrix or kernel, anything else as it would have been."""
@@ -69,7 +69,7 @@ class OrthogonalWeight(Reparam):
 
     def __init__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, map: Map) -> None:
         super().__init__(spec)
-        self.map = map
+        self.map: Map = map
         self.start = next_creator(spec.replace(name="start", role="state", trainable=False))
         self.turn = next_creator(spec.replace(name="turn", initializer=Zeros()))
         with concretely():

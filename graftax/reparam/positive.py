@@ -54,7 +54,7 @@ class Positive(Constructed):
             raise ArgumentError(f"map={map!r}", "there is no such map", f"one of {', '.join(get_args(Map))}")
         if not floor >= 0:
             raise ArgumentError(f"floor={floor!r}", "what lies above it would not all be positive", "floor=0.0")
-        self.map = map
+        self.map: Map = map
         self.floor = float(floor)
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:

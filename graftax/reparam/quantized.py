@@ -50,7 +50,7 @@ class Int8(Constructed):
     bits: ClassVar[int] = 8
 
     def __init__(self, per: Per = "channel") -> None:
-        self.per = checked_per(per)
+        self.per: Per = checked_per(per)
         self.tolerance = 8 / 2**self.bits
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
@@ -96,7 +96,7 @@ class QuantizedWeight(Reparam):
         self.was_trainable = spec.trainable
         self.bits = bits
         self.tolerance = 8 / 2**bits
-        self.per = per
+        self.per: Per = per
         shape = (-(-math.prod(spec.shape) // 2),) if bits == 4 else spec.shape
         frozen = spec.replace(name="codes", trainable=False, initializer=Zeros())
         self.codes = next_creator(frozen.replace(dtype="uint8" if bits == 4 else "int8", shape=shape))

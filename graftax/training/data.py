@@ -91,6 +91,7 @@ class ArraySource:
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch."""
         first = number * self.steps
+        order: Any = None
         for position in range(first, first + self.steps):
             number_of_pass, step = divmod(position, self._per_pass)
             if step == 0 or position == first:

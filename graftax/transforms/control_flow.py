@@ -234,15 +234,16 @@ def settled(
 ) -> tuple[Part, list[Any]]:
     """The body of a loop, and the leaves of its first carry in the dtypes that it keeps; raises if there are none."""
     arrays = registry.current().arrays
-    for _ in range(2):  # a Python number as a start gives way to what comes out, which may give way in turn
+    last = False
+    while True:  # a Python number as a start gives way to what comes out, which may give way in turn
         part = Part(name, body, [*init.leaves, *others])
         dtypes = agreed(name, ["init", "the result"], [init, part.outlines[0]], "carry")
         weak = any(arrays.is_weak(leaf) for leaf in init.leaves)
         same = dtypes == [str(leaf.dtype) for leaf in init.leaves] and not part.program.numbers_gave_way
         init = Outline(init.structure, as_dtypes(init.leaves, dtypes))
-        if not weak or same:
-            break
-    return part, init.leaves
+        if last or not weak or same:
+            return part, init.leaves
+        last = True
 
 
 _ROWS = "ops.where(condition, a, b) for a choice element by element, vectorized_map for one row by row"

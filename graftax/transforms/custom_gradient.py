@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from graftax.transforms.scanning import remat
 from graftax.typedefs import VariableLike, unwrap
 from graftax.wrapping import wraps
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callable[..., Any]:
@@ -63,7 +64,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
     return run
 
 
-def recompute_grad(fn: F) -> Callable[..., Any]:
+def recompute_grad(fn: Callable[P, R]) -> Callable[P, R]:
     """A function that computes the same, and computes it again for its gradient, to keep less in memory.
 
     `graftax.remat` under the name that TensorFlow has for it.
@@ -76,7 +77,7 @@ def recompute_grad(fn: F) -> Callable[..., Any]:
     return remat(fn)
 
 
-def grad_pass_through(fn: Callable[..., Any]) -> Callable[..., Any]:
+def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
     """A function with the same value, whose gradient is that of the identity (the straight-through estimator).
 
     Variables that it reads get no gradient. The value has the shape of the argument; of several arguments, there are as
@@ -96,7 +97,7 @@ def grad_pass_through(fn: Callable[..., Any]) -> Callable[..., Any]:
         def back(*dys: Any, variables: list[Any] | None = None) -> Any:
             return (list(dys), [None] * len(variables)) if variables else list(dys)
 
-        return fn(*args, **kwargs), back
+        return cast(Callable[..., Any], fn)(*args, **kwargs), back
 
     return custom_gradient(run)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from graftax import tree
 from graftax.backend import registry
@@ -14,10 +14,11 @@ from graftax.typedefs import unwrap
 from graftax.variables.storage import frames
 from graftax.wrapping import wraps
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
+def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """A function that returns the value of ``fn`` and its gradient.
 
     Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
@@ -72,7 +73,7 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
                 frame = Substitution(parent, zip(storages, given, strict=True), transforms.level())
                 call_args = args
             with frames.entered(frame):
-                result = fn(*call_args, **kwargs)
+                result = cast(Callable[..., Any], fn)(*call_args, **kwargs)
                 value, aux = _split(fn, result, has_aux)
             written[:] = frame.written
             leaves, aux_structure[:] = _flatten(transforms, aux)
@@ -91,7 +92,7 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
     return run
 
 
-def grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = False) -> Callable[..., Any]:
+def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callable[P, Any]:
     """A function that returns the gradient of ``fn``; arguments as for `value_and_grad`.
 
     With ``has_aux`` it returns ``(gradient, aux)``.

@@ -62,7 +62,7 @@ class CompiledFunction(Generic[P, R]):
     def __init__(
         self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False, looks: str = PLAIN
     ) -> None:
-        self._fn = fn
+        self._fn: Callable[..., R] = fn
         self._max_retraces = max_retraces
         self._allow_callback = allow_callback
         self._looks = looks
@@ -81,7 +81,7 @@ class CompiledFunction(Generic[P, R]):
             alive = weakref.ref(instance, lambda _: bound.pop(key, None))
 
             def method(*args: Any, **kwargs: Any) -> R:
-                return self._fn(alive(), *args, **kwargs)  # type: ignore[arg-type]
+                return self._fn(alive(), *args, **kwargs)
 
             carry_names(method, self._fn)
             bound[key] = alive, CompiledFunction(method, self._max_retraces, self._allow_callback, self._looks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
@@ -23,6 +23,9 @@ from graftax.transforms.threaded import (
 )
 from graftax.variables.storage import frames
 from graftax.wrapping import wraps
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def scan(
@@ -157,7 +160,7 @@ def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
 
 
-def remat(fn: Callable[..., Any], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[..., Any]:
+def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[P, R]:
     """A function that computes the same, and computes it again for its gradient, to keep less in memory.
 
     Args:
@@ -191,7 +194,7 @@ def remat(fn: Callable[..., Any], policy: Literal["dots", "dots_without_batch"] 
             call_args, call_kwargs = transforms.unflatten(structure, filled)
             frame = PartFrame(around)
             with frames.entered(frame):
-                results, out = arrays_of(fn(*call_args, **call_kwargs))
+                results, out = arrays_of(cast(Callable[..., R], fn)(*call_args, **call_kwargs))
             written[:], made[:] = list(frame.written), [out]
             return results, list(frame.written.values())
 

@@ -22,6 +22,21 @@ from graftax.variables.projections import Radial as Radial
 from graftax.variables.projections import Simplex as Simplex
 from graftax.variables.spec import Constraint
 
+__all__ = [
+    "BaseConstraint",
+    "Box",
+    "L1Ball",
+    "L2Ball",
+    "LinfBall",
+    "MaxNorm",
+    "MinMaxNorm",
+    "NonNeg",
+    "Radial",
+    "Simplex",
+    "UnitNorm",
+    "get",
+]
+
 ConstraintLike: TypeAlias = "str | Constraint | None"
 
 _EPSILON = 1e-7  # in place of a division by 0 where a norm is 0
@@ -159,3 +174,7 @@ def get(constraint: Any) -> Constraint | None:
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("constraints")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -30,6 +30,26 @@ from graftax.variables.variance_scaling import LecunNormal as LecunNormal
 from graftax.variables.variance_scaling import LecunUniform as LecunUniform
 from graftax.variables.variance_scaling import VarianceScaling as VarianceScaling
 
+__all__ = [
+    "BaseInitializer",
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "LecunNormal",
+    "LecunUniform",
+    "Ones",
+    "Orthogonal",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "VarianceScaling",
+    "Zeros",
+    "get",
+]
+
 InitializerLike: TypeAlias = "str | Initializer | ArrayLike"
 
 
@@ -289,3 +309,7 @@ def get(initializer: Any) -> Initializer:
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("initializers")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

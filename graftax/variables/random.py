@@ -16,6 +16,19 @@ from graftax.variables.keys import get_random_seed as get_random_seed
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.variable import Variable, make
 
+__all__ = [
+    "SeedGenerator",
+    "bernoulli",
+    "categorical",
+    "get_random_seed",
+    "normal",
+    "randint",
+    "set_random_seed",
+    "shuffle",
+    "truncated_normal",
+    "uniform",
+]
+
 
 class SeedGenerator(Module):
     """A stream of random keys; its state is a Variable of two uint32 with the role ``"seed"``.
@@ -204,3 +217,7 @@ def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("random")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

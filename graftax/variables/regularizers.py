@@ -15,6 +15,15 @@ from graftax.targets import floating
 from graftax.typedefs import Array
 from graftax.variables.spec import Regularizer
 
+__all__ = [
+    "L1",
+    "L1L2",
+    "L2",
+    "BaseRegularizer",
+    "OrthogonalRegularizer",
+    "get",
+]
+
 RegularizerLike: TypeAlias = "str | Regularizer | None"
 
 
@@ -172,3 +181,7 @@ def get(regularizer: Any) -> Regularizer | None:
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("regularizers")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

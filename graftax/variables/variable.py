@@ -162,7 +162,7 @@ class Variable(Leaf, Arithmetic):
         return self._trainable and not (self.frozen or self.resting)
 
     @trainable.setter
-    def trainable(self, value: bool) -> None:
+    def trainable(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         value = checked_flag("trainable", value)
         if self._trainable != value or (value and (self.frozen or self.resting)):
             structure.bump()

@@ -141,11 +141,37 @@ def test_a_part_into_a_file_of_another_tool(run, folder):
     assert (code, "bfloat16" in err, Path("all.npz").exists()) == (2, True, False)
     assert run("restore", "c", "out.npz", "--only", "**/count")[0] == 5
     assert run("restore", "c", "x.npz", "--mode", "cover")[0] == 2
-    assert run("restore", "c", "out.safetensors")[0] == 0
+    code, out, _ = run("restore", "c", "out.safetensors")
+    assert code == 0
+    assert "bfloat16 is no dtype of NumPy's own: whoever reads the file with NumPy imports ml_dtypes first" in out
     reference = pytest.importorskip("safetensors")
     with reference.safe_open("out.safetensors", "numpy") as file:
         assert sorted(file.keys()) == ["net/count", "net/half", "net/kernel"]
         assert file.get_tensor("net/count") == 1
+
+
+def test_a11_what_is_said_of_bfloat16_in_a_file_of_another_tool_holds(run, folder):
+    """Alone, the reader fails; with what the output names, it reads the values. A file without any has no such line."""
+    assert run("restore", "c", "out.safetensors")[0] == 0
+    assert "ml_dtypes" not in run("restore", "c", "plain.safetensors", "--skip", "**/half")[1]
+    read = "from safetensors.numpy import load_file; print(load_file('out.safetensors')['net/half'].tolist())"
+    alone = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True)
+    assert "bfloat16" in alone.stderr
+    taught = subprocess.run([sys.executable, "-c", f"import ml_dtypes; {read}"], capture_output=True, text=True)
+    assert taught.stdout == "[1.0, 1.0, 1.0]\n"
+
+
+def test_a11_our_own_reader_needs_no_import_for_bfloat16(run, folder):
+    """On NumPy, in a process that has imported nothing else."""
+    code = (
+        "import graftax as gx; gx.backend.use('numpy'); import prog; checkpoint = prog.build()\n"
+        "gx.Checkpoint(**checkpoint).restore('c'); print(checkpoint['net'].half.numpy().tolist())"
+    )
+    paths = os.pathsep.join((str(PACKAGE), str(folder)))
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    assert (found.stdout, found.stderr) == ("[1.0, 1.0, 1.0]\n", "")
 
 
 @pytest.mark.parametrize(

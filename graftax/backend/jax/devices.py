@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
 
 from graftax.backend.host import owned
 from graftax.errors import ArgumentError
+
+
+class _Device(Protocol):
+    """What is used of `jax.Device`, which JAX does not describe as a class."""
+
+    id: int
+    platform: str
 
 
 class JaxDevices:
@@ -32,7 +39,7 @@ class JaxDevices:
         manager: AbstractContextManager[Any] = jax.default_device(None if device is None else self._find(device))
         return manager
 
-    def _find(self, device: str) -> jax.Device:
+    def _find(self, device: str) -> _Device:
         wanted = device.lower() if ":" in device else f"{device.lower()}:0"
         for candidate in _all():
             if _name(candidate) == wanted:
@@ -44,12 +51,12 @@ class JaxDevices:
         return jax.block_until_ready(x)
 
 
-def _all() -> list[jax.Device]:
-    devices = list(jax.local_devices())
+def _all() -> list[_Device]:
+    devices: list[Any] = list(jax.local_devices())
     if devices[0].platform != "cpu":
         devices += jax.local_devices(backend="cpu")
     return devices
 
 
-def _name(device: jax.Device) -> str:
+def _name(device: _Device) -> str:
     return f"{device.platform}:{device.id}"

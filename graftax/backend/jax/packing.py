@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 from jax import lax
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 
 from graftax.backend.jax import packing, tracing

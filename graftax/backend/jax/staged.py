@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import jax
+import jax.core
 import numpy as np
 
 from graftax.backend.jax import tracing

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
+import jax.core
 from jax._src import config
 from jax._src import core as private
 from jax.extend import core as extend

@@ -112,7 +112,8 @@ def _unshared(result: Any, args: tuple[Any, ...]) -> Any:
 def _cast(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
     if isinstance(value, np.ndarray) and value.dtype == source:
         return value.astype(target)
-    return type(value)(_cast(v, source, target) for v in value) if type(value) in (list, tuple) else value
+    kind: Any = type(value)
+    return kind(_cast(v, source, target) for v in value) if kind in (list, tuple) else value
 
 
 def _with_inputs(convert: Callable[[Any], Any], function: Callable[..., Any]) -> Callable[..., Any]:

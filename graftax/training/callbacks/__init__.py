@@ -10,3 +10,13 @@ from graftax.training.callbacks.progress import Progress as Progress
 
 if not _TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("callbacks")
+__all__ = [
+    "Callback",
+    "History",
+    "Logs",
+    "Progress",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
