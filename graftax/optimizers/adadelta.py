@@ -25,7 +25,7 @@ class Adadelta(Optimizer):
     Args:
         learning_rate: See `Optimizer`; 1 in the paper and in torch. Keras has 0.001, with which almost nothing moves.
         rho: How much of the averages is kept, in [0, 1); 0.9 in torch.
-        epsilon: Added below the roots; it sets the size of the first steps.
+        epsilon: Added below the roots; it sets the size of the first steps. Keras's; 1e-6 in torch and optax.
         **options: See `Optimizer`.
 
     Raises:
@@ -47,7 +47,7 @@ class Adadelta(Optimizer):
         self,
         learning_rate: LearningRate = 1.0,
         rho: float = 0.95,
-        epsilon: float = 1e-6,
+        epsilon: float = 1e-7,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)

@@ -22,16 +22,18 @@ class Adafactor(Optimizer):
     ``b = 1 - t**-decay_exponent`` and ``s = g**2 + epsilon_1``. For the last two axes of a matrix,
     ``r = b * r + (1 - b) * mean(s, -1);  c = b * c + (1 - b) * mean(s, -2);  v = r * c / mean(r)``; for a vector
     ``v = b * v + (1 - b) * s``. ``u = g / sqrt(v);  u = u / max(1, rms(u) / clip)``;
-    ``w = w - max(epsilon_2, rms(w)) * min(rate, 1 / sqrt(t)) * u``. Keras computes the same; torch adds no epsilon_1
-    to the square and bounds v from below instead.
+    ``w = w - max(epsilon_2, rms(w)) * min(rate, 1 / sqrt(t)) * u``. Keras computes the same; with its
+    ``relative_step=False``, too, which is something else here. torch adds no epsilon_1 to the square and bounds v from
+    below instead.
 
     Args:
-        learning_rate: The largest relative step; see `Optimizer`.
+        learning_rate: The largest relative step, Keras's unless told; 0.01 in the paper. See `Optimizer`.
         decay_exponent: How the average of squares lengthens with time, positive.
         epsilon_1: Added to the square.
         epsilon_2: The least size that a variable counts as.
         clip: Limit on the root mean square of a step.
-        relative_step: False: the step is ``rate * u``, whatever the size of the variable and the time.
+        relative_step: False: the step is ``rate * u``, whatever the size of the variable and the time; Keras multiplies
+            by both all the same.
         **options: See `Optimizer`.
 
     Raises:
@@ -50,7 +52,7 @@ class Adafactor(Optimizer):
 
     def __init__(
         self,
-        learning_rate: LearningRate = 0.01,
+        learning_rate: LearningRate = 0.001,
         decay_exponent: float = 0.8,
         epsilon_1: float = 1e-30,
         epsilon_2: float = 1e-3,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from graftax import ops
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.optimizers.rate import number
 from graftax.optimizers.slot import compute_dtype
+from graftax.transforms.control_flow import cond
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
 
@@ -35,11 +36,13 @@ def clip(pairs: list[Pair], limits: Limits) -> list[Pair]:
     """The gradients, no larger than the limits."""
     if limits.value is not None:
         pairs = [(v, _within(g, number(limits.value, compute_dtype(v.dtype)))) for v, g in pairs]
-    if limits.norm is not None:
-        pairs = [(v, g * _factor(ops.sum(g * g), number(limits.norm, compute_dtype(v.dtype)))) for v, g in pairs]
+    if limits.norm is not None and pairs:
+        norms = _norms([g for _, g in pairs])
+        factors = [_factor(n, number(limits.norm, compute_dtype(v.dtype))) for n, (v, _) in zip(norms, pairs, strict=True)]
+        pairs = [(v, g * factor) for factor, (v, g) in zip(factors, pairs, strict=True)]
     if limits.global_norm is not None and pairs:
-        squares = [cast_to(ops.sum(g * g), "float32") for _, g in pairs]
-        factor = _factor(ops.sum(ops.stack(squares)), number(limits.global_norm, "float32"))
+        wide = "float64" if any(str(g.dtype) == "float64" for _, g in pairs) else "float32"
+        factor = _factor(_norm_of_all([g for _, g in pairs], wide), number(limits.global_norm, wide))
         pairs = [(v, g * cast_to(factor, compute_dtype(v.dtype))) for v, g in pairs]
     if limits.adaptive is not None:
         pairs = [(v, _clip_units(g, v, limits.adaptive(v))) for v, g in pairs]
@@ -54,6 +57,8 @@ def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
     """The gradient of each unit, the last axis of a kernel, no longer than ``limit`` times the unit's weights."""
     if limit is None:
         return gradient
+    if 0 in variable.shape:
+        return gradient
     dtype = compute_dtype(variable.dtype)
     most = number(limit, dtype) * ops.maximum(_unit_norms(cast_to(variable.value, dtype)), 1e-3)
     norms = _unit_norms(gradient)
@@ -61,11 +66,41 @@ def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
 
 
 def _unit_norms(x: Array) -> Array:
-    axes = tuple(range(x.ndim - 1)) if x.ndim > 1 else None
-    return ops.sqrt(ops.sum(x * x, axis=axes, keepdims=True))
+    return _large_norm(x, tuple(range(x.ndim - 1)) if x.ndim > 1 else tuple(range(x.ndim)))
 
 
-def _factor(square: Array, limit: float) -> Array:
+def _norms(gradients: Sequence[Array]) -> list[Array]:
+    """The norm of each gradient."""
+    squares = [ops.sum(g * g) for g in gradients]
+    finite = ops.all(ops.stack([ops.isfinite(square) for square in squares]))
+    return list(cond(finite, lambda: [_root(s) for s in squares], lambda: [_large_norm(g) for g in gradients]))
+
+
+def _norm_of_all(gradients: Sequence[Array], dtype: str) -> Array:
+    """The norm of all of them together, in a dtype."""
+    square = ops.sum(ops.stack([cast_to(ops.sum(g * g), dtype) for g in gradients]))
+
+    def large() -> Array:
+        return _large_norm(ops.stack([cast_to(_large_norm(g), dtype) for g in gradients]))
+
+    return cast(Array, cond(ops.isfinite(square), lambda: _root(square), large))
+
+
+def _root(square: Array) -> Array:
+    """The root, with a slope of zero at zero, as the norm of a gradient of zeros is a part of no gradient."""
+    zero = ops.equal(square, 0)
+    return ops.where(zero, square, ops.sqrt(ops.where(zero, ops.ones_like(square), square)))
+
+
+def _large_norm(x: Array, axes: tuple[int, ...] | None = None) -> Array:
+    """The norm of what is finite itself, but has squares that are not; nan or inf where it is neither."""
+    if 0 in x.shape:
+        return ops.sum(x)
+    largest = ops.maximum(ops.max(ops.abs(x), axis=axes, keepdims=axes is not None), 1.0)
+    return largest * _root(ops.sum((x / largest) ** 2, axis=axes, keepdims=axes is not None))
+
+
+def _factor(norm: Array, limit: Any) -> Array:
     """What brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
-    norm = ops.sqrt(square)
-    return ops.where(ops.isfinite(norm), limit / ops.maximum(norm, limit), float("nan"))
+    factor = ops.where(norm > limit, limit / ops.maximum(norm, limit), ops.ones_like(norm))
+    return ops.where(ops.isfinite(norm), factor, float("nan"))

@@ -54,8 +54,9 @@ class LossScale(Module):
         if not pairs:  # nothing moves: an update all the same, but none that says anything of the factor
             move(pairs)
             return
-        factor = 1 / self.scale.value
-        pairs = [(variable, gradient * cast_to(factor, str(gradient.dtype))) for variable, gradient in pairs]
+        dtypes = dict.fromkeys(str(gradient.dtype) for _, gradient in pairs)
+        factors = {dtype: 1 / cast_to(self.scale.value, dtype) for dtype in dtypes}
+        pairs = [(variable, gradient * factors[str(gradient.dtype)]) for variable, gradient in pairs]
         finite = ops.all(ops.stack([ops.all(ops.isfinite(gradient)) for _, gradient in pairs]))
 
         def good() -> None:

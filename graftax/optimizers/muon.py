@@ -70,7 +70,7 @@ class Muon(Optimizer):
         steps: int = 5,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: float = 1e-8,
+        epsilon: float = 1e-7,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)

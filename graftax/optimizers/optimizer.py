@@ -21,6 +21,7 @@ from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation, explain
 from graftax.optimizers.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.pure import PureUpdates
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.rule import Rule
 from graftax.optimizers.rules import RuleLike, Rules
@@ -32,7 +33,7 @@ from graftax.variables import storage
 from graftax.variables.variable import Variable
 
 
-class Optimizer(Rule, Averaging):
+class Optimizer(Rule, Averaging, PureUpdates):
     """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
 
     An update clips the gradients by value, by norm, by global norm, and relative to the weights; then, for each
@@ -209,7 +210,7 @@ class Optimizer(Rule, Averaging):
         storage.touch(self)
         pairs = clip(pairs, self._limits(rows))
         iterations = self.iterations.value
-        steps = Steps(rate.current(self.__dict__["learning_rate"], iterations), iterations)
+        steps = Steps(self.__dict__["learning_rate"], iterations)
         work = [(pair, rows[id(pair[0])]) for pair in pairs]
         apply(self, steps, [one for one in work if one[1].settings.optimizer is None], touched)
         for place, other in enumerate(self.others):

@@ -94,9 +94,9 @@ class Prodigy(Optimizer):
         self.growth_rate = growth_rate
         self.safeguard_warmup = safeguard_warmup
         self.use_bias_correction = use_bias_correction
-        self.d = rates.scalar(self, "d", "state", "float32", d0)
-        self.largest_d = rates.scalar(self, "largest_d", "state", "float32", d0)
-        self.numerator = rates.scalar(self, "numerator", "state", "float32", 0.0)
+        self.d = rates.scalar(self, "d", "state", rates.widest(), d0)
+        self.largest_d = rates.scalar(self, "largest_d", "state", rates.widest(), d0)
+        self.numerator = rates.scalar(self, "numerator", "state", rates.widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The two averages, the sum of gradients, and where the variable set out."""
@@ -106,8 +106,8 @@ class Prodigy(Optimizer):
         """One step."""
         gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
         self._estimate(
-            _total(progress for _, _, progress in gathered),
-            _total(ops.sum(ops.abs(slots["gradient_sum"])) for _, slots, _ in gathered),
+            self._total(progress for _, _, progress in gathered),
+            self._total(ops.sum(ops.abs(slots["gradient_sum"])) for _, slots, _ in gathered),
         )
         moved = []
         for one, (rate, slots, _) in zip(moving, gathered, strict=True):
@@ -147,6 +147,5 @@ class Prodigy(Optimizer):
         most = ops.where(ops.equal(d, self.d0), ops.maximum(d, found), d) * self.growth_rate
         self.d.assign(ops.minimum(self.largest_d.value, most))
 
-
-def _total(parts: Iterable[Array]) -> Array:
-    return ops.sum(ops.stack([cast_to(part, "float32") for part in parts]))
+    def _total(self, parts: Iterable[Array]) -> Array:
+        return ops.sum(ops.stack([cast_to(part, self.d.dtype) for part in parts]))

@@ -12,6 +12,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.module import Module
 from graftax.optimizers.gradients import cast_to
+from graftax.optimizers.schedule import Schedule
 from graftax.typedefs import Array, VariableLike, unwrap
 from graftax.variables import initializers
 from graftax.variables.spec import VariableSpec
@@ -35,8 +36,8 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
         )
     if isinstance(given, np.floating | np.integer):
         given = float(str(given))  # 0.1 as written, not its float32
-    if isinstance(given, VariableLike) or (callable(given) and not hasattr(given, "shape")):
-        return given
+    if isinstance(given, VariableLike | Module) or (callable(given) and not hasattr(given, "shape")):
+        return given  # a Module first: OneCycle has a `shape`, and is no array
     if isinstance(given, int | float) and not given >= 0:
         raise ArgumentError(
             f"learning_rate={given!r}",
@@ -51,27 +52,37 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
             "it says what the rate is, and the number would be ignored",
             f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({given!r})",
         )
-    return scalar(owner, "learning_rate", "hyper", "float32", given)
+    return scalar(owner, "learning_rate", "hyper", widest(), given)
 
 
-def current(rate: Any, iterations: Array) -> Array:
-    """The rate as a float32 scalar.
+def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
+    """The rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
 
     Raises:
         ShapeError: it is no scalar.
     """
-    found = registry.current().arrays.asarray(unwrap(_now(rate, iterations)))
+    dtype = dtype or widest()
+    found = registry.current().arrays.asarray(unwrap(_now(rate, iterations, dtype)))
     if tuple(found.shape) != ():
         raise ShapeError(
             f"a learning rate of shape {tuple(found.shape)} from {rate!r}",
             "a learning rate is one number",
             'rules=[(selector, {"learning_rate_multiplier": 0.1})] for rates that differ by variable',
         )
-    return cast_to(found, "float32")
+    return cast_to(found, dtype)
 
 
-def _now(rate: Any, iterations: Array) -> Any:
+def widest() -> str:
+    """The dtype of numbers that are to lose nothing for any variable: float64 where the backend has it, or float32."""
+    return registry.current().arrays.canonical_dtype("float64")
+
+
+def _now(rate: Any, iterations: Array, dtype: str) -> Any:
     if isinstance(rate, VariableLike):
+        return rate
+    if isinstance(rate, Schedule):
+        return rate(cast_to(iterations, dtype))
+    if hasattr(rate, "shape") and not isinstance(rate, Module):
         return rate
     if isinstance(rate, Module) or not _takes_nothing(rate):
         return rate(iterations)

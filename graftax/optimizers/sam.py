@@ -77,7 +77,8 @@ class SAM(Module):
         storage.touch(self)
         moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
-        squares = [ops.sum(cast_to(g, "float32") ** 2) for g in gradients]
+        wide = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
+        squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
         norm = ops.sqrt(ops.sum(ops.stack(squares)))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
         before = [variable.value for variable in moving]

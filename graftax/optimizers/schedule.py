@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from graftax import ops
+from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.optimizers.describe import call_of
-from graftax.typedefs import Array, ArrayLike
+from graftax.typedefs import Array, ArrayLike, unwrap
 from graftax.variables import storage
 
 ScheduleLike: TypeAlias = "float | Schedule"
 
 
 class Schedule(Module):
-    """The base of schedules: subclasses define ``rate(step)``, pure, with ``step`` a float32 scalar.
+    """The base of schedules: subclasses define ``rate(step)``, pure, with ``step`` a floating scalar.
+
+    It is float32, or float64 for variables that are: then the rate is computed in 64 bits, too.
 
     Example:
         >>> class InverseRoot(Schedule):
@@ -27,9 +30,12 @@ class Schedule(Module):
     """
 
     def __call__(self, step: ArrayLike) -> Array:
-        """The learning rate after so many updates."""
+        """The learning rate after so many updates, in the dtype of ``step`` if that is one of 32 or 64 bits."""
         storage.touch(self)
-        return self.rate(ops.cast(step, "float32"))
+        arrays = registry.current().arrays
+        given = arrays.asarray(unwrap(step))
+        exact = arrays.is_array(step) and str(given.dtype) in ("float32", "float64")
+        return self.rate(given if exact else ops.cast(given, arrays.canonical_dtype("float64")))
 
     def rate(self, step: Array) -> Array:
         """The learning rate; for subclasses to define."""

@@ -45,8 +45,8 @@ class ScheduleFree(Optimizer):
         self.warmup_steps = warmup_steps
         self.beta_1 = beta_1
         self.weight_lr_power = weight_lr_power
-        self.largest_rate = rates.scalar(self, "largest_rate", "counter", "float32", 0.0)
-        self.weight_sum = rates.scalar(self, "weight_sum", "counter", "float32", 0.0)
+        self.largest_rate = rates.scalar(self, "largest_rate", "counter", rates.widest(), 0.0)
+        self.weight_sum = rates.scalar(self, "weight_sum", "counter", rates.widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The fast sequence, which starts as the value."""
@@ -74,8 +74,9 @@ class ScheduleFree(Optimizer):
 
     def _move(self, pairs: list[Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
         iterations = self.iterations.value
-        rate = rates.current(self.__dict__["learning_rate"], iterations)
-        rate = self._scaled(rate, cast_to(iterations + 1, "float32"))  # without multipliers, which would cancel
+        dtype = self.largest_rate.dtype
+        rate = rates.current(self.__dict__["learning_rate"], iterations, dtype)
+        rate = self._scaled(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
         self.largest_rate.assign(ops.maximum(self.largest_rate.value, rate))
         self.weight_sum.assign_add(self.largest_rate.value**self.weight_lr_power)
         super()._move(pairs, rows, touched)

@@ -54,8 +54,6 @@ class SM3(Optimizer):
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
-        if 0 in value.shape:  # no largest one of nothing
-            return value, {}
         names = [name for name in vars(slots) if name != "momentum"]
         bound = getattr(slots, names[0])
         for name in names[1:]:
