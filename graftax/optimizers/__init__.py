@@ -3,6 +3,9 @@
 The base and the declaration of slots, for rules of one's own, are `Optimizer` and `Slot`.
 """
 
+import sys
+
+from graftax.optimizers import foreign_names
 from graftax.optimizers import schedules as schedules
 from graftax.optimizers.adabelief import AdaBelief as AdaBelief
 from graftax.optimizers.adadelta import Adadelta as Adadelta
@@ -86,3 +89,16 @@ __all__ = [
     "Yogi",
     "schedules",
 ]
+
+_missing = foreign_names.missing_class
+
+for _name in [name for name, found in globals().items() if type(found) is type(sys) and name not in __all__]:
+    del globals()[_name]  # modules are found where they lie; as attributes they would hide that `adam` is `Adam`
+
+
+def __getattr__(name: str) -> object:
+    raise _missing("graftax.optimizers", name, {"graftax.optimizers": __all__, schedules.__name__: schedules.__all__})
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

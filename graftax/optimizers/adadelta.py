@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, POSITIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -43,6 +43,8 @@ class Adadelta(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {"rho": FRACTION, "epsilon": POSITIVE}
+
     def __init__(
         self,
         learning_rate: LearningRate = 1.0,
@@ -51,7 +53,6 @@ class Adadelta(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(rho=rho)
         self.rho = rho
         self.epsilon = epsilon
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FLAG, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -50,6 +50,14 @@ class Adafactor(Optimizer):
     Source: Shazeer and Stern, arXiv:1804.04235, algorithms 4 to 6.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "decay_exponent": POSITIVE,
+        "clip": POSITIVE,
+        "epsilon_1": NOT_NEGATIVE,
+        "epsilon_2": NOT_NEGATIVE,
+        "relative_step": FLAG,
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -61,9 +69,6 @@ class Adafactor(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        for name, number in (("decay_exponent", decay_exponent), ("clip", clip)):
-            if not number > 0:
-                raise ArgumentError(f"{name}={number!r}", "it is positive", f"{name}=1.0")
         self.decay_exponent = decay_exponent
         self.epsilon_1 = epsilon_1
         self.epsilon_2 = epsilon_2

@@ -38,8 +38,10 @@ def clip(pairs: list[Pair], limits: Limits) -> list[Pair]:
         pairs = [(v, _within(g, number(limits.value, compute_dtype(v.dtype)))) for v, g in pairs]
     if limits.norm is not None and pairs:
         norms = _norms([g for _, g in pairs])
-        factors = [_factor(n, number(limits.norm, compute_dtype(v.dtype))) for n, (v, _) in zip(norms, pairs, strict=True)]
-        pairs = [(v, g * factor) for factor, (v, g) in zip(factors, pairs, strict=True)]
+        pairs = [
+            (v, g * _factor(norm, number(limits.norm, compute_dtype(v.dtype))))
+            for (v, g), norm in zip(pairs, norms, strict=True)
+        ]
     if limits.global_norm is not None and pairs:
         wide = "float64" if any(str(g.dtype) == "float64" for _, g in pairs) else "float32"
         factor = _factor(_norm_of_all([g for _, g in pairs], wide), number(limits.global_norm, wide))

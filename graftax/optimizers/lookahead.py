@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.optimizers import averaging
+from graftax.optimizers import averaging, unknown_options
 from graftax.optimizers import gradients as grads
+from graftax.optimizers.arguments import COUNT, PART, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation
 from graftax.optimizers.keeper import SlotKeeper
@@ -55,6 +56,9 @@ class Lookahead(SlotKeeper):
     Source: Zhang et al., arXiv:1907.08610, algorithm 1.
     """
 
+    arguments: ClassVar[Kinds] = {"every": COUNT, "rate": PART}
+
+    @unknown_options.refused
     def __init__(self, optimizer: Optimizer, every: int = 5, rate: float = 0.5, name: str | None = None) -> None:
         super().__init__(None, name)
         if not isinstance(optimizer, Optimizer):
@@ -67,10 +71,6 @@ class Lookahead(SlotKeeper):
                 "it keeps an average by itself, and would lose it where the weights come back",
                 f"{type(optimizer).__name__} alone",
             )
-        if type(every) is not int or every < 1:
-            raise ArgumentError(f"every={every!r}", "it counts updates", "every=5")
-        if not 0 < rate <= 1:
-            raise ArgumentError(f"rate={rate!r}", "it is a part of the way, in (0, 1]", "rate=0.5")
         self.optimizer = optimizer
         self.every = every
         self.rate = rate

@@ -13,8 +13,9 @@ from graftax.module import Module
 from graftax.optimizers import averaging, rate, unknown_options
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.accumulation import SLOT as ACCUMULATED
-from graftax.optimizers.accumulation import accumulate, check_steps
+from graftax.optimizers.accumulation import accumulate
 from graftax.optimizers.apply import Steps, apply
+from graftax.optimizers.arguments import OPTIONS, Kinds
 from graftax.optimizers.averaging import Averaging
 from graftax.optimizers.clipping import Limits, clip
 from graftax.optimizers.describe import call_of
@@ -91,6 +92,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
     """
 
     untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
+    arguments: ClassVar[Kinds] = OPTIONS
 
     @unknown_options.refused
     def __init__(
@@ -112,10 +114,6 @@ class Optimizer(Rule, Averaging, PureUpdates):
         name: str | None = None,
     ) -> None:
         super().__init__(slot_dtype, name)
-        limits = {"clipvalue": clipvalue, "clipnorm": clipnorm, "global_clipnorm": global_clipnorm}
-        for option, limit in (limits | {"adaptive_clip": adaptive_clip}).items():
-            if limit is not None and not limit > 0:
-                raise ArgumentError(f"{option}={limit!r}", "a limit is positive", f"{option}=1.0, or None for no limit")
         self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -125,7 +123,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
         self.global_clipnorm = global_clipnorm
         self.adaptive_clip = adaptive_clip
         self.accumulation_steps = accumulation_steps
-        self.ema_momentum = averaging.check_momentum(ema_momentum)
+        self.ema_momentum = ema_momentum
         self.loss_scale: Any = loss_scale
         self.lazy = lazy
         self._rules = Rules(rules)
@@ -150,11 +148,11 @@ class Optimizer(Rule, Averaging, PureUpdates):
             value = rate.keep(self, self.__dict__.get(name), value)
         elif name == "loss_scale":
             value = as_loss_scale(value)
-        elif name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
-        elif name == "accumulation_steps" and check_steps(value) > 1 and "gathered" not in self.__dict__:
-            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
         super().__setattr__(name, value)
+        if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
+            self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
+        elif name == "accumulation_steps" and value > 1 and "gathered" not in self.__dict__:
+            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
 
     # --- applying -----------------------------------------------------------------------------------------------------
 

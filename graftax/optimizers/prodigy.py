@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers import rate as rates
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import AT_LEAST_ONE, FLAG, FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.averaging import slot_for
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.optimizer import Optimizer
@@ -65,6 +64,18 @@ class Prodigy(Optimizer):
 
     decays_inside = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "beta_3": FRACTION.or_none(),
+        "d0": POSITIVE,
+        "d_coef": POSITIVE,
+        "growth_rate": AT_LEAST_ONE,
+        "safeguard_warmup": FLAG,
+        "use_bias_correction": FLAG,
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 1.0,
@@ -80,11 +91,6 @@ class Prodigy(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2, **({} if beta_3 is None else {"beta_3": beta_3}))
-        if not d0 > 0 or not d_coef > 0:
-            raise ArgumentError(f"d0={d0!r}, d_coef={d_coef!r}", "a distance is positive", "d0=1e-6, d_coef=1.0")
-        if not growth_rate >= 1:
-            raise ArgumentError(f"growth_rate={growth_rate!r}", "d never shrinks", "growth_rate=1.02, or inf")
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.beta_3 = beta_3

@@ -7,7 +7,6 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, NotBuiltError, StateError
-from graftax.optimizers import gradients as grads
 from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.minimizer import Variables
 from graftax.transforms.functional import state as state_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,9 +27,10 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
 
     Raises:
         ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
-        ArgumentError: the number is negative or nan.
+        ArgumentError: the number is negative, infinite or nan.
     """
-    if isinstance(given, type) or not (isinstance(given, int | float) or callable(given) or hasattr(given, "shape")):
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if isinstance(given, type | bool) or not (number or callable(given) or hasattr(given, "shape")):
         raise ArgumentTypeError(
             f"learning_rate={given!r}",
             "it is a number, a schedule, another function of the step, or a Variable",
@@ -38,11 +40,13 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
         given = float(str(given))  # 0.1 as written, not its float32
     if isinstance(given, VariableLike | Module) or (callable(given) and not hasattr(given, "shape")):
         return given  # a Module first: OneCycle has a `shape`, and is no array
-    if isinstance(given, int | float) and not given >= 0:
+    if hasattr(given, "shape") and tuple(given.shape) == () and registry.current().arrays.is_concrete(given):
+        given = float(str(registry.current().arrays.to_numpy(given)))
+    if isinstance(given, int | float) and not 0 <= given < inf:
         raise ArgumentError(
             f"learning_rate={given!r}",
-            "a step goes down the gradient, and a negative rate would go up",
-            f"learning_rate={abs(given)!r}, and minus the loss to climb",
+            "a step goes down the gradient by a finite part of it; a negative rate would go up",
+            "learning_rate=1e-3, and minus the loss to climb",
         )
     if isinstance(before, Variable):
         return before.assign(cast_to(registry.current().arrays.asarray(given), before.dtype))

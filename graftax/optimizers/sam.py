@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.module import Module
 from graftax.optimizers import gradients as grads
+from graftax.optimizers import unknown_options
+from graftax.optimizers.arguments import POSITIVE, Checked, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.minimizer import Variables, check_loss_fn
@@ -17,7 +18,7 @@ from graftax.optimizers.rate import LearningRate
 from graftax.variables import storage
 
 
-class SAM(Module):
+class SAM(Checked):
     """Steps of another optimizer, with gradients taken at ``w + radius * g / |g|``, to end in a flat valley.
 
     The loss is computed twice in each step, so there is `minimize` and no ``apply``; what it assigns on its way (moving
@@ -45,6 +46,9 @@ class SAM(Module):
     Source: Foret et al., arXiv:2010.01412.
     """
 
+    arguments: ClassVar[Kinds] = {"radius": POSITIVE}
+
+    @unknown_options.refused
     def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:
         super().__init__(name)
         if not isinstance(optimizer, Optimizer):
@@ -57,8 +61,6 @@ class SAM(Module):
                 "that one looks at the loss by itself, and SAM gives it gradients only",
                 f"{type(optimizer).__name__} alone, or SAM around another one",
             )
-        if not radius > 0:
-            raise ArgumentError(f"radius={radius!r}", "it is a distance, and positive", "radius=0.05")
         self.optimizer = optimizer
         self.radius = radius
 

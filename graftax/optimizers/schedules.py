@@ -1,5 +1,6 @@
 """Learning-rate schedules: functions of the number of updates so far, which is 0 at the first update."""
 
+from graftax.optimizers import foreign_names as _foreign_names
 from graftax.optimizers.cosine import CosineDecay as CosineDecay
 from graftax.optimizers.cosine import CosineDecayRestarts as CosineDecayRestarts
 from graftax.optimizers.cyclic import Cyclic as Cyclic
@@ -35,3 +36,7 @@ __all__ = [
     "Schedule",
     "WarmupStableDecay",
 ]
+
+
+def __getattr__(name: str) -> object:
+    raise _foreign_names.missing_class(__name__, name, {__name__: __all__})
