@@ -46,7 +46,7 @@ class Kind:
 
         Raises:
             ArgumentTypeError: it is no number, where one is asked for.
-            ArgumentError: it is out of range.
+            ArgumentError: it is out of range, or a bool.
         """
         if given is None and self.optional:
             return given
@@ -55,10 +55,11 @@ class Kind:
             fits = self.fits(found)
         elif isinstance(found, VariableLike) or hasattr(found, "shape"):
             fits = not self.whole and tuple(getattr(found, "shape", ())) == () and self._fits_now(found)
-        elif isinstance(found, bool) or not isinstance(found, int | float) or (self.whole and type(found) is not int):
+        elif not isinstance(found, int | float):
             raise ArgumentTypeError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
         else:
-            fits = not math.isnan(found) and self.fits(found)
+            plain = type(found) is int if self.whole else not isinstance(found, bool)
+            fits = plain and not math.isnan(found) and self.fits(found)
         if not fits:
             raise ArgumentError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
         return found

@@ -89,8 +89,6 @@ class LBFGS(SlotKeeper):
         name: str | None = None,
     ) -> None:
         super().__init__(None, name)
-        if not 0 < c1 < c2 < 1:
-            raise ArgumentError(f"c1={c1!r}, c2={c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9")
         self.history_size = history_size
         self.max_iterations = max_iterations
         self.max_evaluations = max_evaluations
@@ -98,6 +96,8 @@ class LBFGS(SlotKeeper):
         self.tolerance_change = tolerance_change
         self.c1 = c1
         self.c2 = c2
+        if not self.c1 < self.c2:
+            raise ArgumentError(f"c1={c1!r}, c2={c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9")
         self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
         self.evaluations = rate.scalar(self, "evaluations", "counter", "int32", 0)
         self.pairs = rate.scalar(self, "pairs", "counter", "int32", 0)
