@@ -61,7 +61,7 @@ CLASSES = {
     "MultiOptimizer": f'{_CLASSES}Adam(rules=[("head/**", {{"optimizer": {_CLASSES}SGD(0.1)}})])',
     "multi_transform": f'{_CLASSES}Adam(rules=[("head/**", {{"optimizer": {_CLASSES}SGD(0.1)}})])',
     "masked": f'{_CLASSES}Adam(rules=[("head/**", {{"frozen": True}})])',
-    "SparseAdam": f'{_CLASSES}Adam(1e-3, lazy=True, epsilon_form="torch")',
+    "SparseAdam": f"{_CLASSES}Adam(1e-3, epsilon=1e-8, lazy=True)",
     "ASGD": f"{_CLASSES}SGD(0.1, ema_momentum=0.999)",
     "SWA": f"{_CLASSES}SGD(0.1, ema_momentum=0.999)",
     "ema": f"{_CLASSES}SGD(0.1, ema_momentum=0.999)",

@@ -32,21 +32,19 @@ def both(make, run, steps=4):
     apply = run(lambda g: optimizer.apply(g, {v.path: v for v in net.variables}))
     update = run(pure.pure_update)
     for i in range(steps):
-        given = dict(zip(values, gradients(i), strict=True))
+        given = dict(zip(SHAPES, gradients(i), strict=True))
         apply(given)
         values, state = update(given, state, values)
     after = [v.numpy() for v in (*other.variables, *pure.variables)]
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
-    expected = (
-        {v.path: v.numpy() for v in net.variables},
-        {p: v.numpy() for p, v in optimizer.named_variables().items()},
-    )
+    named = optimizer.named_variables()
+    expected = {v.path: v.numpy() for v in net.variables}, {path: v.numpy() for path, v in named.items()}
     return expected, (values, state)
 
 
 def assert_equal(expected, found):
     for one, other in zip(expected, found, strict=True):
-        assert list(one) == list(other)
+        assert set(one) == set(other)
         for path, value in one.items():
             np.testing.assert_array_equal(value, np.asarray(other[path]), err_msg=path)
 
@@ -69,7 +67,7 @@ def test_x9_the_bits_of_apply_with_every_option(row):
 def test_x9_in_scan_and_in_bare_jax_as_eager(row):
     net, optimizer = Net(), row.make(rules=[("bias", {"learning_rate_multiplier": 0.5})])
     state, values = optimizer.pure_state(net), {v.path: v.value for v in net.variables}
-    stacked = {path: np.stack([gradients(i)[k] for i in range(4)]) for k, path in enumerate(values)}
+    stacked = {path: np.stack([gradients(i)[k] for i in range(4)]) for k, path in enumerate(SHAPES)}
     there = values, state
     for i in range(4):
         there = optimizer.pure_update({path: g[i] for path, g in stacked.items()}, there[1], there[0])
@@ -89,7 +87,7 @@ def test_x9_in_scan_and_in_bare_jax_as_eager(row):
 def test_x9_several_at_once(row):
     net, optimizer = Net(), row.make()
     state, values = optimizer.pure_state(net), {v.path: v.value for v in net.variables}
-    rows = {path: np.stack([gradients(i)[k] for i in range(3)]) for k, path in enumerate(values)}
+    rows = {path: np.stack([gradients(i)[k] for i in range(3)]) for k, path in enumerate(SHAPES)}
     found = gx.vectorized_map(
         lambda g, s, v: optimizer.pure_update(g, s, v), rows, state, values, in_axes=(0, None, None)
     )
@@ -112,7 +110,7 @@ def test_x9_gradients_through_three_steps_agree_with_differences(name):
     with jax.enable_x64(True):
         net, optimizer = Net("float64"), ROWS[name].make(weight_decay=0.1)
         start, values = optimizer.pure_state(net), {v.path: v.value for v in net.variables}
-        target = {path: np.asarray(g, "float64") for path, g in zip(values, gradients(9), strict=True)}
+        target = {path: np.asarray(g, "float64") for path, g in zip(SHAPES, gradients(9), strict=True)}
 
         def loss(values):
             return sum(jnp.sum(jnp.cosh(values[path] - target[path] / 3)) for path in values)
@@ -124,7 +122,7 @@ def test_x9_gradients_through_three_steps_agree_with_differences(name):
             return loss(values)
 
         rate = jnp.asarray(0.05)
-        by_values, by_rate = gx.grad(outer, argnums=(0, 1))(values, rate)
+        by_values, by_rate = gx.grad(lambda both: outer(*both))((values, rate))
         h = 1e-6
         slope = (outer(values, rate + h) - outer(values, rate - h)) / (2 * h)
         np.testing.assert_allclose(by_rate, slope, rtol=2e-5, atol=1e-7)
@@ -159,11 +157,9 @@ def test_x9_gradients_through_adam_are_those_of_functional_jax():
 
     arguments = w.value, jnp.asarray(0.1)
     expected = jax.grad(by_hand, argnums=(0, 1))(*arguments)
-    for found in (
-        gx.grad(ours, argnums=(0, 1))(*arguments),
-        gx.jit(gx.grad(ours, argnums=(0, 1)))(*arguments),
-        jax.jit(jax.grad(ours, argnums=(0, 1)))(*arguments),
-    ):
+    gradient = gx.grad(lambda both: ours(*both))
+    bare = jax.jit(jax.grad(lambda both: ours(*both)))
+    for found in (gradient(arguments), gx.jit(gradient)(arguments), bare(arguments)):
         for one, other in zip(expected, found, strict=True):
             np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-6)
 

@@ -1,5 +1,6 @@
 """Each line of the porting tables of docs/optimizers.md is a program that agrees with what it is about."""
 
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from tests.optimizers.porting.from_keras import KERAS_2, KERAS_3
 from tests.optimizers.porting.from_optax import OPTAX
 from tests.optimizers.porting.from_torch import TORCH
 
+os.environ.setdefault("KERAS_BACKEND", "jax")
 PAGE = Path(__file__).parents[3] / "docs" / "optimizers.md"
 TABLES = {
     "From a subclass in Keras 2 or TensorFlow": KERAS_2,
