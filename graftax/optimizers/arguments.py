@@ -140,7 +140,7 @@ def _plain(given: Any) -> Any:
 
 
 @cache
-def kinds_of(kind: type) -> dict[str, Kind]:
+def kinds_of(kind: Any) -> dict[str, Kind]:
     """The arguments that a class and its bases declare."""
     found: dict[str, Kind] = {}
     for base in reversed(kind.__mro__):

@@ -100,7 +100,7 @@ CLASSES = {
     "ChainedScheduler": f"{_SCHEDULES}Join([1e-2, 1e-3], [100])",
     "LambdaLR": f"{_CLASSES}SGD(lambda step: 0.1 / (1 + step))",
     "LearningRateScheduler": f"{_CLASSES}SGD(lambda step: 0.1 / (1 + step))",
-    "ReduceLROnPlateau": "graftax.callbacks.ReduceLROnPlateau()",
+    "ReduceLROnPlateau": "optimizer.learning_rate = float(optimizer.learning_rate) / 2",
 }
 """What elsewhere is a class or a function, and what does it here: a line that runs."""
 
@@ -145,7 +145,7 @@ def refuse_assignment(owner: Any, name: str, value: Any) -> None:
 
 
 @cache
-def names_of(kind: type) -> tuple[str, ...]:
+def names_of(kind: Any) -> tuple[str, ...]:
     """The arguments of a class, with those of its bases as far as it passes them on."""
     found: dict[str, None] = {}
     for base in kind.__mro__:

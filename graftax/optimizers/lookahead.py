@@ -14,9 +14,9 @@ from graftax.optimizers import gradients as grads
 from graftax.optimizers.arguments import COUNT, PART, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation
-from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.minimizer import Variables
 from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.pure import PureUpdates
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.slot import Slot
 from graftax.transforms.control_flow import cond
@@ -24,7 +24,7 @@ from graftax.variables import storage
 from graftax.variables.variable import Variable
 
 
-class Lookahead(SlotKeeper):
+class Lookahead(PureUpdates):
     """Updates of another optimizer; after each ``every`` of them the weights go back to a part of the way.
 
     ``slow = slow + rate * (fast - slow);  fast = slow``, where ``fast`` are the weights themselves and ``slow``, which
@@ -101,6 +101,17 @@ class Lookahead(SlotKeeper):
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The slow weights."""
         return {"slow": averaging.slot_for(variable)}
+
+    def named_variables(self) -> dict[str, Variable]:
+        """Its own and those of the other one; a slot is at ``slots/<path of its variable>/<its name>``."""
+        inside = {f"optimizer/{path}": variable for path, variable in self.optimizer.named_variables().items()}
+        return super().named_variables() | inside
+
+    def build(self, variables: Variables) -> None:
+        """Make the slots of those that are trainable, also those of the other one."""
+        for variable, _ in self.optimizer._moving(grads.flat_variables(variables)):
+            self._make_slots(variable, self._slots.row(variable))
+        self._leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
         """`Optimizer.apply` of the other one, and the return when it is due."""

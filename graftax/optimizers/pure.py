@@ -51,10 +51,11 @@ class PureUpdates(SlotKeeper):
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return the values and the state after one update, and assign nothing.
 
-        It is `apply`, bit for bit, with its clips, decay, schedule, rules, constraints, accumulation and averages, but
-        what moves are the given arrays: the Variables stay as they are. So it may be called in `graftax.grad`,
-        `graftax.vectorized_map`, `graftax.scan` and `graftax.jit`, or in the transforms of bare JAX, as often as one
-        likes; gradients pass through it, to the values, to the state and to ``state["learning_rate"]``.
+        It is `apply`, bit for bit where neither is compiled, with its clips, decay, schedule, rules, constraints,
+        accumulation and averages, but what moves are the given arrays: the Variables stay as they are. So it may be
+        called in `graftax.grad`, `graftax.vectorized_map`, `graftax.scan` and `graftax.jit`, or in the transforms of
+        bare JAX, as often as one likes; gradients pass through it, to the values, to the state and to
+        ``state["learning_rate"]``.
 
         Args:
             gradients: By the path of the variable; None for one that has no gradient in this update.

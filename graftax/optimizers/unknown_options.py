@@ -82,7 +82,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
 INSTEAD = {
     "decay": "learning_rate=graftax.optimizers.schedules.InverseTimeDecay(0.1, 1, 0.01)",
     "maximize": "without it; optimizer.minimize(lambda: -value, variables)",
-    "params": "without it; optimizer.minimize(loss_fn, variables)",
+    "params": "without it; optimizer.minimize(loss_fn, model)",
     "weight_decouple": "weight_decay=0.01; l2=0.01 for a decay in the gradient",
     "jit_compile": "without it; graftax.jit(step)",
 }
