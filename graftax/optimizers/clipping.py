@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from graftax import ops
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.optimizers.rate import number
 from graftax.optimizers.slot import compute_dtype
-from graftax.transforms.control_flow import cond
 from graftax.typedefs import Array
 from graftax.variables.variable import Variable
+
+_SCALE = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,12 @@ def clip(pairs: list[Pair], limits: Limits) -> list[Pair]:
     """The gradients, no larger than the limits."""
     if limits.value is not None:
         pairs = [(v, _within(g, number(limits.value, compute_dtype(v.dtype)))) for v, g in pairs]
-    if limits.norm is not None and pairs:
-        norms = _norms([g for _, g in pairs])
-        pairs = [
-            (v, g * _factor(norm, number(limits.norm, compute_dtype(v.dtype))))
-            for (v, g), norm in zip(pairs, norms, strict=True)
-        ]
+    if limits.norm is not None:
+        pairs = [(v, g * _factor(_norm(_square(g)), number(limits.norm, compute_dtype(v.dtype)))) for v, g in pairs]
     if limits.global_norm is not None and pairs:
         wide = "float64" if any(str(g.dtype) == "float64" for _, g in pairs) else "float32"
-        factor = _factor(_norm_of_all([g for _, g in pairs], wide), number(limits.global_norm, wide))
+        square = ops.sum(ops.stack([cast_to(_square(g), wide) for _, g in pairs]))
+        factor = _factor(_norm(square), number(limits.global_norm, wide))
         pairs = [(v, g * cast_to(factor, compute_dtype(v.dtype))) for v, g in pairs]
     if limits.adaptive is not None:
         pairs = [(v, _clip_units(g, v, limits.adaptive(v))) for v, g in pairs]
@@ -68,38 +66,26 @@ def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
 
 
 def _unit_norms(x: Array) -> Array:
-    return _large_norm(x, tuple(range(x.ndim - 1)) if x.ndim > 1 else tuple(range(x.ndim)))
+    scaled = x * _SCALE
+    axes = tuple(range(x.ndim - 1)) if x.ndim > 1 else None
+    return _norm(ops.sum(scaled * scaled, axis=axes, keepdims=True))
 
 
-def _norms(gradients: Sequence[Array]) -> list[Array]:
-    """The norm of each gradient."""
-    squares = [ops.sum(g * g) for g in gradients]
-    finite = ops.all(ops.stack([ops.isfinite(square) for square in squares]))
-    return list(cond(finite, lambda: [_root(s) for s in squares], lambda: [_large_norm(g) for g in gradients]))
+def _square(gradient: Array) -> Array:
+    """The square of the norm, times a power of two that changes no bit, but keeps it from overflowing below 1e31."""
+    scaled = gradient * _SCALE
+    return ops.sum(scaled * scaled)
 
 
-def _norm_of_all(gradients: Sequence[Array], dtype: str) -> Array:
-    """The norm of all of them together, in a dtype."""
-    square = ops.sum(ops.stack([cast_to(ops.sum(g * g), dtype) for g in gradients]))
-
-    def large() -> Array:
-        return _large_norm(ops.stack([cast_to(_large_norm(g), dtype) for g in gradients]))
-
-    return cast(Array, cond(ops.isfinite(square), lambda: _root(square), large))
+def _norm(square: Array) -> Array:
+    """The norm that belongs to such a square."""
+    return _root(square) / _SCALE
 
 
 def _root(square: Array) -> Array:
     """The root, with a slope of zero at zero, as the norm of a gradient of zeros is a part of no gradient."""
     zero = ops.equal(square, 0)
     return ops.where(zero, square, ops.sqrt(ops.where(zero, ops.ones_like(square), square)))
-
-
-def _large_norm(x: Array, axes: tuple[int, ...] | None = None) -> Array:
-    """The norm of what is finite itself, but has squares that are not; nan or inf where it is neither."""
-    if 0 in x.shape:
-        return ops.sum(x)
-    largest = ops.maximum(ops.max(ops.abs(x), axis=axes, keepdims=axes is not None), 1.0)
-    return largest * _root(ops.sum((x / largest) ** 2, axis=axes, keepdims=axes is not None))
 
 
 def _factor(norm: Array, limit: Any) -> Array:
