@@ -139,13 +139,15 @@ def _plain(given: Any) -> Any:
     return given
 
 
-@cache
-def kinds_of(kind: Any) -> dict[str, Kind]:
-    """The arguments that a class and its bases declare."""
+def _declared(kind: Any) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for base in reversed(kind.__mro__):
         found |= vars(base).get("arguments", {})
     return found
+
+
+kinds_of: Callable[[Any], dict[str, Kind]] = cache(_declared)
+"""The arguments that a class and its bases declare."""
 
 
 class Checked(Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -144,9 +144,7 @@ def refuse_assignment(owner: Any, name: str, value: Any) -> None:
         )
 
 
-@cache
-def names_of(kind: Any) -> tuple[str, ...]:
-    """The arguments of a class, with those of its bases as far as it passes them on."""
+def _names_of(kind: Any) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for base in kind.__mro__:
         if "__init__" in vars(base):
@@ -156,6 +154,10 @@ def names_of(kind: Any) -> tuple[str, ...]:
             if inspect.Parameter.VAR_KEYWORD not in kinds:
                 break
     return tuple(found)
+
+
+names_of: Callable[[Any], tuple[str, ...]] = cache(_names_of)
+"""The arguments of a class, with those of its bases as far as it passes them on."""
 
 
 def _is_ours(kind: type) -> bool:
