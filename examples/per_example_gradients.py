@@ -33,7 +33,7 @@ def loss_of_one(x, y, training):
 
 def gradients_of_each(xs, ys, training=False, chunk_size=None):
     gradient = gx.grad(loss_of_one, wrt=weights)
-    return gx.vectorized_map(lambda example: gradient(*example, training), (xs, ys), chunk_size)
+    return gx.vectorized_map(lambda example: gradient(*example, training), (xs, ys), chunk_size=chunk_size)
 
 
 def norms(gradients):

@@ -28,7 +28,10 @@ def answering(space: str, elsewhere: Elsewhere | None = None) -> Callable[[str],
     """
 
     def answer(name: str) -> Any:
-        if name.startswith("_") or _is_submodule(space, name):  # the latter is asked for by the import of it
+        plain = name.startswith("_")
+        if not plain and _is_submodule(space, name):  # the import of it asks, too
+            plain = closest(name, public(space)) is None
+        if plain:
             raise AttributeError(f"module {_title(space)!r} has no attribute {name!r}", name=name)
         raise missing(space, name, elsewhere)
 

@@ -1,13 +1,13 @@
 """Backends: what computes. See `graftax.backend.protocol` for what one must offer."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from graftax.backend.registry import available as available
 from graftax.backend.registry import current as current
 from graftax.backend.registry import use as use
 from graftax.namespaces import answering as _answering
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("backend")
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Layers, and the functions and policies that belong to them."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from graftax.layers.activation import Activation as Activation
 from graftax.layers.batch_normalization import BatchNormalization as BatchNormalization
@@ -48,7 +48,7 @@ from graftax.layers.reshape import Reshape as Reshape
 from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
 from graftax.namespaces import answering as _answering
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("layers")
 
 __all__ = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import typing as _typing
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import TypeAlias
 
 from graftax import ops
@@ -294,7 +294,7 @@ def get(activation: ActivationLike) -> Activation:
     return _NAMES[activation]
 
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("activations")
 
 

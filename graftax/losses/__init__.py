@@ -6,7 +6,7 @@ Example:
     4.0
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from graftax.losses.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.losses.classification import CategoricalCrossentropy as CategoricalCrossentropy
@@ -48,7 +48,7 @@ __all__ = [
     "get",
 ]
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("losses", _CLASSES)
 
 

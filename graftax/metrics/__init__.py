@@ -8,7 +8,7 @@ Example:
     1.5
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from graftax.metrics.accuracy import Accuracy as Accuracy
 from graftax.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
@@ -56,7 +56,7 @@ __all__ = [
     "get",
 ]
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("metrics", _CLASSES)
 
 

@@ -3,7 +3,8 @@
 The base and the declaration of slots, for rules of one's own, are `Optimizer` and `Slot`.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import sys as _sys
+import typing as _typing
 
 from graftax.namespaces import answering as _answering
 from graftax.optimizers import schedules as schedules
@@ -17,6 +18,7 @@ from graftax.optimizers.adamw import AdamW as AdamW
 from graftax.optimizers.adan import Adan as Adan
 from graftax.optimizers.ademamix import AdEMAMix as AdEMAMix
 from graftax.optimizers.adopt import ADOPT as ADOPT
+from graftax.optimizers.foreign_names import CLASSES as _ELSEWHERE
 from graftax.optimizers.ftrl import Ftrl as Ftrl
 from graftax.optimizers.lamb import LAMB as LAMB
 from graftax.optimizers.lars import LARS as LARS
@@ -90,8 +92,12 @@ __all__ = [
     "schedules",
 ]
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
-    __getattr__ = _answering("optimizers")
+for _name in [name for name, found in globals().items() if type(found) is type(_sys) and name not in __all__]:
+    if not _name.startswith("_"):
+        del globals()[_name]  # modules are found where they lie; as attributes they would hide that `adam` is `Adam`
+
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("optimizers", _ELSEWHERE)
 
 
 def __dir__() -> list[str]:

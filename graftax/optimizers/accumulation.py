@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers.gradients import Pair
 from graftax.optimizers.slot import Row
 from graftax.transforms.control_flow import cond
 from graftax.variables.variable import Variable
 
 SLOT = "accumulated_gradient"
-
-
-def check_steps(steps: Any) -> int:
-    """The number of small batches, if it is one."""
-    if type(steps) is not int or steps < 1:
-        raise ArgumentError(
-            f"accumulation_steps={steps!r}",
-            "it says how many gradients make one update",
-            "accumulation_steps=4, or 1 to update with each gradient",
-        )
-    return steps
 
 
 def accumulate(

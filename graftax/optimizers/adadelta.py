@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, POSITIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -25,7 +25,7 @@ class Adadelta(Optimizer):
     Args:
         learning_rate: See `Optimizer`; 1 in the paper and in torch. Keras has 0.001, with which almost nothing moves.
         rho: How much of the averages is kept, in [0, 1); 0.9 in torch.
-        epsilon: Added below the roots; it sets the size of the first steps.
+        epsilon: Added below the roots; it sets the size of the first steps. Keras's; 1e-6 in torch and optax.
         **options: See `Optimizer`.
 
     Raises:
@@ -43,15 +43,16 @@ class Adadelta(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {"rho": FRACTION, "epsilon": POSITIVE}
+
     def __init__(
         self,
         learning_rate: LearningRate = 1.0,
         rho: float = 0.95,
-        epsilon: float = 1e-6,
+        epsilon: float = 1e-7,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(rho=rho)
         self.rho = rho
         self.epsilon = epsilon
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FLAG, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -22,16 +22,18 @@ class Adafactor(Optimizer):
     ``b = 1 - t**-decay_exponent`` and ``s = g**2 + epsilon_1``. For the last two axes of a matrix,
     ``r = b * r + (1 - b) * mean(s, -1);  c = b * c + (1 - b) * mean(s, -2);  v = r * c / mean(r)``; for a vector
     ``v = b * v + (1 - b) * s``. ``u = g / sqrt(v);  u = u / max(1, rms(u) / clip)``;
-    ``w = w - max(epsilon_2, rms(w)) * min(rate, 1 / sqrt(t)) * u``. Keras computes the same; torch adds no epsilon_1
-    to the square and bounds v from below instead.
+    ``w = w - max(epsilon_2, rms(w)) * min(rate, 1 / sqrt(t)) * u``. Keras computes the same; with its
+    ``relative_step=False``, too, which is something else here. torch adds no epsilon_1 to the square and bounds v from
+    below instead.
 
     Args:
-        learning_rate: The largest relative step; see `Optimizer`.
+        learning_rate: The largest relative step, Keras's unless told; 0.01 in the paper. See `Optimizer`.
         decay_exponent: How the average of squares lengthens with time, positive.
         epsilon_1: Added to the square.
         epsilon_2: The least size that a variable counts as.
         clip: Limit on the root mean square of a step.
-        relative_step: False: the step is ``rate * u``, whatever the size of the variable and the time.
+        relative_step: False: the step is ``rate * u``, whatever the size of the variable and the time; Keras multiplies
+            by both all the same.
         **options: See `Optimizer`.
 
     Raises:
@@ -48,9 +50,17 @@ class Adafactor(Optimizer):
     Source: Shazeer and Stern, arXiv:1804.04235, algorithms 4 to 6.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "decay_exponent": POSITIVE,
+        "clip": POSITIVE,
+        "epsilon_1": NOT_NEGATIVE,
+        "epsilon_2": NOT_NEGATIVE,
+        "relative_step": FLAG,
+    }
+
     def __init__(
         self,
-        learning_rate: LearningRate = 0.01,
+        learning_rate: LearningRate = 0.001,
         decay_exponent: float = 0.8,
         epsilon_1: float = 1e-30,
         epsilon_2: float = 1e-3,
@@ -59,9 +69,6 @@ class Adafactor(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        for name, number in (("decay_exponent", decay_exponent), ("clip", clip)):
-            if not number > 0:
-                raise ArgumentError(f"{name}={number!r}", "it is positive", f"{name}=1.0")
         self.decay_exponent = decay_exponent
         self.epsilon_1 = epsilon_1
         self.epsilon_2 = epsilon_2

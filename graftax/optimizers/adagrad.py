@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import EpsilonForm, check_form
+from graftax.optimizers.adam import EpsilonForm
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -44,6 +44,12 @@ class Adagrad(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "initial_accumulator": NOT_NEGATIVE,
+        "epsilon": NOT_NEGATIVE,
+        "epsilon_form": one_of("keras", "torch"),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -53,13 +59,9 @@ class Adagrad(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        if initial_accumulator < 0:
-            raise ArgumentError(
-                f"initial_accumulator={initial_accumulator!r}", "it is a sum of squares", "initial_accumulator=0.1"
-            )
         self.initial_accumulator = initial_accumulator
         self.epsilon = epsilon
-        self.epsilon_form = check_form(epsilon_form)
+        self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The sum of squares."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, Unpack
+from typing import ClassVar, Literal, TypeAlias, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -49,6 +49,14 @@ class Adam(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "amsgrad": FLAG,
+        "epsilon_form": one_of("keras", "torch"),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -60,12 +68,11 @@ class Adam(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2)
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.amsgrad = amsgrad
-        self.epsilon_form = check_form(epsilon_form)
+        self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The two averages; the largest square, too, for AMSGrad."""
@@ -86,17 +93,3 @@ class Adam(Optimizer):
         root = ops.sqrt(1 - self.beta_2**step.count)
         epsilon = self.epsilon * root if self.epsilon_form == "torch" else self.epsilon
         return step.learning_rate * root / (1 - self.beta_1**step.count), epsilon
-
-
-def check_betas(**betas: float) -> None:
-    """Raise if a decay rate of an average is no fraction."""
-    for name, beta in betas.items():
-        if not 0 <= beta < 1:
-            raise ArgumentError(f"{name}={beta!r}", "an average keeps a fraction in [0, 1) of itself", f"{name}=0.9")
-
-
-def check_form(form: EpsilonForm) -> EpsilonForm:
-    """The form, if it is one."""
-    if form not in ("keras", "torch"):
-        raise ArgumentError(f"epsilon_form={form!r}", "it says whose formula to use", '"keras" or "torch"')
-    return form

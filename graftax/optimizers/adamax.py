@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.optimizers.adam import EpsilonForm, check_betas, check_form
+from graftax.optimizers.adam import EpsilonForm
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -45,6 +46,13 @@ class Adamax(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "epsilon_form": one_of("keras", "torch"),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -55,11 +63,10 @@ class Adamax(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2)
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
-        self.epsilon_form = check_form(epsilon_form)
+        self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The average and the largest."""

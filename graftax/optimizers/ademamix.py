@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, INSIDE, NOT_NEGATIVE, WHOLE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -52,6 +51,15 @@ class AdEMAMix(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": INSIDE,
+        "beta_3": INSIDE,
+        "beta_2": FRACTION,
+        "alpha": NOT_NEGATIVE,
+        "epsilon": NOT_NEGATIVE,
+        "warmup_steps": WHOLE,
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -64,9 +72,6 @@ class AdEMAMix(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2, beta_3=beta_3)
-        if not (beta_1 and beta_3):
-            raise ArgumentError(f"beta_1={beta_1!r}, beta_3={beta_3!r}", "their half-lives are used", "beta_1=0.9")
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.beta_3 = beta_3

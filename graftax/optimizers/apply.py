@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from graftax.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.optimizers.grouping import Work, groups, joined, split
-from graftax.optimizers.rate import identity, is_on, number
+from graftax.optimizers.rate import current, identity, is_on, number
 from graftax.optimizers.rule import Moved, Moving, moves_together
 from graftax.optimizers.slot import Row, SlotValues, compute_dtype
 from graftax.optimizers.sparse_rows import Touched
@@ -50,8 +50,8 @@ class Step:
 class Steps:
     """The `Step` of each dtype, multiplier and decay."""
 
-    def __init__(self, learning_rate: Array, iterations: Array) -> None:
-        self._rate = learning_rate
+    def __init__(self, learning_rate: Any, iterations: Array) -> None:
+        self._rate = learning_rate  # a schedule is computed in the dtype of the variables that it is for
         self._iterations = iterations
         self._made: dict[Hashable, Step] = {}
 
@@ -59,7 +59,7 @@ class Steps:
         """The one for a variable that is updated in this dtype."""
         key = dtype, identity(multiplier), identity(weight_decay)
         if key not in self._made:
-            rate = cast_to(self._rate, dtype)
+            rate = current(self._rate, self._iterations, dtype)
             count = cast_to(self._iterations + 1, dtype)
             rate = rate if identity(multiplier) == 1 else rate * number(multiplier, dtype)
             self._made[key] = Step(rate, self._iterations, count, number(weight_decay, dtype))
@@ -75,6 +75,7 @@ def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]], touc
         work: Variables with gradients, and their rows.
         touched: For variables, by identity, whose gradients are those of some rows: which ones.
     """
+    work = [one for one in work if 0 not in one[0][0].shape]  # of nothing there is no mean, and no norm
     whole = [one for one in work if id(one[0][0]) not in touched]
     if whole and moves_together(optimizer):
         with _context(optimizer, whole):

@@ -20,17 +20,6 @@ from graftax.variables.variable import Variable
 SLOT = "moving_average"
 
 
-def check_momentum(momentum: float | None) -> float | None:
-    """The momentum, if it is one."""
-    if momentum is not None and not 0 <= momentum < 1:
-        raise ArgumentError(
-            f"ema_momentum={momentum!r}",
-            "an average keeps a fraction in [0, 1) of itself",
-            "ema_momentum=0.999, or None for no average",
-        )
-    return momentum
-
-
 def slot_for(variable: Variable) -> Slot:
     """The average of a variable, which starts as its value."""
 

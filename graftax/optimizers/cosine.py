@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError
-from graftax.optimizers.schedule import Schedule, positive
+from graftax.optimizers.arguments import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
+from graftax.optimizers.schedule import Schedule
 from graftax.typedefs import Array
 
 
@@ -32,6 +34,14 @@ class CosineDecay(Schedule):
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "initial_learning_rate": NOT_NEGATIVE,
+        "alpha": NOT_NEGATIVE,
+        "warmup_steps": NOT_NEGATIVE,
+        "decay_steps": STEPS,
+        "warmup_target": NOT_NEGATIVE.or_none(),
+    }
+
     def __init__(
         self,
         initial_learning_rate: float,
@@ -42,7 +52,7 @@ class CosineDecay(Schedule):
     ) -> None:
         super().__init__()
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = positive("decay_steps", decay_steps)
+        self.decay_steps = decay_steps
         self.alpha = alpha
         self.warmup_target = warmup_target
         self.warmup_steps = warmup_steps
@@ -87,6 +97,14 @@ class CosineDecayRestarts(Schedule):
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "initial_learning_rate": NOT_NEGATIVE,
+        "alpha": NOT_NEGATIVE,
+        "first_decay_steps": STEPS,
+        "t_mul": AT_LEAST_ONE,
+        "m_mul": POSITIVE,
+    }
+
     def __init__(
         self,
         initial_learning_rate: float,
@@ -97,12 +115,10 @@ class CosineDecayRestarts(Schedule):
     ) -> None:
         super().__init__()
         self.initial_learning_rate = initial_learning_rate
-        self.first_decay_steps = positive("first_decay_steps", first_decay_steps)
+        self.first_decay_steps = first_decay_steps
         self.t_mul = t_mul
         self.m_mul = m_mul
         self.alpha = alpha
-        if t_mul < 1:
-            raise ArgumentError(f"t_mul={t_mul!r}", "periods do not shrink", "t_mul=1.0 for equal periods")
 
     def rate(self, step: Array) -> Array:
         """See the class."""

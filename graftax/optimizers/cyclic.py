@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from graftax import ops
-from graftax.optimizers.schedule import Schedule, positive
+from graftax.errors import ArgumentError
+from graftax.optimizers.arguments import NOT_NEGATIVE, POSITIVE, STEPS, Kinds
+from graftax.optimizers.schedule import Schedule
 from graftax.typedefs import Array
 
 
@@ -29,6 +33,15 @@ class Cyclic(Schedule):
     Source: Smith, arXiv:1506.01186.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "low": NOT_NEGATIVE,
+        "high": NOT_NEGATIVE,
+        "steps_up": STEPS,
+        "steps_down": STEPS.or_none(),
+        "cycle_factor": POSITIVE,
+        "step_factor": POSITIVE,
+    }
+
     def __init__(
         self,
         low: float,
@@ -41,8 +54,10 @@ class Cyclic(Schedule):
         super().__init__()
         self.low = low
         self.high = high
-        self.steps_up = positive("steps_up", steps_up)
-        self.steps_down = steps_down if steps_down is None else positive("steps_down", steps_down)
+        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+            raise ArgumentError(f"Cyclic: low={low!r}, high={high!r}", "it goes up first", f"Cyclic({high!r}, {low!r})")
+        self.steps_up = steps_up
+        self.steps_down = steps_down
         self.cycle_factor = cycle_factor
         self.step_factor = step_factor
 

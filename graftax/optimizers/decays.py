@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from graftax import ops
-from graftax.optimizers.schedule import Schedule, ascending, positive
+from graftax.optimizers.arguments import FLAG, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
+from graftax.optimizers.schedule import Schedule, ascending
 from graftax.typedefs import Array
 
 
@@ -23,12 +25,19 @@ class ExponentialDecay(Schedule):
         0.25
     """
 
+    arguments: ClassVar[Kinds] = {
+        "initial_learning_rate": NOT_NEGATIVE,
+        "decay_steps": STEPS,
+        "decay_rate": POSITIVE,
+        "staircase": FLAG,
+    }
+
     def __init__(
         self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
     ) -> None:
         super().__init__()
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = positive("decay_steps", decay_steps)
+        self.decay_steps = decay_steps
         self.decay_rate = decay_rate
         self.staircase = staircase
 
@@ -51,12 +60,19 @@ class InverseTimeDecay(Schedule):
         0.5
     """
 
+    arguments: ClassVar[Kinds] = {
+        "initial_learning_rate": NOT_NEGATIVE,
+        "decay_rate": NOT_NEGATIVE,
+        "decay_steps": STEPS,
+        "staircase": FLAG,
+    }
+
     def __init__(
         self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
     ) -> None:
         super().__init__()
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = positive("decay_steps", decay_steps)
+        self.decay_steps = decay_steps
         self.decay_rate = decay_rate
         self.staircase = staircase
 
@@ -80,6 +96,14 @@ class PolynomialDecay(Schedule):
         0.5
     """
 
+    arguments: ClassVar[Kinds] = {
+        "initial_learning_rate": NOT_NEGATIVE,
+        "end_learning_rate": NOT_NEGATIVE,
+        "decay_steps": STEPS,
+        "power": POSITIVE,
+        "cycle": FLAG,
+    }
+
     def __init__(
         self,
         initial_learning_rate: float,
@@ -90,7 +114,7 @@ class PolynomialDecay(Schedule):
     ) -> None:
         super().__init__()
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = positive("decay_steps", decay_steps)
+        self.decay_steps = decay_steps
         self.end_learning_rate = end_learning_rate
         self.power = power
         self.cycle = cycle
@@ -122,8 +146,8 @@ class PiecewiseConstant(Schedule):
 
     def __init__(self, boundaries: Sequence[float], values: Sequence[float]) -> None:
         super().__init__()
-        self.boundaries = ascending(boundaries, len(values), "values")
-        self.values = tuple(values)
+        self.boundaries = ascending(boundaries, len(values), "values", first=0)
+        self.values = tuple(NOT_NEGATIVE.checked("values", f"values[{i}]", one) for i, one in enumerate(values))
 
     def rate(self, step: Array) -> Array:
         """See the class."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import NOT_NEGATIVE, NOT_POSITIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -49,6 +49,15 @@ class Ftrl(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "learning_rate_power": NOT_POSITIVE,
+        "initial_accumulator": NOT_NEGATIVE,
+        "l1_strength": NOT_NEGATIVE,
+        "l2_strength": NOT_NEGATIVE,
+        "l2_shrinkage": NOT_NEGATIVE,
+        "beta": NOT_NEGATIVE,
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -61,13 +70,6 @@ class Ftrl(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        if learning_rate_power > 0 or min(initial_accumulator, l1_strength, l2_strength, l2_shrinkage, beta) < 0:
-            raise ArgumentError(
-                f"learning_rate_power={learning_rate_power!r}, {initial_accumulator=}, {l1_strength=}, {l2_strength=}, "
-                f"{l2_shrinkage=}, {beta=}",
-                "the power is not positive, and the others are not negative",
-                "learning_rate_power=-0.5, initial_accumulator=0.1, l1_strength=0.01",
-            )
         self.learning_rate_power = learning_rate_power
         self.initial_accumulator = initial_accumulator
         self.l1_strength = l1_strength

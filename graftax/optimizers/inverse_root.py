@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from graftax import ops
-from graftax.optimizers.schedule import Schedule, positive
+from graftax.optimizers.arguments import NOT_NEGATIVE, STEPS, Kinds
+from graftax.optimizers.schedule import Schedule
 from graftax.typedefs import Array
 
 
@@ -27,10 +30,12 @@ class InverseSquareRoot(Schedule):
     Source: Vaswani et al., arXiv:1706.03762, section 5.3.
     """
 
+    arguments: ClassVar[Kinds] = {"peak": NOT_NEGATIVE, "warmup_steps": STEPS}
+
     def __init__(self, peak: float, warmup_steps: float) -> None:
         super().__init__()
         self.peak = peak
-        self.warmup_steps = positive("warmup_steps", warmup_steps)
+        self.warmup_steps = warmup_steps
 
     def rate(self, step: Array) -> Array:
         """See the class."""

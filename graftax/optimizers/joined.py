@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from graftax import ops
-from graftax.optimizers.schedule import Schedule, ScheduleLike, as_schedule, ascending, positive
+from graftax.optimizers.arguments import NOT_NEGATIVE, STEPS, Kinds
+from graftax.optimizers.schedule import Schedule, ScheduleLike, as_schedule, ascending
 from graftax.typedefs import Array
 
 
@@ -24,9 +26,11 @@ class LinearWarmup(Schedule):
         [0.0, 0.25, 1.0, 0.5]
     """
 
+    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "start": NOT_NEGATIVE}
+
     def __init__(self, warmup_steps: float, then: ScheduleLike, start: float = 0.0) -> None:
         super().__init__()
-        self.warmup_steps = positive("warmup_steps", warmup_steps)
+        self.warmup_steps = warmup_steps
         self.then = as_schedule(then)
         self.start = start
 
@@ -55,7 +59,7 @@ class Join(Schedule):
 
     def __init__(self, schedules: Sequence[ScheduleLike], boundaries: Sequence[float]) -> None:
         super().__init__()
-        self.boundaries = ascending(boundaries, len(schedules), "schedules")
+        self.boundaries = ascending(boundaries, len(schedules), "schedules", first=1)
         self.schedules = [as_schedule(schedule) for schedule in schedules]
 
     def rate(self, step: Array) -> Array:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from graftax.errors import ArgumentError
-from graftax.module import Module, SlotRecord
+from graftax.module import SlotRecord
+from graftax.optimizers.arguments import FLOATING, Checked, Kinds
 from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, SlotTable, make_slot, parts_of
 from graftax.variables.variable import Variable
 
 
-class SlotKeeper(Module):
+class SlotKeeper(Checked):
     """The part of an optimizer that keeps slots.
 
     Args:
@@ -20,6 +21,7 @@ class SlotKeeper(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_slots"})
+    arguments: ClassVar[Kinds] = {"slot_dtype": FLOATING}
 
     def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
         super().__init__(name)

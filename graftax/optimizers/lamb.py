@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -21,13 +21,13 @@ class LAMB(Optimizer):
 
     With Adam's corrected averages m and v, ``u = m / (sqrt(v) + epsilon) + weight_decay * w`` and
     ``w = w - rate * |w| / |u| * u``; where one of both norms is zero, their ratio counts as 1. The decay is in u,
-    hence in the ratio. Epsilon is added to the corrected root.
+    hence in the ratio; Keras has it before, like any other decay. Epsilon is added to the corrected root.
 
     Args:
         learning_rate: See `Optimizer`.
         beta_1: How much of the average of gradients is kept, in [0, 1).
         beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the root.
+        epsilon: Added to the root. Keras's; 1e-6 in the paper and in optax.
         **options: See `Optimizer`.
 
     Raises:
@@ -45,16 +45,17 @@ class LAMB(Optimizer):
 
     decays_inside = True
 
+    arguments: ClassVar[Kinds] = {"beta_1": FRACTION, "beta_2": FRACTION, "epsilon": NOT_NEGATIVE}
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: float = 1e-6,
+        epsilon: float = 1e-7,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2)
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon

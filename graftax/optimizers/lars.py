@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.lamb import norm
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
@@ -48,6 +47,8 @@ class LARS(Optimizer):
 
     decays_inside = True
 
+    arguments: ClassVar[Kinds] = {"momentum": FRACTION, "trust": POSITIVE, "epsilon": NOT_NEGATIVE}
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.1,
@@ -57,9 +58,6 @@ class LARS(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(momentum=momentum)
-        if not trust > 0:
-            raise ArgumentError(f"trust={trust!r}", "it is a fraction of a norm, and positive", "trust=0.001")
         self.momentum = momentum
         self.trust = trust
         self.epsilon = epsilon

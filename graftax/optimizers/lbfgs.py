@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.optimizers import gradients as grads
 from graftax.optimizers import rate
+from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.keeper import SlotKeeper
@@ -65,6 +66,16 @@ class LBFGS(SlotKeeper):
     Source: Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4 and 7.5.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "history_size": COUNT,
+        "max_iterations": COUNT,
+        "max_evaluations": COUNT,
+        "tolerance_gradient": NOT_NEGATIVE,
+        "tolerance_change": NOT_NEGATIVE,
+        "c1": INSIDE,
+        "c2": INSIDE,
+    }
+
     def __init__(
         self,
         history_size: int = 10,
@@ -77,15 +88,6 @@ class LBFGS(SlotKeeper):
         name: str | None = None,
     ) -> None:
         super().__init__(None, name)
-        counts = {"history_size": history_size, "max_iterations": max_iterations, "max_evaluations": max_evaluations}
-        for option, count in counts.items():
-            if type(count) is not int or count < 1:
-                raise ArgumentError(f"{option}={count!r}", "it counts, from 1 on", f"{option}=10")
-        for option, least in (("tolerance_gradient", tolerance_gradient), ("tolerance_change", tolerance_change)):
-            if not least >= 0:
-                raise ArgumentError(f"{option}={least!r}", "it is a bound on magnitudes", f"{option}=1e-7")
-        if not 0 < c1 < c2 < 1:
-            raise ArgumentError(f"c1={c1!r}, c2={c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9")
         self.history_size = history_size
         self.max_iterations = max_iterations
         self.max_evaluations = max_evaluations
@@ -93,6 +95,8 @@ class LBFGS(SlotKeeper):
         self.tolerance_change = tolerance_change
         self.c1 = c1
         self.c2 = c2
+        if not self.c1 < self.c2:
+            raise ArgumentError(f"c1={c1!r}, c2={c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9")
         self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
         self.evaluations = rate.scalar(self, "evaluations", "counter", "int32", 0)
         self.pairs = rate.scalar(self, "pairs", "counter", "int32", 0)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.optimizers import averaging
 from graftax.optimizers import gradients as grads
+from graftax.optimizers.arguments import COUNT, PART, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation
-from graftax.optimizers.keeper import SlotKeeper
 from graftax.optimizers.minimizer import Variables
 from graftax.optimizers.optimizer import Optimizer
+from graftax.optimizers.pure import PureUpdates
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.slot import Slot
 from graftax.transforms.control_flow import cond
@@ -23,7 +24,7 @@ from graftax.variables import storage
 from graftax.variables.variable import Variable
 
 
-class Lookahead(SlotKeeper):
+class Lookahead(PureUpdates):
     """Updates of another optimizer; after each ``every`` of them the weights go back to a part of the way.
 
     ``slow = slow + rate * (fast - slow);  fast = slow``, where ``fast`` are the weights themselves and ``slow``, which
@@ -55,6 +56,8 @@ class Lookahead(SlotKeeper):
     Source: Zhang et al., arXiv:1907.08610, algorithm 1.
     """
 
+    arguments: ClassVar[Kinds] = {"every": COUNT, "rate": PART}
+
     def __init__(self, optimizer: Optimizer, every: int = 5, rate: float = 0.5, name: str | None = None) -> None:
         super().__init__(None, name)
         if not isinstance(optimizer, Optimizer):
@@ -67,10 +70,6 @@ class Lookahead(SlotKeeper):
                 "it keeps an average by itself, and would lose it where the weights come back",
                 f"{type(optimizer).__name__} alone",
             )
-        if type(every) is not int or every < 1:
-            raise ArgumentError(f"every={every!r}", "it counts updates", "every=5")
-        if not 0 < rate <= 1:
-            raise ArgumentError(f"rate={rate!r}", "it is a part of the way, in (0, 1]", "rate=0.5")
         self.optimizer = optimizer
         self.every = every
         self.rate = rate
@@ -101,6 +100,17 @@ class Lookahead(SlotKeeper):
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The slow weights."""
         return {"slow": averaging.slot_for(variable)}
+
+    def named_variables(self) -> dict[str, Variable]:
+        """Its own and those of the other one; a slot is at ``slots/<path of its variable>/<its name>``."""
+        inside = {f"optimizer/{path}": variable for path, variable in self.optimizer.named_variables().items()}
+        return super().named_variables() | inside
+
+    def build(self, variables: Variables) -> None:
+        """Make the slots of those that are trainable, also those of the other one."""
+        for variable, _ in self.optimizer._moving(grads.flat_variables(variables)):
+            self._make_slots(variable, self._slots.row(variable))
+        self._leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
         """`Optimizer.apply` of the other one, and the return when it is due."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError
-from graftax.module import Module
 from graftax.optimizers import rate
+from graftax.optimizers.arguments import COUNT, POSITIVE, Checked, Kinds
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.transforms.control_flow import cond
 from graftax.typedefs import Array
@@ -16,7 +16,7 @@ from graftax.typedefs import Array
 LossScaleLike: TypeAlias = "LossScale | float | str | None"
 
 
-class LossScale(Module):
+class LossScale(Checked):
     """A factor on the loss, taken out of the gradients again; a step whose gradients are not finite is left out.
 
     Args:
@@ -37,14 +37,11 @@ class LossScale(Module):
     Source: Micikevicius et al., arXiv:1710.03740.
     """
 
+    arguments: ClassVar[Kinds] = {"growth_interval": COUNT.or_none()}
+
     def __init__(self, initial: float = 2.0**15, growth_interval: int | None = 2000) -> None:
         super().__init__()
-        if not initial > 0:
-            raise ArgumentError(f"LossScale(initial={initial!r})", "it is a factor on the loss", "LossScale(2.0**15)")
-        if growth_interval is not None and (type(growth_interval) is not int or growth_interval < 1):
-            raise ArgumentError(
-                f"growth_interval={growth_interval!r}", "it counts steps", "growth_interval=2000, or None for never"
-            )
+        initial = POSITIVE.checked("LossScale", "initial", initial)
         self.growth_interval = growth_interval
         self.scale = rate.scalar(self, "scale", "state", "float32", float(initial))
         self.good_steps = rate.scalar(self, "good_steps", "counter", "int32", 0)
@@ -54,8 +51,9 @@ class LossScale(Module):
         if not pairs:  # nothing moves: an update all the same, but none that says anything of the factor
             move(pairs)
             return
-        factor = 1 / self.scale.value
-        pairs = [(variable, gradient * cast_to(factor, str(gradient.dtype))) for variable, gradient in pairs]
+        dtypes = dict.fromkeys(str(gradient.dtype) for _, gradient in pairs)
+        factors = {dtype: 1 / cast_to(self.scale.value, dtype) for dtype in dtypes}
+        pairs = [(variable, gradient * factors[str(gradient.dtype)]) for variable, gradient in pairs]
         finite = ops.all(ops.stack([ops.all(ops.isfinite(gradient)) for _, gradient in pairs]))
 
         def good() -> None:

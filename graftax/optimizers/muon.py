@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import check_betas
+from graftax.errors import ArgumentTypeError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -60,6 +60,16 @@ class Muon(Optimizer):
 
     untracked: ClassVar[frozenset[str]] = Optimizer.untracked | {"_others"}
 
+    arguments: ClassVar[Kinds] = {
+        "momentum": FRACTION,
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "nesterov": FLAG,
+        "steps": COUNT,
+        "scale": one_of("adamw", "shape"),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -70,13 +80,14 @@ class Muon(Optimizer):
         steps: int = 5,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: float = 1e-8,
+        epsilon: float = 1e-7,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(momentum=momentum, beta_1=beta_1, beta_2=beta_2)
-        if scale not in ("adamw", "shape"):
-            raise ArgumentError(f"scale={scale!r}", "it says how long a step is", '"adamw" or "shape"')
+        if isinstance(adamw, str):
+            raise ArgumentTypeError(
+                f"adamw={adamw!r}", "it holds selectors, and a string is one of them", f"adamw=({adamw!r},)"
+            )
         self.momentum = momentum
         self.nesterov = nesterov
         self.adamw = tuple(adamw)
@@ -85,7 +96,7 @@ class Muon(Optimizer):
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
-        self._others = Rules([(selector, {}) for selector in self.adamw])
+        self._others = Rules([(selector, {}) for selector in self.adamw], sets_nothing=True)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The average; that of squares, too, for what goes by AdamW."""

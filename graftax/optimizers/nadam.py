@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -49,6 +48,13 @@ class Nadam(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "momentum_decay": POSITIVE.or_none(),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -59,11 +65,6 @@ class Nadam(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2)
-        if momentum_decay is not None and not momentum_decay > 0:
-            raise ArgumentError(
-                f"momentum_decay={momentum_decay!r}", "u has to grow", "momentum_decay=None for no growth"
-            )
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from graftax import ops
 from graftax.errors import ArgumentError
-from graftax.optimizers.schedule import Schedule, positive
+from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, POSITIVE, Kinds, one_of
+from graftax.optimizers.schedule import Schedule
 from graftax.typedefs import Array
 
 
@@ -35,6 +36,15 @@ class OneCycle(Schedule):
     Source: Smith and Topin, arXiv:1708.07120.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "peak": NOT_NEGATIVE,
+        "total_steps": COUNT,
+        "rising": INSIDE,
+        "start_factor": POSITIVE,
+        "end_factor": POSITIVE,
+        "shape": one_of("cosine", "linear"),
+    }
+
     def __init__(
         self,
         peak: float,
@@ -45,17 +55,17 @@ class OneCycle(Schedule):
         shape: Literal["cosine", "linear"] = "cosine",
     ) -> None:
         super().__init__()
-        if not 0 < rising < 1 or rising * total_steps <= 1 or total_steps <= 2 or shape not in ("cosine", "linear"):
-            raise ArgumentError(
-                f"total_steps={total_steps!r}, rising={rising!r}, shape={shape!r}",
-                'there is a step for each part, and the shape is "cosine" or "linear"',
-                "total_steps=1000, rising=0.3",
-            )
         self.peak = peak
         self.total_steps = total_steps
         self.rising = rising
-        self.start_factor = positive("start_factor", start_factor)
-        self.end_factor = positive("end_factor", end_factor)
+        if rising * total_steps <= 1 or total_steps <= 2:
+            raise ArgumentError(
+                f"OneCycle: total_steps={total_steps!r}, rising={rising!r}",
+                "there is a step for each part",
+                "total_steps=1000, rising=0.3",
+            )
+        self.start_factor = start_factor
+        self.end_factor = end_factor
         self.shape = shape
 
     def rate(self, step: Array) -> Array:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
-from graftax import attributes
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
 from graftax.optimizers import averaging, rate
 from graftax.optimizers import gradients as grads
 from graftax.optimizers.accumulation import SLOT as ACCUMULATED
-from graftax.optimizers.accumulation import accumulate, check_steps
+from graftax.optimizers.accumulation import accumulate
 from graftax.optimizers.apply import Steps, apply
+from graftax.optimizers.arguments import OPTIONS, Kinds
 from graftax.optimizers.averaging import Averaging
 from graftax.optimizers.clipping import Limits, clip
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.explain import Explanation, explain
 from graftax.optimizers.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.pure import PureUpdates
 from graftax.optimizers.rate import LearningRate
 from graftax.optimizers.rule import Rule
 from graftax.optimizers.rules import RuleLike, Rules
@@ -33,7 +34,7 @@ from graftax.variables.variable import Variable
 from graftax.wrapping import wraps
 
 
-class Optimizer(Rule, Averaging):
+class Optimizer(Rule, Averaging, PureUpdates):
     """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
 
     An update clips the gradients by value, by norm, by global norm, and relative to the weights; then, for each
@@ -91,9 +92,7 @@ class Optimizer(Rule, Averaging):
     """
 
     untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
-
-    if not TYPE_CHECKING:  # a checker should see which attributes there are
-        __getattr__ = attributes.answering("optimizer", attributes.OF_OPTIMIZERS)
+    arguments: ClassVar[Kinds] = OPTIONS
 
     def __init__(
         self,
@@ -114,10 +113,6 @@ class Optimizer(Rule, Averaging):
         name: str | None = None,
     ) -> None:
         super().__init__(slot_dtype, name)
-        limits = {"clipvalue": clipvalue, "clipnorm": clipnorm, "global_clipnorm": global_clipnorm}
-        for option, limit in (limits | {"adaptive_clip": adaptive_clip}).items():
-            if limit is not None and not limit > 0:
-                raise ArgumentError(f"{option}={limit!r}", "a limit is positive", f"{option}=1.0, or None for no limit")
         self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -127,7 +122,7 @@ class Optimizer(Rule, Averaging):
         self.global_clipnorm = global_clipnorm
         self.adaptive_clip = adaptive_clip
         self.accumulation_steps = accumulation_steps
-        self.ema_momentum = averaging.check_momentum(ema_momentum)
+        self.ema_momentum = ema_momentum
         self.loss_scale: Any = loss_scale
         self.lazy = lazy
         self._rules = Rules(rules)
@@ -152,11 +147,11 @@ class Optimizer(Rule, Averaging):
             value = rate.keep(self, self.__dict__.get(name), value)
         elif name == "loss_scale":
             value = as_loss_scale(value)
-        elif name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
-        elif name == "accumulation_steps" and check_steps(value) > 1 and "gathered" not in self.__dict__:
-            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
         super().__setattr__(name, value)
+        if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
+            self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
+        elif name == "accumulation_steps" and value > 1 and "gathered" not in self.__dict__:
+            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
 
     # --- applying -----------------------------------------------------------------------------------------------------
 
@@ -214,7 +209,7 @@ class Optimizer(Rule, Averaging):
         storage.touch(self)
         pairs = clip(pairs, self._limits(rows))
         iterations = self.iterations.value
-        steps = Steps(rate.current(self.__dict__["learning_rate"], iterations), iterations)
+        steps = Steps(self.__dict__["learning_rate"], iterations)
         work = [(pair, rows[id(pair[0])]) for pair in pairs]
         apply(self, steps, [one for one in work if one[1].settings.optimizer is None], touched)
         for place, other in enumerate(self.others):

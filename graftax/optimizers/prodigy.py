@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers import rate as rates
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import AT_LEAST_ONE, FLAG, FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.averaging import slot_for
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.optimizer import Optimizer
@@ -65,6 +64,18 @@ class Prodigy(Optimizer):
 
     decays_inside = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "beta_3": FRACTION.or_none(),
+        "d0": POSITIVE,
+        "d_coef": POSITIVE,
+        "growth_rate": AT_LEAST_ONE,
+        "safeguard_warmup": FLAG,
+        "use_bias_correction": FLAG,
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 1.0,
@@ -80,11 +91,6 @@ class Prodigy(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2, **({} if beta_3 is None else {"beta_3": beta_3}))
-        if not d0 > 0 or not d_coef > 0:
-            raise ArgumentError(f"d0={d0!r}, d_coef={d_coef!r}", "a distance is positive", "d0=1e-6, d_coef=1.0")
-        if not growth_rate >= 1:
-            raise ArgumentError(f"growth_rate={growth_rate!r}", "d never shrinks", "growth_rate=1.02, or inf")
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.beta_3 = beta_3
@@ -94,9 +100,9 @@ class Prodigy(Optimizer):
         self.growth_rate = growth_rate
         self.safeguard_warmup = safeguard_warmup
         self.use_bias_correction = use_bias_correction
-        self.d = rates.scalar(self, "d", "state", "float32", d0)
-        self.largest_d = rates.scalar(self, "largest_d", "state", "float32", d0)
-        self.numerator = rates.scalar(self, "numerator", "state", "float32", 0.0)
+        self.d = rates.scalar(self, "d", "state", rates.widest(), d0)
+        self.largest_d = rates.scalar(self, "largest_d", "state", rates.widest(), d0)
+        self.numerator = rates.scalar(self, "numerator", "state", rates.widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The two averages, the sum of gradients, and where the variable set out."""
@@ -106,8 +112,8 @@ class Prodigy(Optimizer):
         """One step."""
         gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
         self._estimate(
-            _total(progress for _, _, progress in gathered),
-            _total(ops.sum(ops.abs(slots["gradient_sum"])) for _, slots, _ in gathered),
+            self._total(progress for _, _, progress in gathered),
+            self._total(ops.sum(ops.abs(slots["gradient_sum"])) for _, slots, _ in gathered),
         )
         moved = []
         for one, (rate, slots, _) in zip(moving, gathered, strict=True):
@@ -147,6 +153,5 @@ class Prodigy(Optimizer):
         most = ops.where(ops.equal(d, self.d0), ops.maximum(d, found), d) * self.growth_rate
         self.d.assign(ops.minimum(self.largest_d.value, most))
 
-
-def _total(parts: Iterable[Array]) -> Array:
-    return ops.sum(ops.stack([cast_to(part, "float32") for part in parts]))
+    def _total(self, parts: Iterable[Array]) -> Array:
+        return ops.sum(ops.stack([cast_to(part, self.d.dtype) for part in parts]))

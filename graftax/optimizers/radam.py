@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import ABOVE_06, AT_LEAST_FOUR, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -49,6 +48,14 @@ class RAdam(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": ABOVE_06,
+        "epsilon": NOT_NEGATIVE,
+        "threshold": AT_LEAST_FOUR,
+        "epsilon_form": one_of("torch", "optax"),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -60,13 +67,6 @@ class RAdam(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2)
-        if beta_2 <= 0.6 or threshold < 4 or epsilon_form not in ("torch", "optax"):
-            raise ArgumentError(
-                f"beta_2={beta_2!r}, threshold={threshold!r}, epsilon_form={epsilon_form!r}",
-                'the variance is known for lengths above 4 only; the form is "torch" or "optax"',
-                "beta_2=0.999, threshold=5.0",
-            )
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable
+from math import inf
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.module import Module
 from graftax.optimizers.gradients import cast_to
+from graftax.optimizers.schedule import Schedule
 from graftax.typedefs import Array, VariableLike, unwrap
 from graftax.variables import initializers
 from graftax.variables.spec import VariableSpec
@@ -25,9 +27,10 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
 
     Raises:
         ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
-        ArgumentError: the number is negative or nan.
+        ArgumentError: the number is negative, infinite or nan.
     """
-    if isinstance(given, type) or not (isinstance(given, int | float) or callable(given) or hasattr(given, "shape")):
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if isinstance(given, type | bool) or not (number or callable(given) or hasattr(given, "shape")):
         raise ArgumentTypeError(
             f"learning_rate={given!r}",
             "it is a number, a schedule, another function of the step, or a Variable",
@@ -35,13 +38,15 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
         )
     if isinstance(given, np.floating | np.integer):
         given = float(str(given))  # 0.1 as written, not its float32
-    if isinstance(given, VariableLike) or (callable(given) and not hasattr(given, "shape")):
-        return given
-    if isinstance(given, int | float) and not given >= 0:
+    if isinstance(given, VariableLike | Module) or (callable(given) and not hasattr(given, "shape")):
+        return given  # a Module first: OneCycle has a `shape`, and is no array
+    if hasattr(given, "shape") and tuple(given.shape) == () and registry.current().arrays.is_concrete(given):
+        given = float(str(registry.current().arrays.to_numpy(given)))
+    if isinstance(given, int | float) and not 0 <= given < inf:
         raise ArgumentError(
             f"learning_rate={given!r}",
-            "a step goes down the gradient, and a negative rate would go up",
-            f"learning_rate={abs(given)!r}, and minus the loss to climb",
+            "a step goes down the gradient by a finite part of it; a negative rate would go up",
+            "learning_rate=1e-3, and minus the loss to climb",
         )
     if isinstance(before, Variable):
         return before.assign(cast_to(registry.current().arrays.asarray(given), before.dtype))
@@ -51,27 +56,37 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
             "it says what the rate is, and the number would be ignored",
             f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({given!r})",
         )
-    return scalar(owner, "learning_rate", "hyper", "float32", given)
+    return scalar(owner, "learning_rate", "hyper", widest(), given)
 
 
-def current(rate: Any, iterations: Array) -> Array:
-    """The rate as a float32 scalar.
+def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
+    """The rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
 
     Raises:
         ShapeError: it is no scalar.
     """
-    found = registry.current().arrays.asarray(unwrap(_now(rate, iterations)))
+    dtype = dtype or widest()
+    found = registry.current().arrays.asarray(unwrap(_now(rate, iterations, dtype)))
     if tuple(found.shape) != ():
         raise ShapeError(
             f"a learning rate of shape {tuple(found.shape)} from {rate!r}",
             "a learning rate is one number",
             'rules=[(selector, {"learning_rate_multiplier": 0.1})] for rates that differ by variable',
         )
-    return cast_to(found, "float32")
+    return cast_to(found, dtype)
 
 
-def _now(rate: Any, iterations: Array) -> Any:
+def widest() -> str:
+    """The dtype of numbers that are to lose nothing for any variable: float64 where the backend has it, or float32."""
+    return registry.current().arrays.canonical_dtype("float64")
+
+
+def _now(rate: Any, iterations: Array, dtype: str) -> Any:
     if isinstance(rate, VariableLike):
+        return rate
+    if isinstance(rate, Schedule):
+        return rate(cast_to(iterations, dtype))
+    if hasattr(rate, "shape") and not isinstance(rate, Module):
         return rate
     if isinstance(rate, Module) or not _takes_nothing(rate):
         return cast(Any, rate)(iterations)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import EpsilonForm, check_betas, check_form
+from graftax.optimizers.adam import EpsilonForm
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate, is_on
@@ -50,6 +50,15 @@ class RMSprop(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "rho": FRACTION,
+        "momentum": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "initial_rms": NOT_NEGATIVE,
+        "centered": FLAG,
+        "epsilon_form": one_of("keras", "torch"),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -62,15 +71,12 @@ class RMSprop(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(rho=rho, momentum=momentum)
-        if initial_rms < 0:
-            raise ArgumentError(f"initial_rms={initial_rms!r}", "it is an average of squares", "initial_rms=1.0")
         self.rho = rho
         self.momentum = momentum
         self.epsilon = epsilon
         self.centered = centered
         self.initial_rms = initial_rms
-        self.epsilon_form = check_form(epsilon_form)
+        self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The average of squares; that of gradients and the momentum where they are used."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import AROUND_ONE, AT_LEAST_ONE, INSIDE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -47,6 +47,8 @@ class Rprop(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {"shrink": INSIDE, "grow": AT_LEAST_ONE, "limits": AROUND_ONE}
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.01,
@@ -56,12 +58,6 @@ class Rprop(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        if not 0 < shrink < 1 < grow or not 0 < limits[0] <= 1 <= limits[1]:
-            raise ArgumentError(
-                f"shrink={shrink!r}, grow={grow!r}, limits={limits!r}",
-                "shrink is below 1, grow above, and so are the limits",
-                "shrink=0.5, grow=1.2, limits=(1e-4, 5e3)",
-            )
         self.shrink = shrink
         self.grow = grow
         self.limits = limits

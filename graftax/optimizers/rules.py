@@ -12,6 +12,7 @@ import numpy as np
 from graftax import ops
 from graftax.errors import ArgumentError, SelectorError
 from graftax.module import Module, outermost
+from graftax.optimizers.arguments import NOT_NEGATIVE, Kind
 from graftax.selectors import Selector, SelectorLike, compile_selector, wholes
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.variable import Variable
@@ -107,6 +108,12 @@ _KINDS: dict[str, tuple[Any, str, str]] = {
     "optimizer": (Module, "an optimizer", "graftax.optimizers.SGD(0.1)"),
 }
 _NUMBER = (int | float | Variable, "a number, or a Variable that holds one", "0.1")
+_RANGES = {
+    "weight_decay": NOT_NEGATIVE,
+    "l2": NOT_NEGATIVE,
+    "learning_rate_multiplier": NOT_NEGATIVE,
+    "adaptive_clip": Kind("a limit is positive; inf is none", "0.01", lambda x: x > 0),
+}
 
 
 class Rules:
@@ -114,14 +121,26 @@ class Rules:
 
     Args:
         rules: Pairs of a selector of variables (matched with their paths) and a `Setting`.
+        sets_nothing: Whether rules only select, with settings that are empty.
 
     Raises:
         ArgumentError: a rule is no such pair, or has an unknown key or no number.
     """
 
-    def __init__(self, rules: Sequence[RuleLike]) -> None:
+    def __init__(self, rules: Sequence[RuleLike], sets_nothing: bool = False) -> None:
+        if isinstance(rules, str | Mapping):
+            raise ArgumentError(
+                f"rules={rules!r:.60}", "it is a list of rules", 'rules=[("**/bias", {"weight_decay": 0.0})]'
+            )
         self.given = tuple(rules)
         self._rules = [_compile(rule) for rule in self.given]
+        self._sets_nothing = sets_nothing
+        if idle := [selector.text for selector, setting in self._rules if not setting and not sets_nothing]:
+            raise ArgumentError(
+                f"rules= sets nothing for {idle[0]}",
+                f"a rule may set {', '.join(_KEYS)}",
+                '("**/bias", {"weight_decay": 0.0})',
+            )
         self.optimizers: tuple[Optimizer, ...] = tuple(
             {
                 id(setting["optimizer"]): setting["optimizer"] for _, setting in self._rules if "optimizer" in setting
@@ -133,7 +152,7 @@ class Rules:
         self._unchecked = [selector for selector, _ in self._rules]
 
     def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
-        return Rules, (self.given,), None if self._unchecked else {"_unchecked": []}
+        return Rules, (self.given, self._sets_nothing), None if self._unchecked else {"_unchecked": []}
 
     def settings(self, variable: Variable) -> Settings:
         """What holds for a variable at the path that it has now."""
@@ -184,6 +203,8 @@ def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
         if isinstance(value, np.generic):
             value = setting[key] = value.item()
         kind, words, instead = _KINDS.get(key, _NUMBER)
+        if key in _RANGES and not isinstance(value, Variable) and isinstance(value, kind):
+            value = setting[key] = _RANGES[key].checked(f"rules= for {selector.text}", key, value)
         if not isinstance(value, kind) or (isinstance(value, Variable) and value.shape != ()):
             raise ArgumentError(
                 f"rules= sets {key}={value!r} for {selector.text}", f"it is {words}", f'"{key}": {instead}'

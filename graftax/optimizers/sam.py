@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.module import Module
 from graftax.optimizers import gradients as grads
+from graftax.optimizers.arguments import POSITIVE, Checked, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.gradients import cast_to
 from graftax.optimizers.minimizer import Variables, check_loss_fn
@@ -17,7 +17,7 @@ from graftax.optimizers.rate import LearningRate
 from graftax.variables import storage
 
 
-class SAM(Module):
+class SAM(Checked):
     """Steps of another optimizer, with gradients taken at ``w + radius * g / |g|``, to end in a flat valley.
 
     The loss is computed twice in each step, so there is `minimize` and no ``apply``; what it assigns on its way (moving
@@ -45,6 +45,8 @@ class SAM(Module):
     Source: Foret et al., arXiv:2010.01412.
     """
 
+    arguments: ClassVar[Kinds] = {"radius": POSITIVE}
+
     def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:
         super().__init__(name)
         if not isinstance(optimizer, Optimizer):
@@ -57,8 +59,6 @@ class SAM(Module):
                 "that one looks at the loss by itself, and SAM gives it gradients only",
                 f"{type(optimizer).__name__} alone, or SAM around another one",
             )
-        if not radius > 0:
-            raise ArgumentError(f"radius={radius!r}", "it is a distance, and positive", "radius=0.05")
         self.optimizer = optimizer
         self.radius = radius
 
@@ -77,7 +77,8 @@ class SAM(Module):
         storage.touch(self)
         moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
-        squares = [ops.sum(cast_to(g, "float32") ** 2) for g in gradients]
+        wide = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
+        squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
         norm = ops.sqrt(ops.sum(ops.stack(squares)))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
         before = [variable.value for variable in moving]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from graftax import ops
+from graftax.backend import registry
 from graftax.errors import ArgumentError
-from graftax.module import Module
+from graftax.optimizers.arguments import NOT_NEGATIVE, Checked, Kinds
 from graftax.optimizers.describe import call_of
-from graftax.typedefs import Array, ArrayLike
+from graftax.typedefs import Array, ArrayLike, unwrap
 from graftax.variables import storage
 
 ScheduleLike: TypeAlias = "float | Schedule"
 
 
-class Schedule(Module):
-    """The base of schedules: subclasses define ``rate(step)``, pure, with ``step`` a float32 scalar.
+class Schedule(Checked):
+    """The base of schedules: subclasses define ``rate(step)``, pure, with ``step`` a floating scalar.
+
+    It is float32, or float64 for variables that are: then the rate is computed in 64 bits, too.
 
     Example:
         >>> class InverseRoot(Schedule):
@@ -27,9 +30,12 @@ class Schedule(Module):
     """
 
     def __call__(self, step: ArrayLike) -> Array:
-        """The learning rate after so many updates."""
+        """The learning rate after so many updates, in the dtype of ``step`` if that is one of 32 or 64 bits."""
         storage.touch(self)
-        return self.rate(ops.cast(step, "float32"))
+        arrays = registry.current().arrays
+        given = arrays.asarray(unwrap(step))
+        exact = arrays.is_array(step) and str(given.dtype) in ("float32", "float64")
+        return self.rate(given if exact else ops.cast(given, arrays.canonical_dtype("float64")))
 
     def rate(self, step: Array) -> Array:
         """The learning rate; for subclasses to define."""
@@ -50,6 +56,8 @@ class Constant(Schedule):
         0.5
     """
 
+    arguments: ClassVar[Kinds] = {"value": NOT_NEGATIVE}
+
     def __init__(self, value: float) -> None:
         super().__init__()
         self.value = value
@@ -64,27 +72,24 @@ def as_schedule(given: ScheduleLike) -> Schedule:
     return given if isinstance(given, Schedule) else Constant(given)
 
 
-def positive(name: str, value: float) -> float:
-    """The value, if it is.
-
-    Raises:
-        ArgumentError: it is not.
-    """
-    if not value > 0:
-        raise ArgumentError(f"{name}={value!r}", "it takes at least one step", f"{name}=1000")
-    return value
-
-
-def ascending(boundaries: Sequence[float], pieces: int, what: str) -> tuple[float, ...]:
+def ascending(boundaries: Sequence[float], pieces: int, what: str, first: float) -> tuple[float, ...]:
     """Boundaries between so many pieces, if they are.
 
+    Args:
+        boundaries: Steps.
+        pieces: How many pieces there are.
+        what: What they are called.
+        first: The least that a boundary can be: below, the first piece is never seen.
+
     Raises:
-        ArgumentError: they do not ascend, or are too many or too few.
+        ArgumentError: they do not ascend, come before the first step, or are too many or too few.
+        ArgumentTypeError: one is no number.
     """
-    if len(boundaries) != pieces - 1 or list(boundaries) != sorted(set(boundaries)):
+    found = tuple(NOT_NEGATIVE.checked("boundaries", f"boundaries[{i}]", one) for i, one in enumerate(boundaries))
+    if len(found) != pieces - 1 or list(found) != sorted(set(found)) or (found and found[0] < first):
         raise ArgumentError(
             f"boundaries={list(boundaries)!r} for {pieces} {what}",
-            "boundaries ascend, and there is one between two pieces",
+            f"boundaries ascend, from {first} on, and there is one between two pieces",
             f"{max(pieces - 1, 0)} ascending boundaries",
         )
-    return tuple(boundaries)
+    return found

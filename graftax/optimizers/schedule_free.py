@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.optimizers import rate as rates
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
 from graftax.optimizers.averaging import slot_for, two_averages
 from graftax.optimizers.gradients import Pair, cast_to
 from graftax.optimizers.optimizer import Optimizer
@@ -28,6 +28,8 @@ class ScheduleFree(Optimizer):
     decays_inside = True
     averages_itself = True
 
+    arguments: ClassVar[Kinds] = {"warmup_steps": WHOLE, "beta_1": PART, "weight_lr_power": NOT_NEGATIVE}
+
     def __init__(
         self,
         learning_rate: LearningRate,
@@ -37,16 +39,12 @@ class ScheduleFree(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        if not 0 < beta_1 <= 1:
-            raise ArgumentError(f"beta_1={beta_1!r}", "the average has a share in (0, 1] of the weights", "beta_1=0.9")
-        if type(warmup_steps) is not int or warmup_steps < 0:
-            raise ArgumentError(f"warmup_steps={warmup_steps!r}", "it counts updates", "warmup_steps=0")
         self._check_options()
         self.warmup_steps = warmup_steps
         self.beta_1 = beta_1
         self.weight_lr_power = weight_lr_power
-        self.largest_rate = rates.scalar(self, "largest_rate", "counter", "float32", 0.0)
-        self.weight_sum = rates.scalar(self, "weight_sum", "counter", "float32", 0.0)
+        self.largest_rate = rates.scalar(self, "largest_rate", "counter", rates.widest(), 0.0)
+        self.weight_sum = rates.scalar(self, "weight_sum", "counter", rates.widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The fast sequence, which starts as the value."""
@@ -74,8 +72,9 @@ class ScheduleFree(Optimizer):
 
     def _move(self, pairs: list[Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
         iterations = self.iterations.value
-        rate = rates.current(self.__dict__["learning_rate"], iterations)
-        rate = self._scaled(rate, cast_to(iterations + 1, "float32"))  # without multipliers, which would cancel
+        dtype = self.largest_rate.dtype
+        rate = rates.current(self.__dict__["learning_rate"], iterations, dtype)
+        rate = self._scaled(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
         self.largest_rate.assign(ops.maximum(self.largest_rate.value, rate))
         self.weight_sum.assign_add(self.largest_rate.value**self.weight_lr_power)
         super()._move(pairs, rows, touched)
@@ -202,6 +201,8 @@ class ScheduleFreeAdamW(ScheduleFree):
     Source: Defazio et al., The road less scheduled, arXiv:2405.15682, algorithm 1.
     """
 
+    arguments: ClassVar[Kinds] = {"beta_2": FRACTION, "epsilon": NOT_NEGATIVE, "correction": one_of("root", "rate")}
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.0025,
@@ -214,9 +215,6 @@ class ScheduleFreeAdamW(ScheduleFree):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, warmup_steps, beta_1, weight_lr_power, **options)
-        check_betas(beta_2=beta_2)
-        if correction not in ("root", "rate"):
-            raise ArgumentError(f"correction={correction!r}", "it says what is corrected", '"root" or "rate"')
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.correction = correction

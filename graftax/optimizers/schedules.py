@@ -1,6 +1,6 @@
 """Learning-rate schedules: functions of the number of updates so far, which is 0 at the first update."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from graftax.namespaces import answering as _answering
 from graftax.optimizers.cosine import CosineDecay as CosineDecay
@@ -10,6 +10,7 @@ from graftax.optimizers.decays import ExponentialDecay as ExponentialDecay
 from graftax.optimizers.decays import InverseTimeDecay as InverseTimeDecay
 from graftax.optimizers.decays import PiecewiseConstant as PiecewiseConstant
 from graftax.optimizers.decays import PolynomialDecay as PolynomialDecay
+from graftax.optimizers.foreign_names import CLASSES as _ELSEWHERE
 from graftax.optimizers.inverse_root import InverseSquareRoot as InverseSquareRoot
 from graftax.optimizers.joined import Join as Join
 from graftax.optimizers.joined import LinearWarmup as LinearWarmup
@@ -39,8 +40,8 @@ __all__ = [
     "WarmupStableDecay",
 ]
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
-    __getattr__ = _answering("optimizers.schedules")
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("optimizers.schedules", _ELSEWHERE)
 
 
 def __dir__() -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FLAG, FRACTION, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate, is_on
@@ -41,6 +42,8 @@ class SGD(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {"momentum": FRACTION, "nesterov": FLAG}
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.01,
@@ -49,14 +52,12 @@ class SGD(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        if not 0 <= momentum < 1 or (nesterov and not momentum):
-            raise ArgumentError(
-                f"momentum={momentum!r}, nesterov={nesterov!r}",
-                "momentum is in [0, 1), and nesterov looks ahead along it",
-                "momentum=0.9",
-            )
         self.momentum = momentum
         self.nesterov = nesterov
+        if nesterov and not is_on(self.momentum):
+            raise ArgumentError(
+                f"SGD: momentum={momentum!r}, nesterov={nesterov!r}", "nesterov looks ahead along it", "momentum=0.9"
+            )
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The momentum, if there is any."""

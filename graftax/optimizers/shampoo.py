@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import COUNT, PART, POSITIVE, Kinds, one_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -49,6 +49,14 @@ class Shampoo(Optimizer):
     Source: Gupta et al., arXiv:1802.09568, algorithms 1 and 2; Anil et al. (grafting, rare roots), arXiv:2002.09018.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "epsilon": POSITIVE,
+        "decay": PART,
+        "update_every": COUNT,
+        "largest": COUNT,
+        "graft": one_of("sgd", "adagrad").or_none(),
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.01,
@@ -60,11 +68,6 @@ class Shampoo(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        for name, number in (("epsilon", epsilon), ("decay", decay), ("update_every", update_every)):
-            if not number > 0 or (name == "decay" and number > 1):
-                raise ArgumentError(f"{name}={number!r}", "it is positive, and a decay at most 1", f"{name}=1")
-        if graft not in (None, "sgd", "adagrad"):
-            raise ArgumentError(f"graft={graft!r}", "it says whose length a step has", '"sgd", "adagrad" or None')
         self.epsilon = epsilon
         self.decay = decay
         self.update_every = update_every

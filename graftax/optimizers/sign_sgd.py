@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate, is_on
@@ -41,9 +41,10 @@ class SignSGD(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {"momentum": FRACTION}
+
     def __init__(self, learning_rate: LearningRate = 0.001, momentum: float = 0.0, **options: Unpack[Options]) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(momentum=momentum)
         self.momentum = momentum
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:

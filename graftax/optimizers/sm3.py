@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import FRACTION, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate, is_on
@@ -42,9 +42,10 @@ class SM3(Optimizer):
     Source: Anil et al., arXiv:1901.11150.
     """
 
+    arguments: ClassVar[Kinds] = {"momentum": FRACTION}
+
     def __init__(self, learning_rate: LearningRate = 0.1, momentum: float = 0.9, **options: Unpack[Options]) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(momentum=momentum)
         self.momentum = momentum
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
@@ -54,8 +55,6 @@ class SM3(Optimizer):
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
-        if 0 in value.shape:  # no largest one of nothing
-            return value, {}
         names = [name for name in vars(slots) if name != "momentum"]
         bound = getattr(slots, names[0])
         for name in names[1:]:

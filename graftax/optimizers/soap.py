@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import COUNT, FRACTION, POSITIVE, Kinds
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
 from graftax.optimizers.rate import LearningRate
@@ -54,6 +53,14 @@ class SOAP(Optimizer):
     Source: Vyas et al., arXiv:2409.11321, algorithms 3 and 4.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": POSITIVE,
+        "update_every": COUNT,
+        "largest": COUNT,
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.003,
@@ -65,10 +72,6 @@ class SOAP(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2)
-        for name, number in (("epsilon", epsilon), ("update_every", update_every)):
-            if not number > 0:
-                raise ArgumentError(f"{name}={number!r}", "it is positive", f"{name}=1")
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon

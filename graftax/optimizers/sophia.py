@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from graftax import ops
-from graftax.errors import ArgumentError
 from graftax.optimizers import gradients as grads
-from graftax.optimizers.adam import check_betas
 from graftax.optimizers.apply import Step
+from graftax.optimizers.arguments import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.optimizers.options import Options
@@ -61,6 +60,15 @@ class Sophia(Optimizer):
 
     elementwise = True
 
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "gamma": POSITIVE,
+        "epsilon": POSITIVE,
+        "update_every": COUNT,
+        "seed": WHOLE,
+    }
+
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -73,10 +81,6 @@ class Sophia(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
-        check_betas(beta_1=beta_1, beta_2=beta_2)
-        for name, number in (("gamma", gamma), ("epsilon", epsilon), ("update_every", update_every)):
-            if not number > 0:
-                raise ArgumentError(f"{name}={number!r}", "it is positive", f"{name}=1")
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.gamma = gamma

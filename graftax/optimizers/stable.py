@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.optimizers.schedule import Schedule, positive
+from graftax.optimizers.arguments import NOT_NEGATIVE, STEPS, Kinds, one_of
+from graftax.optimizers.schedule import Schedule
 from graftax.typedefs import Array
-
-_SHAPES = ("linear", "cosine", "root")
 
 
 class WarmupStableDecay(Schedule):
@@ -35,6 +33,15 @@ class WarmupStableDecay(Schedule):
     Source: Hu et al. (MiniCPM), arXiv:2404.06395; the root: Hägele et al., arXiv:2405.18392.
     """
 
+    arguments: ClassVar[Kinds] = {
+        "peak": NOT_NEGATIVE,
+        "end": NOT_NEGATIVE,
+        "warmup_steps": STEPS,
+        "stable_steps": STEPS,
+        "decay_steps": STEPS,
+        "shape": one_of("linear", "cosine", "root"),
+    }
+
     def __init__(
         self,
         peak: float,
@@ -45,12 +52,10 @@ class WarmupStableDecay(Schedule):
         shape: Literal["linear", "cosine", "root"] = "linear",
     ) -> None:
         super().__init__()
-        if shape not in _SHAPES:
-            raise ArgumentError(f"shape={shape!r}", "it is the shape of the decay", f"one of {', '.join(_SHAPES)}")
         self.peak = peak
-        self.warmup_steps = positive("warmup_steps", warmup_steps)
-        self.stable_steps = positive("stable_steps", stable_steps)
-        self.decay_steps = positive("decay_steps", decay_steps)
+        self.warmup_steps = warmup_steps
+        self.stable_steps = stable_steps
+        self.decay_steps = decay_steps
         self.end = end
         self.shape = shape
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from graftax import ops
-from graftax.optimizers.schedule import Schedule, ScheduleLike, as_schedule, positive
+from graftax.optimizers.arguments import NOT_NEGATIVE, POSITIVE, STEPS, Kinds
+from graftax.optimizers.schedule import Schedule, ScheduleLike, as_schedule
 from graftax.typedefs import Array
 
 
@@ -21,9 +24,11 @@ class ConstantWarmup(Schedule):
         [0.125, 0.125, 1.0]
     """
 
+    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "value": NOT_NEGATIVE}
+
     def __init__(self, warmup_steps: float, then: ScheduleLike, value: float) -> None:
         super().__init__()
-        self.warmup_steps = positive("warmup_steps", warmup_steps)
+        self.warmup_steps = warmup_steps
         self.then = as_schedule(then)
         self.value = value
 
@@ -49,11 +54,13 @@ class ExponentialWarmup(Schedule):
         [0.0625, 0.125, 1.0]
     """
 
+    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "start": POSITIVE}
+
     def __init__(self, warmup_steps: float, then: ScheduleLike, start: float) -> None:
         super().__init__()
-        self.warmup_steps = positive("warmup_steps", warmup_steps)
+        self.warmup_steps = warmup_steps
         self.then = as_schedule(then)
-        self.start = positive("start", start)
+        self.start = start
 
     def rate(self, step: Array) -> Array:
         """See the class."""

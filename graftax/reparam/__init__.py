@@ -1,6 +1,6 @@
 """Reparametrisations: weights computed from other Variables."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from graftax.namespaces import answering as _answering
 from graftax.reparam.adapted import Adapter as Adapter
@@ -23,7 +23,7 @@ from graftax.reparam.spectral_norm import SpectralNorm as SpectralNorm
 from graftax.reparam.variational_normal import VariationalNormal as VariationalNormal
 from graftax.reparam.weight_norm import WeightNorm as WeightNorm
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("reparam")
 __all__ = [
     "Adapter",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from graftax.errors import GraftError
@@ -264,7 +264,7 @@ def _unwrap(model: Module) -> None:
             thaw(node.base, node.was_trainable)
 
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("adapters")
 
 

@@ -261,14 +261,13 @@ def as_dtypes(leaves: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
     return [leaf.astype(dtype) for leaf, dtype in zip(leaves, dtypes, strict=True)]
 
 
-def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any], broadcasts: bool = False) -> int:
+def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any]) -> int:
     """The size of the first axes of all arrays.
 
     Args:
         name: What asks, for messages.
         paths: What the arrays are called.
         leaves: The arrays.
-        broadcasts: Whether a size of 1 goes with any other.
 
     Raises:
         ShapeError: an array has no axis, or the sizes differ.
@@ -282,12 +281,12 @@ def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any], broadc
                 "an array of rows",
             )
         size = leaf.shape[0]
-        if known is None or (broadcasts and known[1] == 1):
+        if known is None:
             known = path, size
-        elif size != known[1] and not (broadcasts and size == 1):
+        elif size != known[1]:
             raise ShapeError(
                 f"{name}: {known[0]!r} has {known[1]} rows, {path!r} has {size}",
-                "all run along the same first axis" + (", or have one row" if broadcasts else ""),
+                "all run along the same first axis",
                 "arrays with as many rows as each other; a constant in a closure",
             )
     if known is None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, StateError
-from graftax.transforms.threaded import Around, Outline, PartFrame, arrays_of, common_length
+from graftax.transforms.axes import (
+    Axes,
+    argument_names,
+    by_argument,
+    ordered_like,
+    outline_of,
+    placed,
+    rows_first,
+    spread,
+)
+from graftax.transforms.threaded import Around, Outline, PartFrame, arrays_of
 from graftax.typedefs import Array
 from graftax.variables.storage import Storage, frames
 
@@ -46,17 +56,29 @@ def _is_stream(storage: Storage) -> bool:
     return getattr(storage.user, "role", None) == "seed"
 
 
-def vectorized_map(fn: Callable[[Any], Any], elems: Any, chunk_size: int | None = None) -> Any:
+def vectorized_map(
+    fn: Callable[..., Any],
+    *elems: Any,
+    chunk_size: int | None = None,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+) -> Any:
     """``fn`` of each row, computed for all rows at once, and the results stacked.
 
     Random streams (of `graftax.random`, of dropout layers) branch: each row draws its own numbers, and a stream moves
     on by one draw in all, however many rows there are. A fixed ``seed=`` draws the same for each row.
 
     Args:
-        fn: Takes a row, in the structure of ``elems``. It may read Variables, take gradients, draw random numbers; it
-            may not assign.
-        elems: An array or any structure of arrays with the same number of rows; arrays of one row go with any number.
+        fn: Takes a row of each of ``elems``, in its structure. It may read Variables, take gradients, draw random
+            numbers; it may not assign.
+        *elems: Arrays or any structures of arrays, one for each argument of ``fn``, with the same number of rows;
+            arrays of one row go with any number.
         chunk_size: How many rows at a time; bounds the memory. All, unless told.
+        in_axes: Along which axis the rows lie, negative ones from the end; None for what is the same for each row. A
+            tuple has an entry for each argument, which may be a structure like the argument, or like its upper part.
+            Defaults to 0 for everything. An argument with None is passed as it is, whatever it may be.
+        out_axes: Along which axis the rows of the results lie: one for all, or a structure like that of the results,
+            or like its upper part. Defaults to 0.
 
     Returns:
         The structure that ``fn`` returns; what does not depend on the row is repeated.
@@ -65,8 +87,9 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, chunk_size: int | None 
         ``(rows, ...) -> (rows, ...)``
 
     Raises:
-        ShapeError: the numbers of rows differ, or there is a scalar.
-        ArgumentError: there is no array, or ``chunk_size`` is no positive integer.
+        ShapeError: the numbers of rows differ, there is a scalar, or an array has no such axis.
+        ArgumentError: there is no array; ``chunk_size`` is no positive integer; ``in_axes`` or ``out_axes`` has another
+            structure.
         StateError: ``fn`` assigned a Variable.
 
     Example:
@@ -75,33 +98,71 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, chunk_size: int | None 
         >>> per_example = vectorized_map(lambda x: gx.grad(lambda: w * w * x, wrt=w)(), gx.ops.asarray([1.0, 2.0]))
         >>> per_example.tolist()
         [6.0, 12.0]
+        >>> powers = vectorized_map(lambda x, n: x**n, gx.ops.asarray([2.0, 3.0]), 2.0, in_axes=(0, None))
+        >>> powers.tolist()
+        [4.0, 9.0]
     """
     backend = registry.current()
     transforms = backend.transforms
-    leaves, structure = arrays_of(elems)
-    count = common_length("vectorized_map", Outline(structure, leaves).paths("elems"), leaves, broadcasts=True)
     if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
         raise ArgumentError(
             f"vectorized_map got chunk_size={chunk_size!r}", "it is a positive number of rows, or None", "chunk_size=64"
         )
-    mapped = [leaf.shape[0] == count for leaf in leaves]
-    alike = [leaf if row else leaf[0] for leaf, row in zip(leaves, mapped, strict=True)]
+    names, axes = argument_names(fn, len(elems)), by_argument(in_axes, len(elems))
+    arguments = [_Argument(*each) for each in zip(names, elems, axes, strict=True)]
+    leaves, count = rows_first(
+        [path for one in arguments for path in one.paths],
+        [leaf for one in arguments for leaf in one.leaves],
+        [axis for one in arguments for axis in one.axes],
+    )
+    mapped = [axis is not None for one in arguments for axis in one.axes]
+    rows = [axis and leaf.shape[0] == count for leaf, axis in zip(leaves, mapped, strict=True)]
+    alike = [leaf[0] if axis and not row else leaf for leaf, axis, row in zip(leaves, mapped, rows, strict=True)]
     around = Around()
     drawn: dict[Storage, None] = {}
     made: list[Any] = []
 
-    def one(given: Any) -> list[Any]:
-        number, rows = given
-        own = iter(rows)
-        values = [next(own) if row else same for row, same in zip(mapped, alike, strict=True)]
+    def one_row(given: Any) -> list[Any]:
+        number, own = given
+        own = iter(own)
+        values = iter([next(own) if row else same for row, same in zip(rows, alike, strict=True)])
         with frames.entered(RowFrame(around, number, drawn)):
-            results, out = arrays_of(fn(transforms.unflatten(structure, values)))
-        made[:] = [out]
+            found = fn(*(one.of(values) for one in arguments))
+            results, out = arrays_of(found)
+        made[:] = out, outline_of(found)
         return results
 
     numbers = backend.arrays.numpy.arange(count, dtype="uint32")
-    given = numbers, [leaf for leaf, row in zip(leaves, mapped, strict=True) if row]
-    results = transforms.map_rows(one, given, chunk_size if chunk_size is not None and chunk_size < count else None)
+    given = numbers, [leaf for leaf, row in zip(leaves, rows, strict=True) if row]
+    results = transforms.map_rows(one_row, given, chunk_size if chunk_size is not None and chunk_size < count else None)
     for storage in drawn:
         storage.write(backend.random.split(storage.read(), 2)[0])
-    return transforms.unflatten(made[0], results)
+    structure, outline = made
+    if type(out_axes) is not int or out_axes != 0:
+        places = spread("out_axes", out_axes, transforms.unflatten(structure, results), "result")
+        paths = Outline(structure, results).paths("result")
+        results = [placed(*each) for each in zip(results, places, paths, strict=True)]
+    return ordered_like(outline, transforms.unflatten(structure, results))
+
+
+class _Argument:
+    """One argument of the function: its leaves, and along which axis each is mapped."""
+
+    def __init__(self, name: str, value: Any, axes: Any) -> None:
+        self._value = value
+        self._structure: Any = None
+        self._outline = outline_of(value)
+        self.leaves: list[Array] = []
+        self.axes: list[int | None] = []
+        self.paths: list[str] = []
+        if axes is not None:  # else it is passed as it is
+            self.axes = spread("in_axes", axes, value, name)
+            self.leaves, self._structure = arrays_of(value)
+            self.paths = Outline(self._structure, self.leaves).paths(name)
+
+    def of(self, values: Iterator[Any]) -> Any:
+        """What the function gets, with the next of these as leaves."""
+        if self._structure is None:
+            return self._value
+        row = registry.current().transforms.unflatten(self._structure, [next(values) for _ in self.leaves])
+        return ordered_like(self._outline, row)

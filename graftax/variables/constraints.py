@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Sequence
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, TypeAlias
 
 from graftax import ops
@@ -172,7 +172,7 @@ def get(constraint: Any) -> Constraint | None:
     return _SPELLINGS[constraint]()
 
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("constraints")
 
 

@@ -7,7 +7,7 @@ so that one initializer object gives different values to different weights, and 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -307,7 +307,7 @@ def get(initializer: Any) -> Initializer:
     return initializer  # type: ignore[no-any-return]
 
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("initializers")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from numbers import Integral
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import TypeAlias
 
 from graftax.backend import registry
@@ -215,7 +215,7 @@ def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
     return registry.current().random.permutation(_key(seed), rows)
 
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("random")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 from typing import Any, TypeAlias
 
 from graftax import ops
@@ -179,7 +179,7 @@ def get(regularizer: Any) -> Regularizer | None:
     return _SPELLINGS[regularizer]()
 
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("regularizers")
 
 

@@ -294,7 +294,7 @@ def test_against_keras(three_steps, walk, against_keras, name, ours, options):
             {"alpha": 0.9, "momentum": 0.5, "eps": 1e-2, "centered": True},
         ),
         ("Adagrad", lambda: Adagrad(0.1, 0.3, 1e-2, "torch"), {"initial_accumulator_value": 0.3, "eps": 1e-2}),
-        ("Adadelta", lambda: Adadelta(0.1, 0.9), {}),
+        ("Adadelta", lambda: Adadelta(0.1, 0.9, 1e-6), {}),
         ("Adamax", lambda: Adamax(0.1, epsilon=1e-2, epsilon_form="torch"), {"eps": 1e-2}),
         ("NAdam", lambda: Nadam(0.1, epsilon=1e-8), {}),
         ("RAdam", lambda: RAdam(0.1, 0.9, 0.9), {"betas": (0.9, 0.9)}),
@@ -312,7 +312,7 @@ def test_against_torch(three_steps, walk, against_torch, name, ours, options):
     [
         (lambda: RMSprop(0.1, epsilon=1e-2), lambda o: o.rmsprop(0.1, eps=1e-2)),
         (lambda: Adagrad(0.1, epsilon=1e-2), lambda o: o.adagrad(0.1, eps=1e-2)),
-        (lambda: Adadelta(0.1, 0.9), lambda o: o.adadelta(0.1)),
+        (lambda: Adadelta(0.1, 0.9, 1e-6), lambda o: o.adadelta(0.1)),
         (lambda: Nadam(0.1, epsilon=1e-8, momentum_decay=None), lambda o: o.nadam(0.1)),
         (lambda: NAdamW(0.1, 0.2, epsilon=1e-8), lambda o: o.nadamw(0.1, weight_decay=0.2)),
         (

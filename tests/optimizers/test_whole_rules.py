@@ -100,7 +100,7 @@ def test_as_the_paper_says(name):
 @pytest.mark.parametrize(
     ("make", "theirs"),
     [
-        (lambda: LAMB(0.1, weight_decay=0.2), lambda o: o.lamb(0.1, weight_decay=0.2)),
+        (lambda: LAMB(0.1, epsilon=1e-6, weight_decay=0.2), lambda o: o.lamb(0.1, weight_decay=0.2)),
         (lambda: Novograd(0.1, 0.9, 0.25, weight_decay=0.2), lambda o: o.novograd(0.1, weight_decay=0.2)),
         (lambda: SM3(0.1), lambda o: o.sm3(0.1)),
         (lambda: LARS(0.1, trust=0.5), lambda o: o.lars(0.1, trust_coefficient=0.5)),  # whose decay is in the norm
@@ -122,7 +122,7 @@ def test_as_optax(make, theirs):
 @pytest.mark.parametrize(
     ("make", "name", "options"),
     [
-        (lambda: LAMB(0.1), "Lamb", {"epsilon": 1e-6}),
+        (lambda: LAMB(0.1), "Lamb", {}),
         (lambda: Adafactor(0.6), "Adafactor", {}),
         (lambda: Muon(0.1), "Muon", {"weight_decay": None}),
     ],

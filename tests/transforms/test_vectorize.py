@@ -75,7 +75,7 @@ def test_chunk_sizes_that_are_none(chunk_size):
 @pytest.mark.parametrize("chunk_size", [None, 3])
 def test_vm6_rows_draw_their_own_numbers_and_the_stream_moves_on(mode, chunk_size):
     generator = gx.SeedGenerator(seed=1)
-    run = mode(lambda: gx.vectorized_map(lambda _: gx.random.normal((2,), seed=generator), ROWS, chunk_size))
+    run = mode(lambda: gx.vectorized_map(lambda _: gx.random.normal((2,), seed=generator), ROWS, chunk_size=chunk_size))
     first, second = np.asarray(run()), np.asarray(run())
     assert len(np.unique(np.concatenate([first, second]))) == 28
     after_two = gx.SeedGenerator(seed=1)
@@ -148,7 +148,7 @@ def test_vm10_per_example_gradients_by_grad_and_by_tape(mode, chunk_size):
 
     loop = [np.stack(g) for g in zip(*([np.asarray(g) for g in by_grad(row)] for row in ROWS), strict=True)]
     for one in by_grad, by_tape:
-        found = mode(lambda x, one=one: gx.vectorized_map(one, x, chunk_size))(ROWS)
+        found = mode(lambda x, one=one: gx.vectorized_map(one, x, chunk_size=chunk_size))(ROWS)
         for a, b in zip(found, loop, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
@@ -170,7 +170,7 @@ def test_vm11_gradient_through_it(mode, chunk_size):
     w = gx.Variable(2.0)
 
     def total(x):
-        return ops.sum(gx.vectorized_map(lambda v: w * v**3, x, chunk_size))
+        return ops.sum(gx.vectorized_map(lambda v: w * v**3, x, chunk_size=chunk_size))
 
     x = ops.asarray([1.0, 2.0])
     assert mode(gx.grad(total))(x).tolist() == [6.0, 24.0]
@@ -199,7 +199,8 @@ def test_chunks_bound_the_memory():
 
     def peak(chunk_size):
         def run(x):
-            return gx.vectorized_map(lambda v: ops.sum(ops.exp(ops.sin(v[:, None] * v[None, :]) @ v)), x, chunk_size)
+            one = lambda v: ops.sum(ops.exp(ops.sin(v[:, None] * v[None, :]) @ v))  # noqa: E731
+            return gx.vectorized_map(one, x, chunk_size=chunk_size)
 
         shape = jax.ShapeDtypeStruct((64, 128), "float32")
         return jax.jit(run).lower(shape).compile().memory_analysis().temp_size_in_bytes

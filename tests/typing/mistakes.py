@@ -52,7 +52,7 @@ def the_attribute() -> None:
     adam.iteration  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     layers.Dens  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     gx.optimizers.rule  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    gx.constraints.ArgumentError  # type: ignore[attr-defined]
+    gx.constraints.Argument  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
 def the_call() -> None:

@@ -1,6 +1,6 @@
 """Callbacks: code that runs at given moments of fit, evaluate and predict."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from graftax.namespaces import answering as _answering
 from graftax.training.callbacks.callback import Callback as Callback
@@ -8,7 +8,7 @@ from graftax.training.callbacks.callback import Logs as Logs
 from graftax.training.callbacks.history import History as History
 from graftax.training.callbacks.progress import Progress as Progress
 
-if not _TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("callbacks")
 __all__ = [
     "Callback",

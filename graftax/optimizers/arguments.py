@@ -1,0 +1,168 @@
+"""What numbers the arguments of optimizers and schedules may be, when they are made and whenever one is assigned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.module import Module
+from graftax.optimizers import foreign_names
+from graftax.typedefs import VariableLike
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What one argument may be.
+
+    Args:
+        words: What it is, for messages.
+        instead: What to write, after its name.
+        fits: Whether a number, or another value where ``number`` is False, will do.
+        number: Whether it is a number: then no bool and nothing that is nan will do, and a Variable may hold it.
+        whole: Whether it has to be an integer, and a plain one.
+        optional: Whether None will do.
+    """
+
+    words: str
+    instead: str
+    fits: Callable[[Any], bool]
+    number: bool = True
+    whole: bool = False
+    optional: bool = False
+
+    def or_none(self) -> Kind:
+        """The same, or None."""
+        return replace(self, optional=True, instead=f"{self.instead}, or None")
+
+    def checked(self, owner: str, name: str, given: Any) -> Any:
+        """The argument as it is kept: a number of NumPy becomes one of Python.
+
+        Raises:
+            ArgumentTypeError: it is no number, where one is asked for.
+            ArgumentError: it is out of range, or a bool.
+        """
+        if given is None and self.optional:
+            return given
+        found = _plain(given) if self.number else given
+        if not self.number:
+            fits = self.fits(found)
+        elif isinstance(found, VariableLike) or hasattr(found, "shape"):
+            fits = not self.whole and tuple(getattr(found, "shape", ())) == () and self._fits_now(found)
+        elif not isinstance(found, int | float):
+            raise ArgumentTypeError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
+        else:
+            plain = type(found) is int if self.whole else not isinstance(found, bool)
+            fits = plain and not math.isnan(found) and self.fits(found)
+        if not fits:
+            raise ArgumentError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
+        return found
+
+    def _fits_now(self, holder: Any) -> bool:
+        """Whether what a Variable holds will do now, where that is known."""
+        arrays = registry.current().arrays
+        value = holder.value if isinstance(holder, VariableLike) else holder
+        return not arrays.is_concrete(value) or self.fits(float(arrays.to_numpy(arrays.asarray(value))))
+
+
+Kinds: TypeAlias = "Mapping[str, Kind]"
+
+FRACTION = Kind("an average keeps a fraction in [0, 1) of itself", "0.9", lambda x: 0 <= x < 1)
+ABOVE_06 = Kind("it is in (0.6, 1): below, the variance is never known", "0.999", lambda x: 0.6 < x < 1)
+INSIDE = Kind("it is a fraction in (0, 1)", "0.5", lambda x: 0 < x < 1)
+PART = Kind("it is a part in (0, 1]", "0.5", lambda x: 0 < x <= 1)
+POSITIVE = Kind("it is positive, and finite", "1.0", lambda x: 0 < x < math.inf)
+NOT_NEGATIVE = Kind("it is a finite number, and not negative", "0.0", lambda x: 0 <= x < math.inf)
+NOT_POSITIVE = Kind("it is a finite number, and not positive", "-0.5", lambda x: -math.inf < x <= 0)
+AT_LEAST_ONE = Kind("it is a factor of 1 at least", "1.0", lambda x: x >= 1)
+COUNT = Kind("it counts, from 1 on", "10", lambda x: x >= 1, whole=True)
+WHOLE = Kind("it counts, from 0 on", "0", lambda x: x >= 0, whole=True)
+AT_LEAST_FOUR = Kind("it is a finite number, and at least 4", "5.0", lambda x: 4 <= x < math.inf)
+STEPS = Kind("it is a number of steps, and positive", "1000", lambda x: 0 < x < math.inf)
+LIMIT = Kind("a limit is positive, and finite", "1.0", lambda x: 0 < x < math.inf).or_none()
+AROUND_ONE = Kind(
+    "it is a pair of numbers, one in (0, 1] and a finite one from 1 on",
+    "(1e-4, 5e3)",
+    lambda x: (
+        isinstance(x, tuple | list)
+        and len(x) == 2
+        and all(type(n) in (int, float) for n in x)
+        and 0 < x[0] <= 1 <= x[1] < math.inf
+    ),
+    number=False,
+)
+FLAG = Kind("it is True or False", "True", lambda x: isinstance(x, bool | np.bool_), number=False)
+FLOATING = Kind(
+    "it is the name of a floating dtype",
+    '"float32"',
+    lambda x: isinstance(x, str) and x in ("float32", "float64", "float16", "bfloat16"),
+    number=False,
+).or_none()
+
+OPTIONS: Kinds = {
+    "weight_decay": NOT_NEGATIVE,
+    "l2": NOT_NEGATIVE,
+    "clipvalue": LIMIT,
+    "clipnorm": LIMIT,
+    "global_clipnorm": LIMIT,
+    "adaptive_clip": LIMIT,
+    "accumulation_steps": COUNT,
+    "ema_momentum": FRACTION.or_none(),
+    "lazy": FLAG,
+}
+"""Those that every optimizer takes."""
+
+
+def one_of(*choices: str) -> Kind:
+    """One of some words."""
+    named = " or ".join(f'"{choice}"' for choice in choices)
+    return Kind(f"it is {named}", f'"{choices[0]}"', lambda x: isinstance(x, str) and x in choices, number=False)
+
+
+def _plain(given: Any) -> Any:
+    if isinstance(given, np.floating):
+        return float(str(given))  # 0.1 as written, not its float32
+    if isinstance(given, np.integer):
+        return int(given)
+    arrays = registry.current().arrays
+    if hasattr(given, "shape") and not isinstance(given, VariableLike) and tuple(given.shape) == ():
+        if arrays.is_concrete(given) and "float" in str(given.dtype):
+            return float(str(arrays.to_numpy(given)))
+        if arrays.is_concrete(given) and "int" in str(given.dtype):
+            return int(arrays.to_numpy(given))
+    return given
+
+
+def _declared(kind: Any) -> dict[str, Kind]:
+    found: dict[str, Kind] = {}
+    for base in reversed(kind.__mro__):
+        found |= vars(base).get("arguments", {})
+    return found
+
+
+kinds_of: Callable[[Any], dict[str, Kind]] = cache(_declared)
+"""The arguments that a class and its bases declare."""
+
+
+class Checked(Module):
+    """A Module whose arguments are checked wherever they are assigned; a name that is not its own is answered."""
+
+    arguments: ClassVar[Kinds] = {}
+    """What each of them may be."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = kinds_of(type(self)).get(name)
+        if kind is not None:
+            value = kind.checked(type(self).__name__, name, value)
+        elif name not in self.__dict__:
+            foreign_names.refuse_assignment(self, name, value)
+        super().__setattr__(name, value)
+
+    if not TYPE_CHECKING:
+        __getattr__ = foreign_names.missing_attribute

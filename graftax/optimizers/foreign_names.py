@@ -1,0 +1,167 @@
+"""What optimizers and schedules answer to names that Keras, torch and optax have for their attributes and classes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from graftax import attributes
+from graftax.attributes import OF_OPTIMIZERS, Answer
+from graftax.errors import MissingAttributeError
+from graftax.known_names import Elsewhere, squashed
+
+_SAVED = 'graftax.Checkpoint(model=model, optimizer=optimizer).save("here")'
+_RESTORED = 'graftax.Checkpoint(model=model, optimizer=optimizer).restore("here")'
+_GRADIENTS = "graftax.value_and_grad(loss_fn, wrt=model.trainable_variables)()"
+_CLASSES = "graftax.optimizers."
+_SCHEDULES = "graftax.optimizers.schedules."
+
+ATTRIBUTES: dict[str, Answer] = OF_OPTIMIZERS | {
+    "lr": Answer("the rate is called learning_rate", "optimizer.learning_rate"),
+    "step": Answer("a step needs the loss, or its gradients", "optimizer.minimize(loss_fn, model.trainable_variables)"),
+    "zero_grad": Answer("gradients are values, and nothing gathers them", "optimizer.minimize(loss_fn, model)"),
+    "backward": Answer("gradients are values", _GRADIENTS),
+    "compute_gradients": Answer("gradients are values", _GRADIENTS),
+    "param_groups": Answer(
+        "settings that differ are rules", 'optimizer.explain(model); rules=[("**/bias", {{"l2": 0.0}})]'
+    ),
+    "add_param_group": Answer("a variable that is new gets slots by itself", "optimizer.build(model)"),
+    "state_dict": Answer("state is saved by path", _SAVED),
+    "save_own_variables": Answer("state is saved by path", _SAVED),
+    "load_state_dict": Answer("state is restored by path", _RESTORED),
+    "load_own_variables": Answer("state is restored by path", _RESTORED),
+    "get_config": Answer("a rate may be any function", "copy.deepcopy(optimizer); repr(optimizer)"),
+    "from_config": Answer("a rate may be any function", "copy.deepcopy(optimizer)"),
+    "weights": Answer("what it keeps are Variables", "optimizer.variables"),
+    "get_weights": Answer("what it keeps are Variables", "[v.numpy() for v in optimizer.variables]"),
+    "set_weights": Answer("what it keeps are Variables", "optimizer.variables[0].assign(0)"),
+    "trainable_variables_list": Answer("what it moves is passed to it", "model.trainable_variables"),
+    "init": Answer("slots are made by themselves", "optimizer.build(model)"),
+    "get_slot": Answer("slots have names", "[record.name for record in optimizer.slots()]; optimizer.variables"),
+    "add_slot": Answer("slots are declared", "optimizer.create_slots(model.trainable_variables[0])"),
+    "stateless_apply": Answer("a pure step is pure_update", "state = optimizer.pure_state(model)"),
+    "update_step": Answer("a rule is `update`, which returns the new value and slots", "optimizer.update"),
+    "exclude_from_weight_decay": Answer(
+        "settings that differ are rules", 'graftax.optimizers.AdamW(1e-3, rules=[("**/bias", {{"weight_decay": 0.0}})])'
+    ),
+    "finalize_variable_values": Answer(
+        "averages are assigned for good, where there are some",
+        "graftax.optimizers.SGD(0.1, ema_momentum=0.99).assign_averages",
+    ),
+    "get_last_lr": Answer("the rate now is an attribute", "optimizer.learning_rate"),
+    "get_lr": Answer("the rate now is an attribute", "optimizer.learning_rate"),
+}
+"""What elsewhere is an attribute of an optimizer: why it is none here, and a line that runs."""
+
+NEEDS_THE_LOSS = ("apply", "apply_gradients", "pure_update", "pure_state")
+
+_LINES = {
+    "get": f"{_CLASSES}Adam(1e-3); model.compile('adam')",
+    "serialize": "copy.deepcopy(optimizer); repr(optimizer)",
+    "deserialize": "copy.deepcopy(optimizer)",
+    "LossScaleOptimizer": f'{_CLASSES}Adam(1e-3, loss_scale="dynamic")',
+    "MultiOptimizer": f'{_CLASSES}Adam(rules=[("head/**", {{"optimizer": {_CLASSES}SGD(0.1)}})])',
+    "multi_transform": f'{_CLASSES}Adam(rules=[("head/**", {{"optimizer": {_CLASSES}SGD(0.1)}})])',
+    "masked": f'{_CLASSES}Adam(rules=[("head/**", {{"frozen": True}})])',
+    "SparseAdam": f"{_CLASSES}Adam(1e-3, epsilon=1e-8, lazy=True)",
+    "ASGD": f"{_CLASSES}SGD(0.1, ema_momentum=0.999)",
+    "SWA": f"{_CLASSES}SGD(0.1, ema_momentum=0.999)",
+    "ema": f"{_CLASSES}SGD(0.1, ema_momentum=0.999)",
+    "chain": f"{_CLASSES}Adam(1e-3, global_clipnorm=1.0)",
+    "clip_by_global_norm": f"{_CLASSES}Adam(1e-3, global_clipnorm=1.0)",
+    "clip": f"{_CLASSES}Adam(1e-3, clipvalue=1.0)",
+    "adaptive_grad_clip": f"{_CLASSES}Adam(1e-3, adaptive_clip=0.01)",
+    "add_decayed_weights": f"{_CLASSES}SGD(0.1, weight_decay=0.01)",
+    "MultiSteps": f"{_CLASSES}Adam(1e-3, accumulation_steps=4)",
+    "apply_if_finite": f"{_CLASSES}Adam(1e-3, loss_scale=1.0)",
+    "inject_hyperparams": f"{_CLASSES}Adam(graftax.Variable(1e-3, trainable=False))",
+    "apply_updates": "optimizer.pure_update",
+    "lr_scheduler": f"{_SCHEDULES}CosineDecay(1e-3, 1000)",
+    "LearningRateSchedule": f"{_SCHEDULES}Schedule",
+    "PiecewiseConstantDecay": f"{_SCHEDULES}PiecewiseConstant([100], [1e-2, 1e-3])",
+    "piecewise_constant_schedule": f"{_SCHEDULES}PiecewiseConstant([100], [1e-2, 1e-3])",
+    "MultiStepLR": f"{_SCHEDULES}PiecewiseConstant([100], [1e-2, 1e-3])",
+    "StepLR": f"{_SCHEDULES}ExponentialDecay(1e-2, 100, 0.1, staircase=True)",
+    "ExponentialLR": f"{_SCHEDULES}ExponentialDecay(1e-2, 1, 0.99)",
+    "CosineAnnealingLR": f"{_SCHEDULES}CosineDecay(1e-2, 1000)",
+    "cosine_decay_schedule": f"{_SCHEDULES}CosineDecay(1e-2, 1000)",
+    "warmup_cosine_decay_schedule": f"{_SCHEDULES}CosineDecay(0.0, 900, warmup_target=1e-2, warmup_steps=100)",
+    "CosineAnnealingWarmRestarts": f"{_SCHEDULES}CosineDecayRestarts(1e-2, 1000)",
+    "sgdr_schedule": f"{_SCHEDULES}CosineDecayRestarts(1e-2, 1000)",
+    "OneCycleLR": f"{_SCHEDULES}OneCycle(1e-2, 1000)",
+    "cosine_onecycle_schedule": f"{_SCHEDULES}OneCycle(1e-2, 1000)",
+    "CyclicLR": f"{_SCHEDULES}Cyclic(1e-3, 1e-2)",
+    "LinearLR": f"{_SCHEDULES}LinearWarmup(100, 1e-2)",
+    "linear_schedule": f"{_SCHEDULES}PolynomialDecay(1e-2, 1000, 1e-3)",
+    "PolynomialLR": f"{_SCHEDULES}PolynomialDecay(1e-2, 1000, 0.0)",
+    "polynomial_schedule": f"{_SCHEDULES}PolynomialDecay(1e-2, 1000, 1e-3, 2.0)",
+    "ConstantLR": f"{_SCHEDULES}ConstantWarmup(100, 1e-2, 1e-3)",
+    "constant_schedule": f"{_SCHEDULES}Constant(1e-2)",
+    "SequentialLR": f"{_SCHEDULES}Join([1e-2, 1e-3], [100])",
+    "join_schedules": f"{_SCHEDULES}Join([1e-2, 1e-3], [100])",
+    "ChainedScheduler": f"{_SCHEDULES}Join([1e-2, 1e-3], [100])",
+    "LambdaLR": f"{_CLASSES}SGD(lambda step: 0.1 / (1 + step))",
+    "LearningRateScheduler": f"{_CLASSES}SGD(lambda step: 0.1 / (1 + step))",
+    "ReduceLROnPlateau": "optimizer.learning_rate = float(optimizer.learning_rate) / 2",
+}
+CLASSES: Elsewhere = {squashed(name): ("it is done in another way here", line) for name, line in _LINES.items()}
+"""What elsewhere is a class or a function, and what does it here: a line that runs."""
+
+
+def missing_attribute(self: Any, name: str) -> Any:
+    """What an optimizer or a schedule answers where nothing is found."""
+    kind = type(self)
+    optimizes = hasattr(kind, "minimize")
+    if name in NEEDS_THE_LOSS and optimizes and not hasattr(kind, name):
+        raise MissingAttributeError(
+            f"{kind.__name__} has no {name!r}",
+            "it looks at the loss more than once, so that gradients alone are too little",
+            "optimizer.minimize(loss_fn, model.trainable_variables)",
+        )
+    return (_of_optimizers if optimizes else _of_schedules)(self, name)
+
+
+_of_optimizers = attributes.answering("optimizer", ATTRIBUTES)
+_of_schedules = attributes.answering("schedule", attributes.OF_MODULES)
+
+
+def refuse_assignment(owner: Any, name: str, value: Any) -> None:
+    """Raise where an attribute is assigned that one of our classes does not have, but nearly.
+
+    Raises:
+        MissingAttributeError: it would be kept, and nothing would look at it.
+    """
+    kind = type(owner)
+    if name.startswith("_") or hasattr(kind, name) or not _is_ours(kind):
+        return
+    names = names_of(kind)
+    meant = "learning_rate" if name == "lr" else next(iter(get_close_matches(name, names, n=1, cutoff=0.86)), None)
+    if name not in names and meant in names:
+        raise MissingAttributeError(
+            f"{kind.__name__}.{name} = {value!r:.60}",
+            f"it has no such attribute, and nothing would look at it; it has {', '.join(names)}",
+            f"optimizer.{meant} = {value!r:.60}",
+        )
+
+
+def _names_of(kind: Any) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for base in kind.__mro__:
+        if "__init__" in vars(base):
+            parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
+            kinds = {p.kind for p in parameters}
+            found |= dict.fromkeys(p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL))
+            if inspect.Parameter.VAR_KEYWORD not in kinds:
+                break
+    return tuple(found)
+
+
+names_of: Callable[[Any], tuple[str, ...]] = cache(_names_of)
+"""The arguments of a class, with those of its bases as far as it passes them on."""
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
