@@ -9,6 +9,20 @@ from typing import Any
 from graftax.errors import ArgumentError
 
 
+def not_made(what: str, given: type) -> ArgumentError:
+    """The error for a class in place of an object.
+
+    Example:
+        >>> print(not_made("regularizer", dict).instead)
+        dict()
+    """
+    return ArgumentError(
+        f"{what}={given.__name__}, a class",
+        "an object of the class is needed, with its settings",
+        f"{given.__name__}()",
+    )
+
+
 def unknown(what: str, given: Any, known: Iterable[str], otherwise: str = "") -> ArgumentError:
     """The error for ``what=given``, where ``known`` are the names that there are.
 

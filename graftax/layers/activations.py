@@ -262,7 +262,7 @@ def get(activation: ActivationLike) -> Activation:
     """
     if activation is None:
         return linear
-    if callable(activation):
+    if callable(activation) and not isinstance(activation, type):
         return activation
     if not isinstance(activation, str) or activation not in _NAMES:
         raise unknown("activation", activation, sorted(_NAMES))

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError
-from graftax.known_names import unknown
+from graftax.known_names import not_made, unknown
 from graftax.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
 from graftax.variables.base_constraint import axes, limit
@@ -138,6 +138,8 @@ def get(constraint: Any) -> Constraint | None:
         >>> get("non_neg")
         NonNeg()
     """
+    if isinstance(constraint, type):
+        raise not_made("constraint", constraint)
     if constraint is None or callable(constraint):
         return constraint  # type: ignore[no-any-return]
     if constraint not in _NAMES:

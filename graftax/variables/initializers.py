@@ -14,7 +14,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError
-from graftax.known_names import unknown
+from graftax.known_names import not_made, unknown
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal
@@ -247,6 +247,8 @@ def get(initializer: Any) -> Initializer:
         >>> get("zeros")
         Zeros()
     """
+    if isinstance(initializer, type):
+        raise not_made("initializer", initializer)
     if isinstance(initializer, str):
         if initializer not in _NAMES:
             raise unknown("initializer", initializer, _NAMES)

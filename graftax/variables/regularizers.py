@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
-from graftax.known_names import unknown
+from graftax.known_names import not_made, unknown
 from graftax.typedefs import Array
 from graftax.variables.spec import Regularizer
 
@@ -154,6 +154,8 @@ def get(regularizer: Any) -> Regularizer | None:
         >>> get("l2")
         L2(l2=0.01)
     """
+    if isinstance(regularizer, type):
+        raise not_made("regularizer", regularizer)
     if regularizer is None or callable(regularizer):
         return regularizer  # type: ignore[no-any-return]
     if regularizer not in _NAMES:
