@@ -12,6 +12,7 @@ from graftax.module import walk
 from graftax.scopes import ScopeStack
 from graftax.variables import creation, storage
 from graftax.variables.calls import CallContext, contexts
+from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
     from graftax.layers.layer import Layer
@@ -52,6 +53,13 @@ def missing_attribute(self: Layer, name: str) -> Any:
             f"{error}; weights are made at the first call, when the input's shape is known",
             "call it on an example first: layer(x[:1]); or layer.build(input_shape)",
         ) from None
+
+
+def note_dtypes(layer: Layer, weight: Any) -> None:
+    """Note whether weights have to be cast where the layer reads them: a creator may store them in another dtype."""
+    stored = (v.dtype for v in walk(weight) if isinstance(v, Variable) and v.role == "weight")
+    if any("float" in dtype and dtype != layer.policy.compute_dtype for dtype in stored):
+        object.__setattr__(layer, "_casts", True)
 
 
 def warn_if_not_held(layer: Layer, context: CallContext) -> None:

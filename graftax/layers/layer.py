@@ -175,7 +175,7 @@ class Layer(Module):
             constraint=constraints.get(constraint),
         )
         weight = make(spec)
-        self._note_dtypes(weight)
+        building.note_dtypes(self, weight)
         if spec.regularizer is not None:
             self._regularized = (*self._regularized, (weight, spec.regularizer))
         return weight
@@ -190,7 +190,7 @@ class Layer(Module):
     def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another weight or layer in the place of one; the penalty of a weight goes with the place."""
         super().replace_child(edges, old, new)
-        self._note_dtypes(new)
+        building.note_dtypes(self, new)
         self._regularized = tuple(
             (cast(Any, new) if cast(Any, weight) is old else weight, penalty) for weight, penalty in self._regularized
         )
@@ -354,13 +354,6 @@ class Layer(Module):
             tuple(tree.map_structure(convert, a) for a in args),
             {name: tree.map_structure(convert, value) for name, value in kwargs.items()},
         )
-
-    def _note_dtypes(self, weight: Any) -> None:
-        """See whether weights have to be cast where they are read."""
-        dtype = self.policy.compute_dtype
-        stored = (v.dtype for v in walk(weight) if isinstance(v, Variable) and v.role == "weight")
-        if any("float" in kind and kind != dtype for kind in stored):
-            object.__setattr__(self, "_casts", True)
 
     def mark_built(self) -> None:
         """Note that the weights are there; for subclasses that build in another way than through `build`."""

@@ -82,7 +82,7 @@ def checked(mask: Any, shape: Sequence[int], axes: int | None = None, name: str 
             "a mask has the first sizes of its input, and is not broadcast",
             f"{name} of shape {wanted}, for example ops.broadcast_to({name}, {wanted})",
         )
-    return mask
+    return mask  # type: ignore[no-any-return]
 
 
 def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
