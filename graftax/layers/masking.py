@@ -44,11 +44,6 @@ def as_bool(mask: Any, name: str = "mask") -> Array:
     return ops.not_equal(given, 0)
 
 
-def all_bool(mask: Any, name: str = "mask") -> Any:
-    """The mask, or each of a structure of masks, as truth values; None stays."""
-    return tree.map_structure(lambda part: None if part is None else as_bool(part, name), mask)
-
-
 def _other_numbers(name: str, host: Any) -> GraftaxError | None:
     other = host[(host != 0) & (host != 1)]
     if not other.size:
@@ -72,8 +67,7 @@ def checked(mask: Any, shape: Sequence[int], axes: int | None = None, name: str 
     Raises:
         ShapeError: the sizes differ.
     """
-    mask = as_bool(mask, name)
-    have, least = tuple(mask.shape), 1 if axes is None else axes
+    have, least = tuple(np.shape(unwrap(mask))), 1 if axes is None else axes
     most = len(shape) if axes is None else axes
     if not least <= len(have) <= most or have != tuple(shape[: len(have)]):
         wanted = tuple(shape[: axes or max(1, min(len(have), len(shape)))])
@@ -82,7 +76,7 @@ def checked(mask: Any, shape: Sequence[int], axes: int | None = None, name: str 
             "a mask has the first sizes of its input, and is not broadcast",
             f"{name} of shape {wanted}, for example ops.broadcast_to({name}, {wanted})",
         )
-    return mask  # type: ignore[no-any-return]
+    return as_bool(mask, name)
 
 
 def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
@@ -154,7 +148,7 @@ def by_name(
         return None if "mask" in kwargs else kwargs
     if any(0 <= signature.positions.get(name, -1) < len(args) for name in found):
         return None
-    return {**layer.named_masks(args, kwargs), **{name: all_bool(mask, name) for name, mask in found.items()}}
+    return {**layer.named_masks(args, kwargs), **found}
 
 
 def received(

@@ -62,6 +62,8 @@ def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
         for leaf, part in zip(tree.flatten(value), tree.flatten(mask), strict=False):
             set_mask(leaf, part, calm)
         return
+    if not hasattr(value, "shape") or not value.shape:
+        return  # one number has no positions
     key = id(value)
 
     def forget(owner: weakref.ref[Any]) -> None:
