@@ -42,7 +42,7 @@ def checked_seed(seed: Any, instead: str = "seed=0") -> int:
     Raises:
         ArgumentError: it is no integer from 0 to 2**64 - 1.
     """
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**64:
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= int(seed) < 2**64:
         raise ArgumentError(f"seed={seed!r}", "a seed is an integer from 0 to 2**64 - 1", instead)
     return int(seed)
 

@@ -5,11 +5,11 @@ import functools
 
 import numpy as np
 import pytest
-import test_layers
 
 import graftax as gx
 from graftax import layers, ops, tree
 from graftax.layers import activations
+from tests.conformance import test_layers
 
 L = layers
 ROWS = {name: row for name, row in test_layers.ROWS.items() if name != "dense_1d"}  # which has no batch
@@ -55,11 +55,11 @@ def test_l8_large_numbers_in_float16(name):
 def test_l8_means_of_large_numbers():
     x = np.full((2, 4, 4, 3), 3e4, "float16")
     means = {
-        "average_pooling": L.AveragePooling2D(4)(x),
-        "average_pooling_same": L.AveragePooling2D(3, 1, "same")(x),
-        "global": L.GlobalAveragePooling2D()(x),
-        "masked": L.GlobalAveragePooling1D()(x[:, 0], mask=np.ones((2, 4), bool)),
-        "average": L.Average()([x, x, x]),
+        "average_pooling": L.AveragePooling2D(4, dtype="float16")(x),
+        "average_pooling_same": L.AveragePooling2D(3, 1, "same", dtype="float16")(x),
+        "global": L.GlobalAveragePooling2D(dtype="float16")(x),
+        "masked": L.GlobalAveragePooling1D(dtype="float16")(x[:, 0], mask=np.ones((2, 4), bool)),
+        "average": L.Average(dtype="float16")([x, x, x]),
     }
     for name, out in means.items():
         assert str(out.dtype) == "float16", name
