@@ -9,7 +9,14 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/debugging.md", "docs/masks.md", "docs/optimizers.md", "docs/state_is_yours.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/debugging.md",
+    "docs/masks.md",
+    "docs/optimizers.md",
+    "docs/state_is_yours.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

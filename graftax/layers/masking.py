@@ -177,9 +177,7 @@ def received(
         first = calmed(first)
     else:
         return args, kwargs, found
-    if signature.first is None or signature.positions[signature.first] < 0:
-        return (first, *args[1:]), kwargs, found
-    return *signature.put(signature.first, first, args, kwargs), found
+    return *signature.put(signature.first or "", first, args, kwargs), found
 
 
 def refused(title: str) -> ArgumentTypeError:

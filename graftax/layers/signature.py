@@ -18,7 +18,7 @@ class Signature(NamedTuple):
     positions: Mapping[str, int]
     """All that may be given by name, and where they stand if given by position; -1 for by name only."""
     first: str | None
-    """The first argument, whose shape a layer is built for; None for any number of arrays."""
+    """The first argument, whose shape a layer is built for; empty where any number of arrays comes, None for none."""
     default_training: bool | None
     masks: Mapping[str, str]
     """By argument, the parameter that takes its mask: ``value_mask`` for ``value``, ``mask`` for the first one."""
@@ -32,10 +32,11 @@ class Signature(NamedTuple):
 
     def given(self, name: str | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a call has for a parameter; None for nothing."""
-        position = 0 if name is None else self.positions.get(name, -1)
-        if 0 <= position < len(args):
-            return args[position]
-        return None if name is None else kwargs.get(name)
+        position = self._position(name)
+        return args[position] if 0 <= position < len(args) else kwargs.get(name or "")
+
+    def _position(self, name: str | None) -> int:
+        return self.positions.get(name, -1) if name else 0
 
     def training(self, args: tuple[Any, ...], kwargs: dict[str, Any], outer: bool | None) -> bool | None:
         """The flag of a call, or else that of the call around it, or else the default; not left for who takes none.
@@ -56,7 +57,7 @@ class Signature(NamedTuple):
         self, name: str, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call with another value for a parameter."""
-        position = self.positions.get(name, -1)
+        position = self._position(name)
         if 0 <= position < len(args):
             return (*args[:position], value, *args[position + 1 :]), kwargs
         return args, {**kwargs, name: value}
@@ -66,10 +67,16 @@ class Signature(NamedTuple):
 def signature_of(call: Callable[..., Any]) -> Signature:
     """Looked up once for each `call`."""
     parameters = list(inspect.signature(call).parameters.values())[1:]
+    first: str | None
     by_place = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     positions = {name: i for i, name in enumerate(by_place)}
     positions.update({p.name: -1 for p in parameters if p.kind is p.KEYWORD_ONLY})
-    first = next(iter(positions), None)
+    if by_place:
+        first = by_place[0]
+    elif any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        first = ""
+    else:
+        first = next((name for name in positions if name not in ("mask", "training")), None)
     masks = {name: f"{name}_mask" for name in positions if f"{name}_mask" in positions}
     if first is not None and first not in masks and "mask" in positions:
         masks[first] = "mask"

@@ -226,6 +226,17 @@ def test_l1_all_ways_to_give_a_mask_agree(row, mode):
         np.testing.assert_array_equal(handed_on, MASK)
 
 
+def test_backends_agree_on_masks(row):
+    outs = []
+    for name in ("jax", "numpy"):
+        with gx.backend.use(name):
+            layer = built(row)
+            outs.append(
+                np.asarray(seen_of(row, layer(inputs_of(row, np.nan), mask=masks_of(row), training=row.training)))
+            )
+    close(*outs)
+
+
 def test_l1_a_mask_of_an_embedding_arrives(row):
     if row.inputs > 1 or row.axes != 3:
         return

@@ -50,6 +50,23 @@ class Around(gx.Layer):
         return x
 
 
+class Many(gx.Layer):
+    def call(self, *inputs, mask=None):
+        self.seen = mask
+        return sum(inputs)
+
+    def compute_mask(self, inputs, mask):
+        return mask
+
+
+class Looking(gx.Layer):
+    """Takes the mask of each argument by its name."""
+
+    def call(self, *, query, value, value_mask=None):
+        self.seen = value_mask
+        return query + value
+
+
 class Open(gx.Layer):
     def call(self, x, **options):
         self.options = options
@@ -77,6 +94,21 @@ def test_l1_layers_of_ones_own_that_are_given_a_mask():
     with pytest.warns(UserWarning, match="is dropped"):  # it goes no further
         anything(X, mask=MASK)
     assert list(anything.options) == ["mask"]
+
+
+def test_l1_masks_come_by_the_name_of_their_argument():
+    embedding = L.Embedding(5, 3, mask_zero=True)
+    looking = Looking()
+    for value, expected in ((embedding(TOKENS), MASK), (X, None)):
+        looking(value=value, query=X)
+        np.testing.assert_array_equal(looking.seen, expected)
+    looking(query=X, value=X, value_mask=MASK)
+    np.testing.assert_array_equal(looking.seen, MASK)
+    many = Many()
+    assert after(many, embedding(TOKENS)) == MASK.tolist()
+    np.testing.assert_array_equal(many.seen, MASK)
+    many(X, X, mask=MASK)
+    np.testing.assert_array_equal(many.seen, MASK)
 
 
 def test_l1_no_warning_where_layers_inside_took_the_mask():
