@@ -41,6 +41,20 @@ def closest(given: str, names: Iterable[str]) -> str | None:
     return begun[0] if len(begun) == 1 and len(wanted) >= _LEAST_PREFIX else None
 
 
+def not_made(what: str, given: type) -> ArgumentError:
+    """The error for a class in place of an object.
+
+    Example:
+        >>> print(not_made("regularizer", dict).instead)
+        dict()
+    """
+    return ArgumentError(
+        f"{what}={given.__name__}, a class",
+        "an object of the class is needed, with its settings",
+        f"{given.__name__}()",
+    )
+
+
 def unknown(
     what: str, given: Any, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
 ) -> ArgumentError:

@@ -100,7 +100,7 @@ class Module(Freezing, Holder, Constructed):
         __signature__ = ConstructorSignature()
 
     def __init__(self, name: str | None = None) -> None:
-        if name is not None and not re.fullmatch(r"[A-Za-z_.][\w.\-]*", name):
+        if name is not None and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_.][\w.\-]*", name)):
             raise ArgumentError(
                 f"name={name!r} for {type(self).__name__}",
                 "a name starts with a letter and has letters, digits, '_', '-' and '.'",

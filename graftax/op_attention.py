@@ -29,7 +29,7 @@ def dot_product_attention(
             "bias= for what is added to the scores, or ops.cast(mask, 'bool')",
         )
     if is_causal:
-        past = a.numpy.tri(queries, keys, keys - queries, dtype=bool)  # the last query is at the last key
+        past = a.numpy.tri(queries, keys, dtype=bool)  # the first query is at the first key
         mask = past if mask is None else a.numpy.logical_and(mask, past)
     q, k, v = (
         a.numpy.swapaxes(x, 1, 2) for x in (query * (query.shape[3] ** -0.5 if scale is None else scale), key, value)

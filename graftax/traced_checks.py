@@ -20,15 +20,17 @@ Explain: TypeAlias = Callable[..., GraftaxError | None]
 CHECKED: Final = "checked"
 PLAIN: Final = "plain"
 RESULTS: Final = "results"
+EAGER: Final = "eager"
 
 traces: ScopeStack[str] = ScopeStack("trace")
 """How the function that is being compiled is checked: `CHECKED` (everything), `RESULTS` (what it returns and assigns
-has no nan) or `PLAIN` (only what it asks for itself)."""
+has no nan), `PLAIN` (only what it asks for itself) or `EAGER` (all checks that eager code makes: it is a program behind
+an eager call)."""
 
 
 def wanted() -> bool:
     """True if a check of a traced value would be looked at: in checked functions, and where operations run at once."""
-    return traces.top == CHECKED or not registry.current().transforms.staged_within(None)
+    return traces.top in (CHECKED, EAGER) or not registry.current().transforms.staged_within(None)
 
 
 def emit(explain: Explain, bad: Any, *looked_at: Any) -> None:

@@ -136,7 +136,8 @@ def gelu(x: ArrayLike, approximate: bool = False) -> Array:
     """
     x = ops.asarray(x)
     if approximate:
-        return 0.5 * x * (1 + ops.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+        near = ops.clip(x, -10, 10)  # beyond it tanh is 1 in every dtype, and the cube would overflow
+        return 0.5 * x * (1 + ops.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
     return 0.5 * x * (1 + ops.erf(x * math.sqrt(0.5)))
 
 
@@ -287,7 +288,7 @@ def get(activation: ActivationLike) -> Activation:
     """
     if activation is None:
         return linear
-    if callable(activation):
+    if callable(activation) and not isinstance(activation, type):
         return activation
     if not isinstance(activation, str) or activation not in _NAMES:
         raise unknown("activation", activation, sorted(_NAMES))

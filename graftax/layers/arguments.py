@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
+
+from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.layers import shapes
 from graftax.typedefs import Array, Shape
@@ -23,9 +27,46 @@ def _integer(value: Any) -> int:
     return index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else 0
 
 
+def flag(name: str, value: bool) -> bool:
+    """The value, if it is a truth value."""
+    if not isinstance(value, bool | int | np.bool_) or value not in (0, 1):
+        raise ArgumentError(f"{name}={value!r}", f"{name} is True or False", f"{name}=True")
+    return bool(value)
+
+
+def axis_number(name: str, value: int) -> int:
+    """The value, if it is an integer: an axis counted from either end."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentError(
+            f"{name}={value!r}", "an axis is an integer, counted from the end where it is negative", f"{name}=-1"
+        )
+    return index(value)
+
+
+def axis_numbers(name: str, value: int | Sequence[int]) -> int | Shape:
+    """The value, if it is an axis, or a tuple or list of different ones."""
+    if hasattr(value, "__index__"):
+        return axis_number(name, value)  # type: ignore[arg-type]
+    axes = tuple(axis_number(name, axis) for axis in value) if isinstance(value, list | tuple) else ()
+    if not axes or len(set(axes)) != len(axes):
+        raise ArgumentError(f"{name}={value!r}", "it is an axis, or a tuple of different ones", f"{name}=(-2, -1)")
+    return axes
+
+
+def sizes_or_none(name: str, value: Sequence[int | None]) -> tuple[int | None, ...]:
+    """The value, if it is a tuple or list of integers above 0 and None."""
+    valid = isinstance(value, list | tuple) and all(n is None or _integer(n) > 0 for n in value)
+    if not valid:
+        raise ArgumentError(
+            f"{name}={value!r}", "it has a size above 0, or None, for each axis", f"{name}=(None, 1, None)"
+        )
+    return tuple(None if n is None else index(n) for n in value)
+
+
 def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
     """An integer above 0 for each axis of space; one integer stands for all."""
-    numbers = tuple(_integer(n) for n in value) if isinstance(value, Sequence) else (_integer(value),) * space
+    given = value.tolist() if isinstance(value, np.ndarray) else value
+    numbers = tuple(_integer(n) for n in given) if isinstance(given, list | tuple) else (_integer(given),) * space
     if len(numbers) != space or min(numbers) < 1:
         raise ArgumentError(
             f"{name}={value!r}",
@@ -37,17 +78,18 @@ def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     """The value, if it is one of the choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{name}={value!r}", f"there is no such {name}", " or ".join(f'"{c}"' for c in choices))
     return value
 
 
 def within(name: str, value: float, low: float, high: float) -> float:
-    """The value, if it is a number in ``[low, high]``."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+    """The value, if it is a finite number in ``[low, high]``."""
+    number = float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
+    if not low <= number <= high or math.isinf(number):
         middle = (low + high) / 2 if high < float("inf") else low + 1
         raise ArgumentError(f"{name}={value!r}", f"{name} is a number from {low} to {high}", f"{name}={middle}")
-    return value
+    return value if isinstance(value, int | float) else number
 
 
 def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape:
@@ -77,6 +119,17 @@ def check_last_axis(x: Array, size: int) -> None:
             f"the weights were made for {size}, at the first call",
             f"an input of shape {(*x.shape[:-1], size)}, or a new layer for the other size",
         )
+
+
+def wide(x: Array) -> Array:
+    """At least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
+    kind = str(x.dtype)
+    return x if kind in ("float32", "float64") or "complex" in kind else ops.cast(x, "float32")
+
+
+def narrow(out: Array, x: Array) -> Array:
+    """A result in the dtype of the input, unless that holds no fractions."""
+    return ops.cast(out, x.dtype) if "float" in str(x.dtype) else out
 
 
 def _no_array() -> ArgumentTypeError:

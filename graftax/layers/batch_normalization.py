@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.errors import ShapeError
-from graftax.layers.arguments import single_shape, within
+from graftax.layers.arguments import axis_number, flag, narrow, single_shape, wide, within
 from graftax.layers.layer import Layer
+from graftax.layers.masking import calm, checked, spread
 from graftax.layers.policy import DTypePolicy
 from graftax.op_checks import axis_in_range
 from graftax.typedefs import Array, Shape
@@ -22,7 +23,8 @@ class BatchNormalization(Layer):
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 
     A layer with ``trainable=False`` uses its moving averages even in training, and they stay.
-    Positions that a mask hides do not count.
+    Positions that a mask hides do not count. The moving averages of a channel stay where a batch has no value for it:
+    an empty batch, or one that is masked throughout, leaves no nan behind.
 
     Args:
         axis: The axis of the channels.
@@ -87,10 +89,10 @@ class BatchNormalization(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.axis = axis
+        self.axis = axis_number("axis", axis)
         self.momentum = within("momentum", momentum, 0, 1)
         self.epsilon = within("epsilon", epsilon, 0, float("inf"))
-        self.center, self.scale = center, scale
+        self.center, self.scale = flag("center", center), flag("scale", scale)
         self.beta_initializer = initializers.get(beta_initializer)
         self.gamma_initializer = initializers.get(gamma_initializer)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
@@ -99,7 +101,7 @@ class BatchNormalization(Layer):
         self.gamma_regularizer = regularizers.get(gamma_regularizer)
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
-        self.unbiased_moving_variance = unbiased_moving_variance
+        self.unbiased_moving_variance = flag("unbiased_moving_variance", unbiased_moving_variance)
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)
@@ -137,12 +139,13 @@ class BatchNormalization(Layer):
                 f"the weights were made for {channels}, at the first call",
                 f"an input with {channels} channels, or a new layer for the other number",
             )
-        dtype = x.dtype
-        x = _wide(x)
+        if mask is not None:
+            mask = checked(mask, tuple(x.shape))
+        given, x = x, calm(wide(x), mask)
         if training and self.trainable:
             mean, variance = self._statistics(x, axis, mask)
         else:
-            mean, variance = _wide(self.moving_mean.value), _wide(self.moving_variance.value)
+            mean, variance = ops.cast(self.moving_mean, x.dtype), ops.cast(self.moving_variance, x.dtype)
         shape = tuple(channels if i == axis else 1 for i in range(x.ndim))
         factor = ops.rsqrt(variance + self.epsilon)
         if self.gamma is not None:
@@ -150,32 +153,26 @@ class BatchNormalization(Layer):
         out = (x - ops.reshape(mean, shape)) * ops.reshape(factor, shape)
         if self.beta is not None:
             out = out + ops.reshape(ops.cast(self.beta, out.dtype), shape)
-        return ops.cast(out, dtype)
+        return narrow(out, given)
 
     def _statistics(self, x: Array, axis: int, mask: Array | None) -> tuple[Array, Array]:
         """Mean and variance of the batch, which the moving averages follow."""
         axes = tuple(i for i in range(x.ndim) if i != axis)
         if mask is None:
-            count: Array | float = x.size / x.shape[axis]
-            mean, variance = ops.moments(x, axes)
+            count: Array = ops.asarray(x.size // max(1, x.shape[axis]), x.dtype)
+            mean, variance = ops.moments(x, axes) if x.size else (ops.zeros((x.shape[axis],), x.dtype),) * 2
         else:
-            weights = ops.cast(ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - mask.ndim))), x.dtype)
-            weights = ops.broadcast_to(weights, tuple(1 if i == axis else n for i, n in enumerate(x.shape)))
-            count = ops.sum(weights)
-            share = weights / ops.maximum(count, 1)
-            centre = ops.sum(x * share, axis=axes, keepdims=True)
-            variance = ops.sum(ops.square(x - centre) * share, axis=axes)
-            mean = ops.reshape(centre, (-1,))
+            shown = ops.broadcast_to(spread(mask, x.ndim), x.shape)
+            count = ops.sum(ops.cast(shown, x.dtype), axis=axes)  # of each channel: the mask may tell them apart
+            share = 1 / ops.maximum(count, 1)
+            mean = ops.sum(ops.where(shown, x, 0), axis=axes) * share
+            shape = tuple(n if i == axis else 1 for i, n in enumerate(x.shape))
+            variance = ops.sum(ops.square(ops.where(shown, x - ops.reshape(mean, shape), 0)), axis=axes) * share
         kept = variance
         if self.unbiased_moving_variance:
             kept = variance * (count / ops.maximum(count - 1, 1))
-        rate = 1 - self.momentum if mask is None else ops.where(count > 0, 1 - self.momentum, 0)
+        rate = ops.where(count > 0, 1 - self.momentum, 0)  # what has no value in this batch stays
         for moving, new in ((self.moving_mean, mean), (self.moving_variance, kept)):
-            old = _wide(moving.value)
+            old = ops.cast(moving, x.dtype)
             moving.assign(ops.stop_gradient(ops.cast(old + (new - old) * rate, moving.dtype)))
         return mean, variance
-
-
-def _wide(x: Array) -> Array:
-    """At least float32: sums over a batch are wrong in shorter formats."""
-    return ops.cast(x, "float32") if str(x.dtype) in ("float16", "bfloat16") else x

@@ -17,6 +17,7 @@ from graftax.module import walk
 from graftax.scopes import ScopeStack
 from graftax.variables import creation, storage
 from graftax.variables.calls import CallContext, contexts
+from graftax.variables.variable import Variable
 from graftax.wrapping import wraps
 
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ def _codes(kind: type[Layer], name: str) -> Iterator[CodeType]:
         method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None
         if isinstance(method, FunctionType) and base.__module__ not in ("graftax.module", "graftax.layers.layer"):
             yield method.__code__
+
+
+def note_dtypes(layer: Layer, weight: Any) -> None:
+    """Note whether weights have to be cast where the layer reads them: a creator may store them in another dtype."""
+    stored = (v.dtype for v in walk(weight) if isinstance(v, Variable) and v.role == "weight")
+    if any("float" in dtype and dtype != layer.policy.compute_dtype for dtype in stored):
+        object.__setattr__(layer, "_casts", True)
 
 
 def warn_if_not_held(layer: Layer, context: CallContext) -> None:

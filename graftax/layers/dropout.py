@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.errors import ShapeError
-from graftax.layers.arguments import within
+from graftax.layers.arguments import sizes_or_none, within
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
@@ -30,7 +30,7 @@ class Dropout(Layer):
         ``(...) -> (...)``
 
     Raises:
-        ArgumentError: the rate is not from 0 to 1.
+        ArgumentError: the rate is not from 0 to 1, or the noise shape has something else than sizes and None.
         ShapeError: the noise shape does not fit the input.
 
     Example:
@@ -55,7 +55,7 @@ class Dropout(Layer):
     ) -> None:
         super().__init__(name, dtype=dtype)
         self.rate = within("rate", rate, 0, 1)
-        self.noise_shape = None if noise_shape is None else tuple(noise_shape)
+        self.noise_shape = None if noise_shape is None else sizes_or_none("noise_shape", noise_shape)
         self.seed = seed
         self.seed_generator = SeedGenerator(seed)
 

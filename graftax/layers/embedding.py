@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graftax import ops
-from graftax.layers.arguments import positive
+from graftax.layers.arguments import flag, positive
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
@@ -62,7 +62,7 @@ class Embedding(Layer):
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
-        self.mask_zero = mask_zero
+        self.mask_zero = flag("mask_zero", mask_zero)
 
     def build(self, input_shape: Shape) -> None:
         self.embeddings = self.add_weight(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from graftax import ops
-from graftax.layers.arguments import single_shape
+from graftax.layers.arguments import flag, narrow, single_shape, wide
 from graftax.layers.layer import Layer
+from graftax.layers.masking import checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
 
@@ -19,11 +21,17 @@ class GlobalPooling(Layer):
 
     def __init__(self, keepdims: bool = False, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.keepdims = keepdims
+        self.keepdims = flag("keepdims", keepdims)
         self.axes = tuple(range(1, self.space + 1))
 
     def build(self, input_shape: Shape) -> None:
         single_shape(input_shape, self.space + 2, self.space + 2)
+
+
+def mean(x: Array, axes: Shape, keepdims: bool) -> Array:
+    """The mean over axes, summed in float32 at least; 0 over no values at all."""
+    total = ops.sum(wide(x), axis=axes, keepdims=keepdims)
+    return narrow(total / max(1, math.prod(x.shape[i] for i in axes)), x)
 
 
 class GlobalMaxPooling1D(GlobalPooling):
@@ -64,7 +72,7 @@ class GlobalMaxPooling2D(GlobalMaxPooling1D):
 
 
 class GlobalAveragePooling1D(GlobalPooling):
-    """The mean over the steps; where there is a mask, over the steps that it lets through.
+    """The mean over the steps; where there is a mask, over the steps that it lets through, 0 where there is none.
 
     Args: as for `GlobalAveragePooling2D`.
 
@@ -82,10 +90,11 @@ class GlobalAveragePooling1D(GlobalPooling):
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         if mask is None:
-            return ops.mean(x, axis=1, keepdims=self.keepdims)
-        weights = ops.cast(ops.expand_dims(mask, -1), x.dtype)
-        count = ops.maximum(ops.sum(weights, axis=1, keepdims=self.keepdims), 1)
-        return ops.sum(x * weights, axis=1, keepdims=self.keepdims) / count
+            return mean(x, self.axes, self.keepdims)
+        mask = checked(mask, tuple(x.shape), axes=2)
+        total = ops.sum(wide(hide(x, mask)), axis=1, keepdims=self.keepdims)
+        count = ops.sum(ops.cast(ops.expand_dims(mask, -1), total.dtype), axis=1, keepdims=self.keepdims)
+        return narrow(total / ops.maximum(count, 1), x)
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> None:
         """None: it is used up here."""
@@ -114,7 +123,7 @@ class GlobalAveragePooling2D(GlobalPooling):
     space = 2
 
     def call(self, x: Array) -> Array:
-        return ops.mean(x, axis=self.axes, keepdims=self.keepdims)
+        return mean(x, self.axes, self.keepdims)
 
 
 GlobalAvgPool1D = GlobalAveragePooling1D

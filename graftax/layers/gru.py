@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.layers.activations import ActivationLike
+from graftax.layers.arguments import flag
 from graftax.layers.dense import linear
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
@@ -105,7 +106,7 @@ class GRU(Recurrent):
         gates = activation, recurrent_activation, use_bias
         common = name, trainable, dtype
         super().__init__(units, *gates, *initial, *penalties, *projections, *dropped, *returned, *common)
-        self.reset_after = reset_after
+        self.reset_after = flag("reset_after", reset_after)
 
     def bias_shape(self) -> Shape:
         return (2, 3 * self.units) if self.reset_after else (3 * self.units,)

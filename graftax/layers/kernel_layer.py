@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.layers import activations
+from graftax.layers.arguments import flag
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
@@ -49,7 +50,7 @@ class KernelLayer(Layer):
     ) -> None:
         super().__init__(name, trainable, dtype)
         self.activation = activations.get(activation)
-        self.use_bias = use_bias
+        self.use_bias = flag("use_bias", use_bias)
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
         self.kernel_regularizer = regularizers.get(kernel_regularizer)

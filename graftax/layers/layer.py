@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
-from graftax import tree
+from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import NotBuiltError, StateError
-from graftax.layers import building, shapes
+from graftax.layers import building, masking, shapes
+from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call
-from graftax.layers.call_signature import Signature, signature_of
 from graftax.layers.description import all_numbers
 from graftax.layers.keras_names import KerasNames
 from graftax.layers.policy import DTypePolicy, as_policy
+from graftax.layers.signature import signature_of
 from graftax.module import Child, walk
 from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Calls, Initializer, Shape, VariableLike, unwrap
-from graftax.variables import initializers, storage
+from graftax.variables import constraints, initializers, masks, regularizers, storage
 from graftax.variables.calls import CallContext, contexts
+from graftax.variables.constraints import ConstraintLike
 from graftax.variables.node import Edge
-from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
+from graftax.variables.regularizers import RegularizerLike
+from graftax.variables.spec import Regularizer, VariableSpec, sizes
 from graftax.variables.variable import Variable, make
 
 R = TypeVar("R")
@@ -57,10 +59,14 @@ class Layer(KerasNames):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"_regularized", "_losses", "_call_number", "_plans", "_warned", "input_shape"}
+        {"_regularized", "_losses", "_call_number", "_plans", "_warned", "_casts", "input_shape"}
     )
     supports_masking: ClassVar[bool] = False
-    """Whether a mask passes through unchanged; otherwise it stops here, with a warning."""
+    """Whether a mask passes through unchanged, since each position is computed on its own; otherwise it stops here,
+    with a warning, unless layers inside took it. Where `call` takes no mask, nan and infinities at positions that the
+    mask hides reach it as zeros."""
+    hands_on_masks: ClassVar[bool] = False
+    """Whether the layers inside give the output its mask."""
     input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
@@ -78,11 +84,14 @@ class Layer(KerasNames):
     _regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()
     _warned = False
     _plans: eager_call.Plans | None = None
+    _makes_mask = False  # whether the class defines compute_mask
+    _casts = False  # whether a weight is stored in another dtype than the policy's
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "build" in vars(cls):
             cls.build = building.whole(cls.build)  # type: ignore[method-assign]
+        cls._makes_mask = cls.compute_mask is not Layer.compute_mask
 
     if not TYPE_CHECKING:  # a checker should see which attributes there are, and the arguments of __init__
         __getattr__ = building.missing_attribute
@@ -96,7 +105,7 @@ class Layer(KerasNames):
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
         self._policy = as_policy(dtype)
-        if not trainable:
+        if not flag("trainable", trainable):
             self.trainable = False
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
@@ -117,10 +126,9 @@ class Layer(KerasNames):
             return mask
         if not self._warned:
             object.__setattr__(self, "_warned", True)
-            warnings.warn(
+            user_line.warn(
                 f"the mask of the input of {self._title()} is dropped: the layer does not say what becomes of it. "
                 "Set supports_masking = True on the class, or define compute_mask.",
-                stacklevel=4,
             )
         return None
 
@@ -132,8 +140,8 @@ class Layer(KerasNames):
         dtype: str | None = None,
         trainable: bool = True,
         role: str = "weight",
-        regularizer: Regularizer | None = None,
-        constraint: Constraint | None = None,
+        regularizer: RegularizerLike = None,
+        constraint: ConstraintLike = None,
     ) -> Variable:
         """Make a Variable of this layer, through the creators in scope.
 
@@ -161,17 +169,18 @@ class Layer(KerasNames):
             shape=sizes(shape),
             dtype=dtype or self.policy.variable_dtype,
             initializer=initializers.get(initializer),
-            trainable=trainable,
+            trainable=flag("trainable", trainable),
             role=role,
             name=name,
             path=f"{prefix}/{label}" if prefix else label,
             owner=self,
-            regularizer=regularizer,
-            constraint=constraint,
+            regularizer=regularizers.get(regularizer),
+            constraint=constraints.get(constraint),
         )
         weight = make(spec)
-        if regularizer is not None:
-            self._regularized = (*self._regularized, (weight, regularizer))
+        building.note_dtypes(self, weight)
+        if spec.regularizer is not None:
+            self._regularized = (*self._regularized, (weight, spec.regularizer))
         return weight
 
     def add_loss(self, loss: ArrayLike) -> None:
@@ -184,6 +193,7 @@ class Layer(KerasNames):
     def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another weight or layer in the place of one; the penalty of a weight goes with the place."""
         super().replace_child(edges, old, new)
+        building.note_dtypes(self, new)
         self._regularized = tuple(
             (cast(Any, new) if cast(Any, weight) is old else weight, penalty) for weight, penalty in self._regularized
         )
@@ -226,47 +236,76 @@ class Layer(KerasNames):
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Build if need be, then compute."""
-            if self.compiles_call and ((top := contexts.top) is None or not top.has_masks):
-                plans = self._plans
-                if plans is None:
-                    plans = eager_call.Plans()
-                    object.__setattr__(self, "_plans", plans)
-                out = eager_call.call(plans, self, self._call, args, kwargs)
+            if self.compiles_call:
+                if masks.any_set() or (kwargs and any(name.endswith("mask") for name in kwargs)):
+                    return self._masked_call(args, kwargs)
+                out = self._compiled(args, kwargs)
                 if out is not eager_call.MISSED:
                     return out
-            if storage.frames.top is not None and (path := self.path):
-                with named_part(path):
-                    return self._call(*args, **kwargs)
-            return self._call(*args, **kwargs)
+            return self._traced_call(args, kwargs)
+
+    def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if storage.frames.top is not None and (path := self.path):
+            with named_part(path):
+                return self._call(*args, **kwargs)
+        return self._call(*args, **kwargs)
+
+    def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The eager call as one program, or `eager_call.MISSED`."""
+        plans = self._plans
+        if plans is None:
+            plans = eager_call.Plans()
+            object.__setattr__(self, "_plans", plans)
+        return eager_call.call(plans, self, self._call, args, kwargs)
+
+    def _masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An eager call with masks: a program takes them as arguments, and the output gets its own afterwards."""
+        if storage.frames.top is not None or self.hands_on_masks:
+            return self._traced_call(args, kwargs)
+        signature = signature_of(type(self).call)
+        found = masking.named(signature, args, self.named_masks(args, kwargs))
+        given = masking.by_name(self, signature, args, kwargs, found)
+        out = self._compiled(args, given) if given is not None else eager_call.MISSED
+        if out is eager_call.MISSED:
+            return self._traced_call(args, kwargs)
+        outer = contexts.top
+        if found and outer is not None:
+            outer.masks_met = True
+        return masking.with_mask(self, out, signature.given(signature.first, args, kwargs), signature, found)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
         outer = contexts.top
         signature = signature_of(type(self).call)
-        training = self._training(kwargs, signature, outer)
+        training = signature.training(args, kwargs, None if outer is None else outer.training)
         context = CallContext(self, training, outer)
         object.__setattr__(self, "_call_number", context.number)
         with contexts.entered(context), self._explained(args, kwargs):
-            args, kwargs = self._converted(args, kwargs, context)
+            args, kwargs = self._converted(args, kwargs)
+            first = signature.given(signature.first, args, kwargs)
             if not self.built:
                 building.warn_if_not_held(self, context)
-                first = args[0] if args else next(iter(kwargs.values()), None)
                 self.build(tree.map_structure(shapes.shape_of, first))
-            mask = context.mask_of(args[0]) if args else None
-            if signature.takes_mask and "mask" not in kwargs:
-                kwargs["mask"] = mask
-            if signature.takes_training and training is not None:
-                kwargs["training"] = training
+            found: dict[str, Any] = {}
+            if kwargs or masks.any_set():
+                args, kwargs, found = masking.received(self, signature, args, self.named_masks(args, kwargs))
+                if found and outer is not None:
+                    outer.masks_met = True
+            if training is not None and signature.takes_training:
+                args, kwargs = signature.put("training", training, args, kwargs)
             policy = self.policy
-            if policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
+            if self._casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
                 with storage.autocast.entered(policy.compute_dtype):
                     out = self.call(*args, **kwargs)
             else:
                 out = self.call(*args, **kwargs)
-            makes_mask = type(self).compute_mask is not Layer.compute_mask
-            if (makes_mask or mask is not None) and args and not any(out is leaf for leaf in tree.flatten(args[0])):
-                context.set_mask(out, self.compute_mask(args[0], mask))
+            if found or self._makes_mask:
+                out = masking.with_mask(self, out, first, signature, found, context.masks_met)
         return out
+
+    def named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by name, with each mask under the name of the argument whose mask it is."""
+        return kwargs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
@@ -300,17 +339,7 @@ class Layer(KerasNames):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _training(self, kwargs: dict[str, Any], signature: Signature, outer: CallContext | None) -> bool | None:
-        explicit = kwargs.get("training") if signature.takes_training else kwargs.pop("training", None)
-        if explicit is not None:
-            return cast(bool, explicit)
-        if outer is not None and outer.training is not None:
-            return outer.training
-        return signature.default_training
-
-    def _converted(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], context: CallContext
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _converted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         arrays = registry.current().arrays
         dtype = self.policy.compute_dtype
         if len(args) == 1 and not kwargs and arrays.is_array(args[0]) and args[0].dtype == dtype:
@@ -323,9 +352,9 @@ class Layer(KerasNames):
             array = leaf if arrays.is_array(leaf) else arrays.asarray(leaf)
             kind = str(array.dtype)
             if kind != dtype and "float" in kind:
-                cast_array = array.astype(dtype)
-                context.set_mask(cast_array, context.mask_of(leaf))
-                return cast_array
+                array = array.astype(dtype)
+            if array is not leaf:
+                masks.carry_over(leaf, array)
             return array
 
         if args and isinstance(args[0], list | tuple) and all_numbers(args[0]):

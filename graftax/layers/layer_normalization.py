@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from graftax import ops
-from graftax.errors import ShapeError
-from graftax.layers.arguments import single_shape, within
+from graftax.errors import ArgumentError, ShapeError
+from graftax.layers.arguments import axis_numbers, flag, narrow, single_shape, wide, within
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.op_checks import axis_in_range
@@ -43,7 +43,7 @@ class LayerNormalization(Layer):
         ``(...) -> (...)``
 
     Raises:
-        ArgumentError: epsilon is negative.
+        ArgumentError: epsilon is negative, or an axis is no integer or given twice.
         ShapeError: an input without those axes, or with other sizes along them than the first one.
 
     Example:
@@ -76,9 +76,9 @@ class LayerNormalization(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.axis = axis if isinstance(axis, int) else tuple(axis)
+        self.axis = axis_numbers("axis", axis)
         self.epsilon = within("epsilon", epsilon, 0, math.inf)
-        self.center, self.scale = center, scale
+        self.center, self.scale = flag("center", center), flag("scale", scale)
         self.beta_initializer = initializers.get(beta_initializer)
         self.gamma_initializer = initializers.get(gamma_initializer)
         self.beta_regularizer = regularizers.get(beta_regularizer)
@@ -109,7 +109,7 @@ class LayerNormalization(Layer):
             )
 
     def call(self, x: Array) -> Array:
-        axes, dtype = self._axes(x.ndim), x.dtype
+        axes = self._axes(x.ndim)
         if tuple(x.shape[i] for i in axes) != self.shape:
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",
@@ -117,14 +117,18 @@ class LayerNormalization(Layer):
                 "an input of those sizes, or a new layer for the others",
             )
         spread = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))
-        x = ops.cast(x, "float32") if str(dtype) in ("float16", "bfloat16") else x
-        out = ops.standardize(x, axes, self.epsilon)
+        out = ops.standardize(wide(x), axes, self.epsilon)
         if self.gamma is not None:
             out = out * ops.reshape(ops.cast(self.gamma, out.dtype), spread)
         if self.beta is not None:
             out = out + ops.reshape(ops.cast(self.beta, out.dtype), spread)
-        return ops.cast(out, dtype)
+        return narrow(out, x)
 
     def _axes(self, ndim: int) -> tuple[int, ...]:
         axes = (self.axis,) if isinstance(self.axis, int) else self.axis
-        return tuple(sorted(axis_in_range("LayerNormalization", axis, ndim) for axis in axes))
+        found = sorted(axis_in_range("LayerNormalization", axis, ndim) for axis in axes)
+        if len(set(found)) != len(found):
+            raise ArgumentError(
+                f"axis={self.axis} for an input of {ndim} axes", "two of them are one", f"axis={tuple(set(found))}"
+            )
+        return tuple(found)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.layers.activations import ActivationLike
+from graftax.layers.arguments import flag
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
-from graftax.typedefs import Array, Shape
+from graftax.typedefs import Array, Initializer, Shape
+from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
@@ -105,18 +107,12 @@ class LSTM(Recurrent):
         gates = activation, recurrent_activation, use_bias
         common = name, trainable, dtype
         super().__init__(units, *gates, *initial, *penalties, *projections, *dropped, *returned, *common)
-        self.unit_forget_bias = unit_forget_bias
+        self.unit_forget_bias = flag("unit_forget_bias", unit_forget_bias)
 
     def first_bias(self) -> InitializerLike:
         if not self.unit_forget_bias:
             return self.bias_initializer
-        given, units = self.bias_initializer, self.units
-
-        def with_ones(key: Array, shape: Shape, dtype: str) -> Array:
-            start = given(key, shape, dtype)
-            return ops.concatenate([start[:units], ops.ones((units,), dtype), start[2 * units :]])
-
-        return with_ones
+        return _WithOnes(self.bias_initializer, self.units)
 
     def step(
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
@@ -125,3 +121,15 @@ class LSTM(Recurrent):
         gate = self.recurrent_activation
         cell = gate(keep) * state[1] + gate(write) * self.activation(new)
         return gate(give) * self.activation(cell), cell
+
+
+class _WithOnes(BaseInitializer):
+    """Another initializer, with ones in the part that is in charge of keeping."""
+
+    def __init__(self, given: Initializer, units: int) -> None:
+        self.given, self.units = given, units
+        self.seed: int | None = getattr(given, "seed", None)
+
+    def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        start, units = self.given(key, shape, dtype), self.units
+        return ops.concatenate([start[:units], ops.ones((units,), dtype), start[2 * units :]])

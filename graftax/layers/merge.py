@@ -9,6 +9,7 @@ from typing import Any
 from graftax import ops
 from graftax.errors import ArgumentTypeError
 from graftax.layers import shapes
+from graftax.layers.arguments import axis_number, narrow, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array
@@ -16,6 +17,8 @@ from graftax.typedefs import Array
 
 class Merge(Layer):
     """The base of layers of a list of arrays, which they broadcast and combine pair by pair."""
+
+    supports_masking = True  # of its inputs together, as compute_mask says
 
     def build(self, input_shape: Any) -> None:
         if shapes.is_shape(input_shape) or isinstance(input_shape, dict) or len(input_shape) < 2:
@@ -123,7 +126,8 @@ class Average(Merge):
         return ops.add(x, y)
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        return super().call(inputs) / len(inputs)
+        total = super().call([wide(x) for x in inputs])
+        return narrow(total / len(inputs), inputs[0])
 
 
 class Maximum(Merge):
@@ -189,7 +193,7 @@ class Concatenate(Merge):
 
     def __init__(self, axis: int = -1, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.axis = axis
+        self.axis = axis_number("axis", axis)
 
     def call(self, inputs: Sequence[Array]) -> Array:
         return ops.concatenate(list(inputs), axis=self.axis)

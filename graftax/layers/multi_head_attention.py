@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
-from graftax import ops
-from graftax.errors import ArgumentError, ShapeError, StateError
-from graftax.layers.arguments import positive, within
+from graftax import ops, traced_checks
+from graftax.backend import registry
+from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
+from graftax.layers.arguments import flag, positive, within
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
+from graftax.layers.masking import as_bool, both, calm, checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.rotary import RotaryEmbedding
 from graftax.layers.shapes import is_shape
@@ -20,7 +23,11 @@ from graftax.variables.regularizers import RegularizerLike
 
 
 class Cache(NamedTuple):
-    """Keys and values of the positions so far; what `MultiHeadAttention.make_cache` gives."""
+    """Keys and values of the positions so far; what `MultiHeadAttention.make_cache` gives.
+
+    A call beyond its room raises in eager code; compiled code finds it with ``graftax.jit(..., checked=True)``, and
+    without writes over the last positions.
+    """
 
     key: Array
     """``(batch, length, key_value_heads, key_dim)``."""
@@ -28,6 +35,8 @@ class Cache(NamedTuple):
     """``(batch, length, key_value_heads, value_dim)``."""
     position: Array
     """How many positions are filled: an integer."""
+    visible: Array
+    """``(batch, length)``: False where a mask of the input hid what was added."""
 
 
 class MultiHeadAttention(Layer):
@@ -56,15 +65,26 @@ class MultiHeadAttention(Layer):
         trainable: As for `Layer`.
         dtype: As for `Layer`; the softmax is taken in float32 at least.
 
-    A call takes ``value`` and ``key`` (``value`` unless told), ``attention_mask``, True where a query may look, which
-    broadcasts to ``(batch, queries, keys)`` or ``(batch, heads, queries, keys)``, ``use_causal_mask`` to look at
-    earlier positions only, and ``cache`` to add to what came before: then it returns ``(out, cache)``.
+    A call takes ``query``, ``value`` and ``key`` (``value`` unless told), and
+
+    - ``attention_mask``, True where a query may look, which broadcasts to ``(batch, queries, keys)`` or
+      ``(batch, heads, queries, keys)``;
+    - ``use_causal_mask`` to look at no later position, where query 0 is at key 0, whatever the lengths;
+    - ``cache`` to add to what came before: then it returns ``(out, cache)``, queries stand where the cache says and
+      look at no later position;
+    - ``query_mask``, ``value_mask`` and ``key_mask``, of shape ``(batch, length)``, in place of those that the arrays
+      carry: nobody looks at what those of ``value`` and ``key`` hide. That of the query is handed on to the output. In
+      self-attention it is that of the values, too;
+    - ``mask``: the same as ``value_mask`` where there is a ``value``, else as ``query_mask``.
+
+    All masks together say where a query may look; one that sees nothing gets the bias of the output.
 
     Shape:
         ``(batch, t, in), (batch, s, in') -> (batch, t, output_dim)``
 
     Raises:
-        ArgumentError: a number is not above 0, or the heads cannot be shared evenly.
+        ArgumentError: a number is not above 0, the heads cannot be shared evenly, one mask is given under two names, or
+            the cache is full.
         ShapeError: inputs or masks do not fit.
 
     Example:
@@ -118,9 +138,15 @@ class MultiHeadAttention(Layer):
         self.output_dim = None if output_dim is None else positive("output_dim", output_dim)
         self.dropout = within("dropout", dropout, 0, 1)
         self.seed_generator = random.SeedGenerator(seed) if dropout else None
+        if rotary_base is not None and self.key_dim % 2:
+            raise ArgumentError(
+                f"key_dim={key_dim}, rotary_base={rotary_base}",
+                "features are turned in pairs, and the size of a head is odd",
+                f"key_dim={self.key_dim + 1}",
+            )
         self.rotary = None if rotary_base is None else RotaryEmbedding(rotary_base, dtype=dtype)
 
-        self.use_bias = use_bias
+        self.use_bias = flag("use_bias", use_bias)
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
         self.query = self._projection(self.num_heads * self.key_dim)
@@ -140,30 +166,46 @@ class MultiHeadAttention(Layer):
 
     def call(
         self,
-        x: Array,
+        query: Array,
         value: Array | None = None,
         key: Array | None = None,
         attention_mask: Array | None = None,
         use_causal_mask: bool = False,
         cache: Cache | None = None,
         training: bool | None = None,
-        mask: Array | None = None,
+        query_mask: Array | None = None,
+        value_mask: Array | None = None,
+        key_mask: Array | None = None,
     ) -> Any:
-        value = x if value is None else value
-        key = value if key is None else key
-        allowed = self._allowed(attention_mask, mask if value is x else None)
-        q = self._heads(self.query(x), self.num_heads)
-        k, v = (self._heads(part, self.num_key_value_heads) for part in (self.key(key), self.value(value)))
+        use_causal_mask = flag("use_causal_mask", use_causal_mask)
+        query_mask = self._mask(query_mask, query, "query_mask")
+        if value is None:
+            value, value_mask = query, query_mask if value_mask is None else value_mask
+        if key is None:
+            key, key_mask = value, value_mask if key_mask is None else key_mask
+        value_mask, key_mask = self._mask(value_mask, value, "value_mask"), self._mask(key_mask, key, "key_mask")
+        visible = both(value_mask, key_mask)
+        if cache is not None:
+            self._check_cache(cache, query, key)
+        seen, allowed = visible, None
+        if attention_mask is not None:
+            keys = key.shape[1] if cache is None else cache.key.shape[1]
+            allowed = self._pairs(as_bool(attention_mask, "attention_mask"), key.shape[0], query.shape[1], keys)
+            if cache is None:  # what no query sees is hidden, too
+                seen = both(seen, ops.broadcast_to(ops.any(allowed, axis=(1, 2)), key.shape[:2]))
+        q = self._heads(self.query(calm(query, query_mask)), self.num_heads)
+        k = self._heads(self.key(hide(key, seen)), self.num_key_value_heads)
+        v = self._heads(self.value(hide(value, seen)), self.num_key_value_heads)
         start = 0 if cache is None else cache.position
         if self.rotary is not None:
             q, k = self.rotary(q, start=start), self.rotary(k, start=start)
         if cache is not None:
-            self._check_cache(cache, x)
-            cache = self._extended(cache, k, v)
-            k, v = cache.key, cache.value
-            seen = self._filled(x.shape[1], k.shape[1], start)
-            allowed = seen if allowed is None else ops.logical_and(allowed, seen)
+            cache = self._extended(cache, k, v, visible)
+            k, v, visible = cache.key, cache.value, cache.visible
+            allowed = both(allowed, self._filled(q.shape[1], k.shape[1], start))
             use_causal_mask = False  # what is filled is what came before
+        if visible is not None:
+            allowed = both(allowed, visible[:, None, None, :])
         if self.dropout and training:
             out = self._with_dropout(q, k, v, allowed, use_causal_mask)
         else:
@@ -171,16 +213,29 @@ class MultiHeadAttention(Layer):
         out = self._output()(ops.reshape(out, (*out.shape[:2], self.num_heads * self.value_dim)))
         return out if cache is None else (out, cache)
 
+    def named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        if "mask" not in kwargs:
+            return kwargs
+        rest = {name: value for name, value in kwargs.items() if name != "mask"}
+        if (mask := kwargs["mask"]) is None:
+            return rest
+        alone = kwargs.get("value") is None and (len(args) < 2 or args[1] is None)
+        whose = "query_mask" if alone else "value_mask"
+        if rest.get(whose) is not None:
+            raise ArgumentError(f"mask= and {whose}=", "here they are two names for one", f"{whose}=... alone")
+        return {**rest, whose: mask}
+
     def make_cache(self, batch_size: int, length: int) -> Cache:
         """An empty cache, for as many positions as there will be.
 
         Args:
             batch_size: Number of sequences.
-            length: Positions that it has room for.
+            length: Positions that it has room for; one more raises, in compiled code with ``checked=True`` only.
         """
+        rows, room = positive("batch_size", batch_size), positive("length", length)
         heads, dtype = self.num_key_value_heads, self.compute_dtype
-        key, value = (ops.zeros((batch_size, length, heads, n), dtype) for n in (self.key_dim, self.value_dim))
-        return Cache(key, value, ops.asarray(0, "int32"))
+        key, value = (ops.zeros((rows, room, heads, n), dtype) for n in (self.key_dim, self.value_dim))
+        return Cache(key, value, ops.asarray(0, "int32"), ops.zeros((rows, room), "bool"))
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -204,30 +259,58 @@ class MultiHeadAttention(Layer):
     def _heads(self, x: Array, heads: int) -> Array:
         return ops.reshape(x, (*x.shape[:2], heads, x.shape[2] // heads))
 
-    def _allowed(self, given: Array | None, mask: Array | None) -> Array | None:
-        """Where queries may look: ``(batch, heads, queries, keys)``, or what broadcasts to it."""
-        if given is not None and given.ndim == 3:
-            given = given[:, None]
-        if mask is None:
-            return given
-        keys = mask[:, None, None, :]
-        return keys if given is None else ops.logical_and(given, keys)
+    def _mask(self, mask: Array | None, x: Array, name: str) -> Array | None:
+        return None if mask is None else checked(mask, tuple(x.shape), axes=2, name=name)
 
-    def _check_cache(self, cache: Cache, x: Array) -> None:
-        rows, room = cache.key.shape[:2]
-        if rows != x.shape[0] or x.shape[1] > room:
+    def _pairs(self, given: Array, batch: int, queries: int, keys: int) -> Array:
+        """Where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
+        pairs = given[:, None] if given.ndim == 3 else given
+        whole = (batch, self.num_heads, queries, keys)
+        sizes = tuple(pairs.shape)
+        if len(sizes) not in (2, 4) or any(n not in (1, m) for n, m in zip(sizes[::-1], whole[::-1], strict=False)):
             raise ShapeError(
-                f"an input of shape {tuple(x.shape)} and a cache of {rows} sequences of {room} positions",
-                "the cache must have the same sequences, and room for all positions",
-                f"layer.make_cache(batch_size={x.shape[0]}, length={max(room, x.shape[1])})",
+                f"attention_mask of shape {tuple(given.shape)}",
+                f"it must broadcast to (batch, queries, keys) = {(batch, queries, keys)}, or with heads to {whole}",
+                "value_mask= for one of (batch, keys), which says what counts",
             )
+        return pairs if len(sizes) == 4 else pairs[None, None]
 
-    def _extended(self, cache: Cache, key: Array, value: Array) -> Cache:
+    def _check_cache(self, cache: Cache, queries: Array, keys: Array) -> None:
+        if not isinstance(cache, Cache):
+            raise ArgumentTypeError(
+                f"cache={cache!r:.60}", "it is what make_cache and calls with a cache give", "layer.make_cache(2, 64)"
+            )
+        rows, room = cache.key.shape[:2]
+        new = queries.shape[1]
+        if keys.shape[1] != new:
+            raise ShapeError(
+                f"a query of {new} positions and values of {keys.shape[1]}, with a cache",
+                "what is added to a cache are the positions of the query",
+                "layer(x, cache=cache); without a cache for attention to something else",
+            )
+        if rows != queries.shape[0] or new > room:
+            raise ShapeError(
+                f"an input of {queries.shape[0]} sequences of {new} positions and a cache of {rows} of {room}",
+                "the cache must have the same sequences, and room for all positions",
+                f"layer.make_cache(batch_size={queries.shape[0]}, length={max(room, new)})",
+            )
+        arrays = registry.current().arrays
+        position: Any = ops.asarray(cache.position)
+        if arrays.is_concrete(position):
+            if (error := _no_room(room, new, arrays.to_numpy(position))) is not None:
+                raise error
+        elif traced_checks.wanted():
+            traced_checks.emit(partial(_no_room, room, new), position > room - new, position)
+
+    def _extended(self, cache: Cache, key: Array, value: Array, visible: Array | None) -> Cache:
         begin = ops.stack([0, cache.position, 0, 0])
+        if visible is None:
+            visible = ops.ones(key.shape[:2], "bool")
         return Cache(
             ops.slice_update(cache.key, begin, key),
             ops.slice_update(cache.value, begin, value),
             cache.position + key.shape[1],
+            ops.slice_update(cache.visible, begin[:2], visible),
         )
 
     def _filled(self, queries: int, keys: int, start: Any) -> Array:
@@ -242,8 +325,7 @@ class MultiHeadAttention(Layer):
         wide = "float32" if str(q.dtype) in ("float16", "bfloat16") else q.dtype
         scores = ops.cast(ops.einsum("bthd,bshd->bhts", q * self.key_dim**-0.5, k), wide)
         if causal:
-            past = ops.tri(q.shape[1], k.shape[1], k.shape[1] - q.shape[1], dtype="bool")
-            allowed = past if allowed is None else ops.logical_and(allowed, past)
+            allowed = both(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool"))
         if allowed is not None:
             scores = ops.where(allowed, scores, -math.inf)
         weights = ops.softmax(scores)
@@ -253,3 +335,13 @@ class MultiHeadAttention(Layer):
             keep = random.bernoulli(weights.shape, 1 - self.dropout, seed=self.seed_generator)
             weights = ops.where(keep, weights / (1 - self.dropout), 0)
         return ops.einsum("bhts,bshd->bthd", ops.cast(weights, v.dtype), v)
+
+
+def _no_room(room: int, new: int, position: Any) -> ArgumentError | None:
+    if position <= room - new:
+        return None
+    return ArgumentError(
+        f"a cache of {room} positions, {position} of them filled, and {new} more",
+        "there is no room, and the last ones would be written over",
+        f"layer.make_cache(batch_size, length={position + new}) at the start, or stop at the end of the cache",
+    )

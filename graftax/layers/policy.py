@@ -32,7 +32,11 @@ class DTypePolicy:
     name: str
 
     def __post_init__(self) -> None:
-        if self.name.removeprefix("mixed_") not in _FLOATS or self.name in ("mixed_float32", "mixed_float64"):
+        if (
+            not isinstance(self.name, str)
+            or self.name.removeprefix("mixed_") not in _FLOATS
+            or self.name in ("mixed_float32", "mixed_float64")
+        ):
             raise ArgumentError(
                 f"dtype policy {self.name!r}",
                 "there is no such policy",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from graftax import ops
-from graftax.layers.arguments import for_each_axis, one_of, single_shape
+from graftax.layers.arguments import for_each_axis, narrow, one_of, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
@@ -46,9 +46,9 @@ class AveragePooling(Pooling):
     """The mean of each window, of what is inside the input only."""
 
     def call(self, x: Array) -> Array:
-        total = ops.sum_pool(x, self.pool_size, self.strides, self.padding)
-        ones = ops.ones((1, *x.shape[1:-1], 1), x.dtype)
-        return total / ops.sum_pool(ones, self.pool_size, self.strides, self.padding)
+        total = ops.sum_pool(wide(x), self.pool_size, self.strides, self.padding)
+        ones = ops.ones((1, *x.shape[1:-1], 1), total.dtype)
+        return narrow(total / ops.sum_pool(ones, self.pool_size, self.strides, self.padding), x)
 
 
 class MaxPooling1D(MaxPooling):

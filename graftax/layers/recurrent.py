@@ -10,15 +10,17 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError, ShapeError
 from graftax.layers import activations
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_last_axis, positive, single_shape, within
+from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, within
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
+from graftax.layers.masking import checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.transforms.scanning import scan
 from graftax.typedefs import Array, Shape
 from graftax.variables import constraints, initializers, random, regularizers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
+from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.variable import Variable
 
@@ -63,7 +65,7 @@ class Recurrent(Layer):
         self.units = positive("units", units)
         self.activation = activations.get(activation)
         self.recurrent_activation = activations.get(recurrent_activation)
-        self.use_bias = use_bias
+        self.use_bias = flag("use_bias", use_bias)
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.recurrent_initializer = initializers.get(recurrent_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
@@ -75,9 +77,11 @@ class Recurrent(Layer):
         self.bias_constraint = constraints.get(bias_constraint)
         self.dropout = within("dropout", dropout, 0, 1)
         self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
-        self.seed = seed
+        self.seed = None if seed is None else checked_seed(seed)
         self.seed_generator = random.SeedGenerator(seed) if dropout or recurrent_dropout else None
-        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
+        self.return_sequences = flag("return_sequences", return_sequences)
+        self.return_state = flag("return_state", return_state)
+        self.go_backwards = flag("go_backwards", go_backwards)
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
 
@@ -146,6 +150,9 @@ class Recurrent(Layer):
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}", "it is (batch, steps, size)", "x[:, None] for a single step"
             )
+        if mask is not None:
+            mask = checked(mask, tuple(x.shape), axes=2)
+            x = hide(x, mask)
         state = self._first_state(initial_state, x)
         if self.go_backwards:
             x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)

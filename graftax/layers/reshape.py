@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
@@ -62,15 +63,15 @@ class Reshape(Layer):
         self, target_shape: Sequence[int], name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        sizes = tuple(target_shape) if isinstance(target_shape, Sequence) else ()
-        valid = all(isinstance(n, int) and n >= -1 for n in sizes) and sizes.count(-1) <= 1
-        if not valid or not isinstance(target_shape, Sequence):
+        sizes = tuple(target_shape) if isinstance(target_shape, list | tuple) else (None,)
+        valid = all(hasattr(n, "__index__") and not isinstance(n, bool) and n >= -1 for n in sizes)
+        if not valid or sizes.count(-1) > 1:
             raise ArgumentError(
                 f"target_shape={target_shape!r}",
                 "it is a sequence of sizes, at most one of them -1",
                 "target_shape=(4, -1)",
             )
-        self.target_shape = sizes
+        self.target_shape = tuple(map(index, sizes))
 
     def call(self, x: Array) -> Array:
         batch, *rest = single_shape(tuple(x.shape), least=1)

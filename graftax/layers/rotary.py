@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
-from graftax.layers.arguments import single_shape
+from graftax.layers.arguments import narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, ArrayLike, Shape
@@ -28,7 +32,7 @@ class RotaryEmbedding(Layer):
         ``(batch, length, heads, size) -> (batch, length, heads, size)``
 
     Raises:
-        ArgumentError: ``base`` is not above 1.
+        ArgumentError: ``base`` is no number above 1.
         ShapeError: the size is odd, or the input has other than 4 axes.
 
     Example:
@@ -40,11 +44,12 @@ class RotaryEmbedding(Layer):
     Source: Su et al., arXiv 2104.09864.
     """
 
+    supports_masking = True
     compiles_call = True
 
     def __init__(self, base: float = 10000.0, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        if not base > 1:
+        if isinstance(base, bool) or not isinstance(base, int | float | np.number) or not 1 < base < math.inf:
             raise ArgumentError(f"base={base!r}", "the slowest pair turns base times slower than the first", "base=1e4")
         self.base = float(base)
 
@@ -59,11 +64,11 @@ class RotaryEmbedding(Layer):
 
     def call(self, x: Array, start: ArrayLike = 0) -> Array:
         length, half = x.shape[1], x.shape[3] // 2
-        wide = "float32" if str(x.dtype) in ("float16", "bfloat16") else x.dtype
-        speeds = ops.power(self.base, -ops.arange(half, dtype=wide) / half)
-        positions = ops.cast(ops.asarray(start), wide) + ops.arange(length, dtype=wide)
+        x, given = wide(x), x
+        speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)
+        positions = ops.cast(ops.asarray(start), x.dtype) + ops.arange(length, dtype=x.dtype)
         angles = (positions[:, None] * speeds)[:, None, :]
         cos, sin = ops.cos(angles), ops.sin(angles)
-        left, right = ops.cast(x[..., :half], wide), ops.cast(x[..., half:], wide)
+        left, right = x[..., :half], x[..., half:]
         turned = ops.concatenate([left * cos - right * sin, left * sin + right * cos], axis=-1)
-        return ops.cast(turned, x.dtype)
+        return narrow(turned, given)

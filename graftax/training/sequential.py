@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from graftax import user_line
 from graftax.errors import ArgumentTypeError
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.training.model import Model
+from graftax.variables import masks
 
 
 class Sequential(Model):
@@ -36,6 +38,7 @@ class Sequential(Model):
     """
 
     supports_masking = True  # each layer says what becomes of a mask
+    hands_on_masks = True
     compiles_call = True  # where all layers do
 
     def __init__(
@@ -69,7 +72,9 @@ class Sequential(Model):
     def call(self, x: Any) -> Any:
         """Pass ``x`` through all layers."""
         for i, layer in enumerate(self.layers):
-            x = layer(x)
+            before, x = x, layer(x)
+            if not isinstance(layer, Layer) and masks.mask_of(before) is not None and masks.mask_of(x) is None:
+                self._warn_of_mask(i, layer)
             if x is None:
                 raise ArgumentTypeError(
                     f"layers/{i} ({getattr(type(layer), '__name__', layer)}) returned None",
@@ -77,6 +82,15 @@ class Sequential(Model):
                     "return the output at the end of its call",
                 )
         return x
+
+    def _warn_of_mask(self, i: int, function: Callable[..., Any]) -> None:
+        if not self._warned:
+            object.__setattr__(self, "_warned", True)
+            user_line.warn(
+                f"the mask of the input of layers/{i} ({type(function).__name__}) is dropped: functions hand none on. "
+                "Write layers.Activation(function), or a Layer with supports_masking = True, where each position is "
+                "computed on its own."
+            )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The last layer has set it already."""

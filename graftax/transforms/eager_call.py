@@ -17,7 +17,9 @@ from graftax.backend import registry
 from graftax.backend.host import owned
 from graftax.backend.program import Cell, Program
 from graftax.backend.protocol import Backend
+from graftax.errors import GraftaxError
 from graftax.module import Module, Node, walk
+from graftax.traced_checks import EAGER, traces
 from graftax.transforms import eagerly
 from graftax.transforms.blueprint import blueprint
 from graftax.transforms.guard import Guard
@@ -105,7 +107,10 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
             return MISSED
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
         arrays[0] = owned(arrays[0])
-    results = plan.run([s.buffer for s in plan.changing], [s.buffer for s in plan.read], arrays)
+    try:
+        results = plan.run([s.buffer for s in plan.changing], [s.buffer for s in plan.read], arrays)
+    except GraftaxError:  # a check of values failed, and nothing is assigned: run plainly, the forward says which
+        return MISSED
     if plan.written:
         for storage, value in zip(reversed(plan.written), reversed(results), strict=False):
             storage.buffer = value
@@ -171,7 +176,7 @@ def _trace(
         values = iter(dynamic)
         args, kwargs = transforms.unflatten(structure, [x if type(x) is bool else next(values) for x in leaves])
         frame = CompileFrame(lift)
-        with frames.replaced((frame,)):
+        with frames.replaced((frame,)), traces.entered(EAGER):
             results, out_structure = transforms.flatten(forward(*args, **kwargs))
         found.extend((out_structure, len(results), any(result is value for result in results for value in dynamic)))
         return results, cast("list[tuple[Any, Any]]", frame.written())
@@ -191,4 +196,5 @@ def _numbered(program: Program, results: int, out_structure: Any, storages: list
         )
     except KeyError:
         return None
-    return _Program(program.run, changing, read, written, results, out_structure)
+    run = program.run_looking if program.has_checks else program.run
+    return _Program(run, changing, read, written, results, out_structure)

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from graftax import traced_checks
+from graftax import traced_checks, user_line
 from graftax.backend import registry
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
@@ -26,6 +26,7 @@ from graftax.transforms.lowered import Lowered
 from graftax.transforms.running import run_donating, run_nested
 from graftax.transforms.state import CompileFrame
 from graftax.typedefs import unwrap
+from graftax.variables import masks
 from graftax.variables.storage import Storage, frames
 from graftax.wrapping import carry_names
 
@@ -56,6 +57,7 @@ class CompiledFunction(Generic[P, R]):
         "_fn",
         "_looks",
         "_max_retraces",
+        "_warned",
         "trace_count",
     )
 
@@ -69,6 +71,7 @@ class CompiledFunction(Generic[P, R]):
         self._entries: dict[Hashable, list[Entry]] = {}  # for each key, the one used last first
         self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
         self.trace_count = 0
+        self._warned = False
         carry_names(self, fn)
 
     def __get__(self, instance: Any, owner: type | None = None) -> CompiledFunction[..., R]:
@@ -93,6 +96,8 @@ class CompiledFunction(Generic[P, R]):
             return self._plain(args, kwargs)
         transforms = registry.current().transforms
         leaves, tree = transforms.flatten((args, kwargs))
+        if masks.any_set():
+            self._warn_of_masks(leaves)
         key, dynamic = key_of(leaves, tree)
         entries = self._entries.get(key)
         if entries is None or entries[0].difference() is not None:
@@ -104,6 +109,14 @@ class CompiledFunction(Generic[P, R]):
         else:
             results = run_nested(entry, dynamic)
         return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
+
+    def _warn_of_masks(self, leaves: list[Any]) -> None:
+        if not self._warned and any(masks.mask_of(leaf) is not None for leaf in leaves):
+            self._warned = True
+            user_line.warn(
+                f"an argument of {_name(self._fn)} carries a mask, which does not pass into a compiled function. Call "
+                "the layer that makes it inside, or give the mask as an argument: layer(x, mask=mask)."
+            )
 
     def _plain(self, args: Any, kwargs: Any) -> R:
         if frames.top is not None or not registry.current().has("transforms"):

@@ -1,13 +1,12 @@
-"""What flows down a tree of layer calls beside the arrays: the training flag, masks, added losses."""
+"""What flows down a tree of layer calls beside the arrays: the training flag, added losses; and what masks it met."""
 
 from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from graftax import tree
 from graftax.scopes import ScopeStack, register_ambient
-from graftax.typedefs import Array
+from graftax.variables import masks
 from graftax.variables.memo import looked_at
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ _numbers = itertools.count(1)
 
 
 class CallContext:
-    """One per layer call; calls inside it inherit the training flag and share the masks.
+    """One per layer call; calls inside it inherit the training flag.
 
     Args:
         root: The outermost layer being called, or None for a context opened by a training step.
@@ -32,33 +31,16 @@ class CallContext:
         self.root = outer.root if outer is not None and outer.root is not None else root
         self.training = training
         self.number: int = outer.number if outer is not None else next(_numbers)
-        # masks by the identity of the array they belong to; the array is kept, so that the identity stays its own
-        self._masks: dict[int, tuple[Any, Array]] = outer._masks if outer is not None else {}
-
-    @property
-    def has_masks(self) -> bool:
-        """True if an array has a mask."""
-        return bool(self._masks)
+        self.masks_met = False
+        """Whether a layer inside was given an array with a mask."""
 
     def mask_of(self, value: Any) -> Any:
         """The mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
-        if not self._masks:
-            return None
-        if tree.is_leaf(value):
-            found = self._masks.get(id(value))
-            return found[1] if found is not None else None
-        masks = tree.map_structure(self.mask_of, value)
-        return masks if any(mask is not None for mask in tree.flatten(masks)) else None
+        return masks.mask_of(value)
 
     def set_mask(self, value: Any, mask: Any) -> None:
         """Give an array (or each of a structure) its mask."""
-        if mask is None:
-            return
-        if tree.is_leaf(value):
-            self._masks[id(value)] = (value, mask)
-        else:
-            for leaf, part in zip(tree.flatten(value), tree.flatten(mask), strict=False):
-                self.set_mask(leaf, part)
+        masks.set_mask(value, mask)
 
 
 contexts: ScopeStack[CallContext] = ScopeStack("layer call")

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.hyperparameters import is_number, takes
-from graftax.known_names import unknown
+from graftax.known_names import not_made, unknown
 from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
@@ -163,6 +163,8 @@ def get(constraint: Any) -> Constraint | None:
         >>> get("non_neg")
         NonNeg()
     """
+    if isinstance(constraint, type):
+        raise not_made("constraint", constraint)
     if callable(constraint):
         takes("constraint", constraint, ("value",))
     if constraint is None or callable(constraint):

@@ -17,7 +17,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.hyperparameters import finite, not_negative, takes
 from graftax.hyperparameters import seed as checked_seed
-from graftax.known_names import unknown
+from graftax.known_names import not_made, unknown
 from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
@@ -297,6 +297,8 @@ def get(initializer: Any) -> Initializer:
         >>> get("zeros")
         Zeros()
     """
+    if isinstance(initializer, type):
+        raise not_made("initializer", initializer)
     if isinstance(initializer, str):
         if initializer not in _SPELLINGS:
             raise unknown("initializer", initializer, _NAMES)

@@ -6,6 +6,8 @@ Keys are derived on the host, with the reference backend's generator, whose bits
 from __future__ import annotations
 
 import secrets
+import weakref
+from collections import Counter
 from numbers import Integral
 from typing import Any
 
@@ -30,10 +32,19 @@ _state = _Global()
 
 def reset(seed: int) -> None:
     """Start over with a seed: roots count from zero again."""
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**64:
-        raise ArgumentError(f"seed={seed!r}", "a seed is an integer from 0 to 2**64 - 1", "set_random_seed(0)")
-    _state.seed, _state.roots = int(seed), 0
+    _state.seed, _state.roots = checked_seed(seed, "set_random_seed(0)"), 0
     _state.epoch += 1
+
+
+def checked_seed(seed: Any, instead: str = "seed=0") -> int:
+    """The seed, if it is one.
+
+    Raises:
+        ArgumentError: it is no integer from 0 to 2**64 - 1.
+    """
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= int(seed) < 2**64:
+        raise ArgumentError(f"seed={seed!r}", "a seed is an integer from 0 to 2**64 - 1", instead)
+    return int(seed)
 
 
 def get_random_seed() -> int:
@@ -61,16 +72,32 @@ def _root_number(owner: Module | None) -> int:
     return number
 
 
-def variable_key(owner: Module | None, path: str, seed: int | None = None) -> Any:
+_drawn: dict[int, tuple[weakref.ref[Any], int, Counter[str]]] = {}
+
+
+def _uses(source: Any, path: str) -> int:
+    """How often something drew for a path before, since the global seed was set."""
+    known = _drawn.get(id(source))
+    if known is None or known[0]() is not source or known[1] != _state.epoch:
+        known = _drawn[id(source)] = weakref.ref(source), _state.epoch, Counter()
+        weakref.finalize(source, _drawn.pop, id(source), None)
+    known[2][path] += 1
+    return known[2][path] - 1
+
+
+def variable_key(owner: Module | None, path: str, seed: int | None = None, source: Any = None) -> Any:
     """The key for what hangs at ``path`` below the root of ``owner``: ``fold(fold(seed, root), path)``.
 
-    A seed of its own makes it independent of the global seed and of the root; the path still counts.
+    A seed of its own makes it independent of the global seed and of the root; the path still counts, and how often
+    ``source``, the object that has the seed, drew for such a path: two layers that share it differ.
     """
     random = registry.load("numpy").random
     if seed is None:
         key = random.fold_in(random.key(_state.seed), _root_number(owner))
     else:
         _root_number(owner)  # counted all the same, so that a seeded weight shifts nobody else's draws
-        key = random.key(seed)
+        key = random.key(checked_seed(seed))
+        if source is not None and (number := _uses(source, path)):
+            key = random.fold_in(key, number)
     digest = xxhash.xxh3_64_intdigest(path.encode())
     return random.fold_in(random.fold_in(key, digest >> 32), digest & 0xFFFFFFFF)

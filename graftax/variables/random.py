@@ -47,7 +47,7 @@ class SeedGenerator(Module):
 
     def __init__(self, seed: int | None = None, name: str | None = None) -> None:
         super().__init__(name)
-        self.seed = seed
+        self.seed = None if seed is None else keys.checked_seed(seed)
         self.state: Variable | None = None
 
     def build(self) -> Variable:

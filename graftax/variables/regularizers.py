@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
 from graftax.hyperparameters import not_negative, takes
 from graftax.keywords import Constructed
-from graftax.known_names import unknown
+from graftax.known_names import not_made, unknown
 from graftax.namespaces import answering as _answering
 from graftax.targets import floating
 from graftax.typedefs import Array
@@ -170,6 +170,8 @@ def get(regularizer: Any) -> Regularizer | None:
         >>> get("l2")
         L2(l2=0.01)
     """
+    if isinstance(regularizer, type):
+        raise not_made("regularizer", regularizer)
     if callable(regularizer):
         takes("regularizer", regularizer, ("value",))
     if regularizer is None or callable(regularizer):

@@ -107,7 +107,7 @@ class Variable(Leaf, Arithmetic):
         with concretely():
             key: Any = None
             if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
-                key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None))
+                key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
             with registry.scope(_drawing_backend(spec, backend)):
                 made = initializer(key, spec.shape, spec.dtype)
             buffer = backend.arrays.asarray(made, spec.dtype)

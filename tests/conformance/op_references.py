@@ -138,9 +138,7 @@ def _attention(
     scale = 1 / math.sqrt(q.shape[3]) if scale is None else scale
     for b, t, h in np.ndindex(*q.shape[:3]):
         shared = h * k.shape[2] // q.shape[2]
-        seen = [
-            s for s in range(k.shape[1]) if mask[b, h, t, s] and (not is_causal or k.shape[1] - s >= q.shape[1] - t)
-        ]
+        seen = [s for s in range(k.shape[1]) if mask[b, h, t, s] and (not is_causal or s <= t)]
         if seen:
             scores = np.exp([q[b, t, h] @ k[b, s, shared] * scale + bias[b, h, t, s] for s in seen])
             out[b, t, h] = sum(w * v[b, s, shared] for w, s in zip(scores / scores.sum(), seen, strict=True))

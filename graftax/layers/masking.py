@@ -1,0 +1,258 @@
+"""How layers take masks, check them, and keep what they hide out of values and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graftax import ops, traced_checks, tree
+from graftax.backend import registry
+from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
+from graftax.layers.signature import Signature
+from graftax.typedefs import Array, unwrap
+from graftax.variables import masks
+
+# --- masks that are given --------------------------------------------------------------------------------------------
+
+
+def as_bool(mask: Any, name: str = "mask") -> Array:
+    """The mask as truth values.
+
+    Raises:
+        DTypeError: it holds neither truth values nor integers.
+        ArgumentError: an integer is neither 0 nor 1; in compiled code where that is checked.
+    """
+    arrays = registry.current().arrays
+    mask = unwrap(mask)
+    given: Any = mask if arrays.is_array(mask) else arrays.asarray(mask)
+    if given.dtype.kind == "b":
+        return given  # type: ignore[no-any-return]
+    if given.dtype.kind not in "iu":
+        raise DTypeError(
+            f"{name} of dtype {given.dtype.name}",
+            "a mask says True where a position counts, or 1",
+            f'{name} != 0, or ops.cast({name}, "bool"); what weighs positions goes to fit as sample_weight',
+        )
+    if arrays.is_concrete(given):
+        if (error := _other_numbers(name, arrays.to_numpy(given))) is not None:
+            raise error
+    elif given.size and traced_checks.wanted():
+        bad = arrays.numpy.any((given != 0) & (given != 1))
+        traced_checks.emit(lambda host: _other_numbers(name, host), bad, given)
+    return ops.not_equal(given, 0)
+
+
+def _other_numbers(name: str, host: Any) -> GraftaxError | None:
+    other = host[(host != 0) & (host != 1)]
+    if not other.size:
+        return None
+    return ArgumentError(
+        f"{name} has the number {other.flat[0]}",
+        "a mask says 1 where a position counts, else 0",
+        f"{name} > 0 for a mask of what is positive, ops.arange(n) < lengths[:, None] for one of lengths",
+    )
+
+
+def checked(mask: Any, shape: Sequence[int], axes: int | None = None, name: str = "mask") -> Array:
+    """The mask as truth values, if it has the first sizes of the array that it belongs to.
+
+    Args:
+        mask: What was given.
+        shape: The shape of the array.
+        axes: How many axes the mask has; any number, from 1, unless told.
+        name: What the mask is called, for messages.
+
+    Raises:
+        ShapeError: the sizes differ.
+    """
+    have, least = tuple(np.shape(unwrap(mask))), 1 if axes is None else axes
+    most = len(shape) if axes is None else axes
+    if not least <= len(have) <= most or have != tuple(shape[: len(have)]):
+        wanted = tuple(shape[: axes or max(1, min(len(have), len(shape)))])
+        raise ShapeError(
+            f"{name} of shape {have} for an input of shape {tuple(shape)}",
+            "a mask has the first sizes of its input, and is not broadcast",
+            f"{name} of shape {wanted}, for example ops.broadcast_to({name}, {wanted})",
+        )
+    return as_bool(mask, name)
+
+
+def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
+    """The mask, or the structure of masks of several inputs, checked; None stays."""
+    if tree.is_leaf(inputs):
+        return None if mask is None else checked(mask, tuple(inputs.shape), name=name)
+    count = len(tree.flatten(inputs))
+    parts = tree.flatten(mask) if isinstance(mask, list | tuple | dict) else [mask]
+    if len(parts) != count:
+        raise ArgumentTypeError(
+            f"{name} is {'one mask' if tree.is_leaf(mask) else f'{len(parts)} masks'} for {count} inputs",
+            "each input has its own mask, or None",
+            f"{name}=[first_mask, None]",
+        )
+    pairs = zip(parts, tree.flatten(inputs), strict=True)
+    return tree.rebuild(inputs, iter([for_each(part, x, name) for part, x in pairs]))
+
+
+def both(one: Array | None, other: Array | None) -> Array | None:
+    """True where both masks are; None stands for a mask that hides nothing."""
+    if one is None or other is None:
+        return other if one is None else one
+    return ops.logical_and(one, other)
+
+
+# --- what they hide --------------------------------------------------------------------------------------------------
+
+
+def spread(mask: Array, ndim: int) -> Array:
+    """The mask with an axis of size 1 for each axis of the array that it has not."""
+    return ops.reshape(mask, (*mask.shape, *[1] * (ndim - mask.ndim)))
+
+
+def hide(x: Array, mask: Array | None) -> Array:
+    """``x`` with zeros where the mask hides: no value, and no gradient, comes from there."""
+    return x if mask is None else ops.where(spread(mask, x.ndim), x, 0)
+
+
+def calm(x: Array, mask: Array | None) -> Array:
+    """``x`` with zeros for nan and infinities where the mask hides, so that they spoil no gradient."""
+    if mask is None or "float" not in str(x.dtype):
+        return x
+    return ops.where(ops.logical_or(spread(mask, x.ndim), ops.isfinite(x)), x, 0)
+
+
+# --- masks on their way through a layer -------------------------------------------------------------------------------
+
+
+def named(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The masks of a call by parameter: those given, and those that the arrays carry.
+
+    Where the `call` takes no mask, the one of the first argument is called ``mask``.
+    """
+    found = {}
+    for argument, parameter in signature.masks.items():
+        mask = signature.given(parameter, args, kwargs)
+        found[parameter] = masks.mask_of(signature.given(argument, args, kwargs)) if mask is None else mask
+    if not signature.masks:
+        mask = kwargs.get("mask")
+        found["mask"] = masks.mask_of(signature.given(signature.first, args, kwargs)) if mask is None else mask
+    return {name: mask for name, mask in found.items() if mask is not None}
+
+
+def by_name(
+    layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], found: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The arguments by name of a call that is given all its masks by name; None where it cannot be."""
+    if not signature.masks and not (layer.supports_masking or layer._makes_mask):
+        return None if "mask" in kwargs else kwargs
+    if any(0 <= signature.positions.get(name, -1) < len(args) for name in found):
+        return None
+    return {**layer.named_masks(args, kwargs), **found}
+
+
+def received(
+    layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
+    """The arguments with the masks that the `call` of a layer takes, and all masks by name.
+
+    Raises:
+        ArgumentTypeError: a mask is given to a layer that has no use for it.
+    """
+    found = named(signature, args, kwargs)
+    if signature.masks:
+        for name, mask in found.items():
+            args, kwargs = signature.put(name, mask, args, kwargs)
+        return args, kwargs, found
+    first = signature.given(signature.first, args, kwargs)
+    if "mask" in kwargs and not signature.takes_all:
+        kwargs = {name: value for name, value in kwargs.items() if name != "mask"}
+        if "mask" not in found:
+            return args, kwargs, found
+        if not layer.supports_masking and not layer._makes_mask:
+            raise refused(layer._title())
+        found["mask"] = for_each(found["mask"], first)
+        first = marked(first, found["mask"])
+    elif layer.supports_masking and "mask" in found:
+        first = calmed(first)
+    else:
+        return args, kwargs, found
+    return *signature.put(signature.first or "", first, args, kwargs), found
+
+
+def refused(title: str) -> ArgumentTypeError:
+    """The error for a mask that a layer has no use for."""
+    return ArgumentTypeError(
+        f"{title} got mask=",
+        "its call takes no mask, and it does not say that one passes through it",
+        "ops.where(mask[..., None], x, 0) before it; in a layer of one's own def call(self, x, mask=None), or "
+        "supports_masking = True on the class where each position is computed on its own",
+    )
+
+
+def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: dict[str, Any], met: bool = False) -> Any:
+    """What a layer returns, carrying the mask that belongs to it, where there is one.
+
+    Args:
+        layer: The layer.
+        out: What its `call` gave.
+        inputs: The first argument of the call.
+        signature: That of the `call`.
+        found: The masks of the call, by name.
+        met: Whether layers inside were given masks, so that one that is gone was not dropped.
+    """
+    mask = found.get(signature.masks.get(signature.first or "", "mask"))
+    if layer._makes_mask or (mask is not None and (layer.supports_masking or not met)):
+        ours = type(layer).__module__.startswith("graftax.")
+        return handed_on(out, inputs, layer.compute_mask(inputs, mask), keep=not layer._makes_mask, calm=ours)
+    return out
+
+
+def marked(inputs: Any, mask: Any) -> Any:
+    """The inputs as arrays of their own that carry the mask: those of the caller carry what they did."""
+    if tree.is_leaf(inputs):
+        if mask is None:
+            return inputs
+        fresh = calm(inputs, mask) if "float" in str(inputs.dtype) else _copy(inputs)
+        masks.set_mask(fresh, mask, calm=True)
+        return fresh
+    pairs = zip(tree.flatten(inputs), tree.flatten(mask), strict=True)
+    return tree.rebuild(inputs, iter([marked(x, part) for x, part in pairs]))
+
+
+def calmed(inputs: Any) -> Any:
+    """The inputs without nan and infinities where their masks hide."""
+    if all(masks.is_calm(leaf) for leaf in tree.flatten(inputs)):
+        return inputs
+    return tree.map_structure(lambda x: x if masks.is_calm(x) else marked(x, masks.mask_of(x)), inputs)
+
+
+def handed_on(out: Any, inputs: Any, mask: Any, keep: bool, calm: bool) -> Any:
+    """What a layer returns, carrying its mask; an array that came in is copied, so that it carries no other mask.
+
+    Args:
+        out: The output.
+        inputs: The first argument of the call.
+        mask: The mask of the output, or a structure of masks; None for none.
+        keep: Whether a mask that the output has already stays.
+        calm: Whether what is hidden is finite.
+    """
+    if mask is None:
+        return out
+    came = [id(leaf) for leaf in tree.flatten(inputs)]
+    leaves = tree.flatten(out)
+    for i, (leaf, part) in enumerate(zip(leaves, tree.flatten(mask), strict=False)):
+        has = masks.mask_of(leaf)
+        if part is None or has is part or not hasattr(leaf, "shape"):
+            continue
+        if id(leaf) in came:
+            leaves[i] = leaf = _copy(leaf)
+        elif keep and has is not None:
+            continue
+        masks.set_mask(leaf, part, calm)
+    return leaves[0] if tree.is_leaf(out) else tree.rebuild(out, iter(leaves))
+
+
+def _copy(x: Any) -> Any:
+    arrays = registry.current().arrays
+    return np.array(x) if isinstance(x, np.ndarray) else arrays.numpy.array(x)

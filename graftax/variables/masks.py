@@ -1,0 +1,80 @@
+"""Which positions of an array count: a mask, kept with the array for as long as that lives.
+
+A mask belongs to an array object. Layers hand it on whenever they make another array of one: by a cast, by a copy from
+NumPy, by what they compute. It is found wherever the array is, inside and outside of layers, eagerly and while tracing.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+from graftax import tree
+
+
+class _Entry(NamedTuple):
+    owner: weakref.ref[Any]
+    mask: Any
+    calm: bool
+
+
+_entries: dict[int, _Entry] = {}  # by the identity of the array, gone with it
+
+
+def any_set() -> bool:
+    """True if some array has a mask: a quick look, for those who would look at each array otherwise."""
+    return bool(_entries)
+
+
+def _entry(value: Any) -> _Entry | None:
+    found = _entries.get(id(value))
+    return found if found is not None and found.owner() is value else None
+
+
+def mask_of(value: Any) -> Any:
+    """The mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
+    if not _entries:
+        return None
+    if tree.is_leaf(value):
+        found = _entry(value)
+        return None if found is None else found.mask
+    masks = tree.map_structure(mask_of, value)
+    return masks if any(mask is not None for mask in tree.flatten(masks)) else None
+
+
+def is_calm(value: Any) -> bool:
+    """True for an array without a mask, or one that has no nan and no infinity where its mask hides."""
+    found = _entry(value)
+    return found is None or found.calm
+
+
+def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
+    """Give an array (or each of a structure) its mask, in place of another one; None changes nothing.
+
+    Args:
+        value: The array, or a structure of arrays.
+        mask: The mask, or a structure of masks and None.
+        calm: Whether what is hidden is known to be finite.
+    """
+    if mask is None:
+        return
+    if not tree.is_leaf(value):
+        for leaf, part in zip(tree.flatten(value), tree.flatten(mask), strict=False):
+            set_mask(leaf, part, calm)
+        return
+    if not hasattr(value, "shape") or not value.shape:
+        return  # one number has no positions
+    key = id(value)
+
+    def forget(owner: weakref.ref[Any]) -> None:
+        found = _entries.get(key)
+        if found is not None and found.owner is owner:
+            del _entries[key]
+
+    _entries[key] = _Entry(weakref.ref(value, forget), mask, calm)
+
+
+def carry_over(old: Any, new: Any) -> None:
+    """The mask of an array for another one, which stands for the same values."""
+    if (found := _entry(old)) is not None:
+        set_mask(new, found.mask, found.calm)
