@@ -109,9 +109,11 @@ def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_
         )
     if registry.current().arrays.is_concrete(labels):
         check_labels(ops.to_numpy(labels), classes, ignore_class)
-    elif traced_checks.wanted():
-        bad = ops.any(_not_a_class(labels, classes, ignore_class))
-        traced_checks.emit(partial(_label_error, classes, ignore_class), bad, labels)
+    else:
+        wrong = partial(_not_a_class, classes=classes, ignore_class=ignore_class)
+        traced_checks.tell(partial(_label_error, classes, ignore_class), wrong, labels)
+        if traced_checks.wanted():
+            traced_checks.emit(partial(_label_error, classes, ignore_class), ops.any(wrong(labels)), labels)
     if labels.dtype.itemsize < 4:  # classes may outnumber what the dtype holds
         labels = ops.cast(labels, "int32")
     return labels if labels.shape == wanted else ops.squeeze(labels, -1)
@@ -174,9 +176,12 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
     arrays = registry.current().arrays
     if arrays.is_array(values):
         if not arrays.is_concrete(values):
+            explain = partial(_range_error, low, high, name, reason, instead)
+            wrong = partial(_outside, low, high)
+            if name == "y_pred" and (heard := traced_checks.score_listeners.top) is not None:
+                heard(explain, wrong, values)
             if traced_checks.wanted():
-                bad = ops.any((values < low - _TOLERANCE) | (values > high + _TOLERANCE))
-                traced_checks.emit(partial(_range_error, low, high, name, reason, instead), bad, values)
+                traced_checks.emit(explain, ops.any(wrong(values)), values)
             return
         values = arrays.to_numpy(values)
     if not values.size or (values.min() >= low - _TOLERANCE and values.max() <= high + _TOLERANCE):
@@ -185,8 +190,12 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
         raise error
 
 
+def _outside(low: float, high: float, values: Any) -> Any:
+    return (values < low - _TOLERANCE) | (values > high + _TOLERANCE)
+
+
 def _range_error(low: float, high: float, name: str, reason: str, instead: str, values: Any) -> ArgumentError | None:
-    outside = (values < low - _TOLERANCE) | (values > high + _TOLERANCE)
+    outside = _outside(low, high, values)
     if not outside.any():
         return None
     place = tuple(np.argwhere(outside)[0])

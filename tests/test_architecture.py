@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "graftax"
 
 # A module imports its own floor or a lower one. A folder stands for everything in it.
 FLOORS = (
-    ("words", "errors culprit foreign_errors known_names user_line typedefs scopes tree selectors"),
+    ("words", "errors culprit foreign_errors known_names user_line short_traceback typedefs scopes tree selectors"),
     ("arrays", "backend ops op_* traced_checks targets per_sample"),
     ("variables", "module variables"),
     ("expressions", "reparam transforms"),

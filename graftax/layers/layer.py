@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from graftax import tree
 from graftax.backend import registry
-from graftax.errors import NotBuiltError, StateError
+from graftax.errors import DTypeError, NotBuiltError, StateError
 from graftax.layers import building, shapes
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call
@@ -20,6 +20,7 @@ from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.module import Child, Module, walk
 from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
+from graftax.short_traceback import door, shorten
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, VariableLike, unwrap
@@ -235,18 +236,22 @@ class Layer(Module):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Build if need be, then compute."""
-        if self.compiles_call and ((top := contexts.top) is None or not top.has_masks):
-            plans = self._plans
-            if plans is None:
-                plans = eager_call.Plans()
-                object.__setattr__(self, "_plans", plans)
-            out = eager_call.call(plans, self, self._call, args, kwargs)
-            if out is not eager_call.MISSED:
-                return out
-        if storage.frames.top is not None and (path := self.path):
-            with named_part(path):
-                return self._call(*args, **kwargs)
-        return self._call(*args, **kwargs)
+        try:
+            if self.compiles_call and ((top := contexts.top) is None or not top.has_masks):
+                plans = self._plans
+                if plans is None:
+                    plans = eager_call.Plans()
+                    object.__setattr__(self, "_plans", plans)
+                out = eager_call.call(plans, self, self._call, args, kwargs)
+                if out is not eager_call.MISSED:
+                    return out
+            if storage.frames.top is not None and (path := self.path):
+                with named_part(path):
+                    return self._call(*args, **kwargs)
+            return self._call(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
@@ -260,7 +265,7 @@ class Layer(Module):
             if not self.built:
                 building.warn_if_not_held(self, context)
                 first = args[0] if args else next(iter(kwargs.values()), None)
-                self.build(tree.map_structure(shapes.shape_of, first))
+                building.build_in_call(self, tree.map_structure(shapes.shape_of, first))
             mask = context.mask_of(args[0]) if args else None
             if signature.takes_mask and "mask" not in kwargs:
                 kwargs["mask"] = mask
@@ -277,6 +282,7 @@ class Layer(Module):
                 context.set_mask(out, self.compute_mask(args[0], mask))
         return out
 
+    @door
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
 
@@ -290,6 +296,7 @@ class Layer(Module):
         first, second = (self._abstract_shapes(shapes.filled(input_shape, size)) for size in (8, 16))
         return tree.map_structure(shapes.merge, first, second)
 
+    @door
     def build_for(self, *args: Any, **kwargs: Any) -> Any:
         """Make all weights below for inputs like these, computing nothing; give the shapes and dtypes of the output."""
         backend = registry.current()
@@ -364,7 +371,11 @@ class Layer(Module):
         arrays = registry.current().arrays
         dtype = self.input_dtype or self.compute_dtype
         example = shapes.map_shapes(lambda shape: arrays.numpy.zeros(shape, dtype), input_shape)
-        return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), self.build_for(example))
+        try:
+            found = self.build_for(example)
+        except DTypeError:  # an Embedding somewhere below takes integers
+            found = self.build_for(tree.map_structure(lambda leaf: leaf.astype("int32"), example))
+        return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), found)
 
     @contextmanager
     def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:

@@ -13,7 +13,8 @@ from graftax.metrics import registry as metric_registry
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean
 from graftax.optimizers.minimizer import Minimizer
-from graftax.typedefs import Array
+from graftax.training.raw_scores import RawScores
+from graftax.typedefs import Array, Shape
 
 _ONLY = ""  # the name of the output of a model that has one
 
@@ -29,6 +30,26 @@ def outputs_of(value: Any, what: str) -> dict[str, Any]:
     if value is None:
         raise DataError(f"{what} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
     return {_ONLY: value}
+
+
+def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
+    """Targets by the names of the outputs; a list of one stands for that one.
+
+    Raises:
+        DataError: there are none, or some for outputs that there are not.
+    """
+    targets = outputs_of(y, "y")
+    if names == [_ONLY] and isinstance(y, list | tuple) and len(y) == 1:
+        return {_ONLY: y[0]}
+    unknown = [name for name in targets if name not in names]
+    if unknown:
+        one = names == [_ONLY]
+        raise DataError(
+            f"targets for {', '.join(repr(name) if name else 'one output' for name in targets)}",
+            "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
+            "one array as y" if one else f"y={{{names[0]!r}: ...}}",
+        )
+    return targets
 
 
 def _per_output(given: Any, names: list[str], what: str, default: Any) -> dict[str, Any]:
@@ -82,8 +103,11 @@ class Objectives:
         self.loss_tracker = Mean(name="loss")
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
+        self._scores: dict[str, RawScores] = {}
+        self._shapes: dict[str, Shape] = {}  # of the outputs, as the latest trace saw them
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, weighted
         self._made = False
+        self._looked = False
 
     @property
     def has_loss(self) -> bool:
@@ -99,8 +123,10 @@ class Objectives:
         """The weighted sum of the losses of the outputs; None without a loss."""
         if self._loss is None:
             return None
-        predictions, targets = outputs_of(y_pred, "y_pred"), outputs_of(y, "y")
+        predictions = outputs_of(y_pred, "y_pred")
         names = list(predictions)
+        targets = targets_of(y, names)
+        self._shapes = {name: tuple(ops.shape(part)) for name, part in predictions.items()}
         if self._losses is None:
             chosen = _per_output(self._loss, names, "loss", None)
             self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
@@ -120,7 +146,10 @@ class Objectives:
                     f"the model has the output {name!r} with a loss",
                     f"y={{{name!r}: ...}}",
                 )
-            value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
+            if name not in self._scores:
+                self._scores[name] = RawScores()
+            with self._scores[name].listening():
+                value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
                 self._trackers[name].update(value, sample_weight=_rows(predictions[name]))
             factor = factors[name]
@@ -128,25 +157,29 @@ class Objectives:
             total = term if total is None else total + term
         return total
 
-    def checks_targets(self) -> bool:
-        """Whether a loss can tell by looking at targets that they are wrong, as with labels out of range."""
-        given = tree.flatten(self._loss)
-        return any(type(losses.get(loss)).check_targets is not Loss.check_targets for loss in given if loss is not None)
+    def check_targets(self, y: Any) -> None:
+        """Raise if targets on the host do not fit the outputs that the step was traced with; the step could not."""
+        if self._losses is None or y is None:
+            return
+        targets = targets_of(y, list(self._shapes))
+        for name, loss in self._losses.items():
+            if loss is not None and name in targets and name in self._shapes:
+                loss.check_targets(targets[name], self._shapes[name])
 
-    def check_targets(self, y: Any, outputs: Any) -> None:
-        """Raise if targets on the host do not fit outputs of these shapes; compiled code could not."""
-        predictions, targets = outputs_of(outputs, "y_pred"), outputs_of(y, "y")
-        chosen = _per_output(self._loss, list(predictions), "loss", None)
-        for name, loss in chosen.items():
-            if loss is not None and name in targets:
-                losses.get(loss).check_targets(targets[name], tuple(predictions[name].shape))
+    def warn_of_scores(self) -> None:
+        """Warn, once, if a loss that takes probabilities got something else in the latest batch."""
+        if not self._looked and self._scores:
+            self._looked = True
+            for name, scores in self._scores.items():
+                scores.warn(name)
 
     def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
         """Show a batch to the metrics."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return
-        predictions, targets = outputs_of(y_pred, "y_pred"), outputs_of(y, "y")
+        predictions = outputs_of(y_pred, "y_pred")
         names = list(predictions)
+        targets = targets_of(y, names)
         if not self._made:
             self._make(predictions, targets)
         weights = _per_output(sample_weight, names, "sample_weight", None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax import tree
 from graftax.backend import registry
+from graftax.short_traceback import door
 from graftax.transforms.custom_call import CustomCall
 from graftax.transforms.scanning import remat
 from graftax.typedefs import VariableLike, unwrap
@@ -50,6 +51,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
     """
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> Any:
         return CustomCall(fn, args, kwargs).run()
 
@@ -85,6 +87,7 @@ def grad_pass_through(fn: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
         def back(*dys: Any, variables: list[Any] | None = None) -> Any:
             return (list(dys), [None] * len(variables)) if variables else list(dys)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, GradientError
+from graftax.short_traceback import door
 from graftax.transforms.sources import check_sources, expand, first_argument, function_name
 from graftax.transforms.state import Substitution
 from graftax.typedefs import unwrap
@@ -51,6 +52,7 @@ def value_and_grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = Fals
         )
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         structure = first_argument(fn, args) if wrt is None else expand(wrt)
         leaves_of_it = tree.flatten(structure)
@@ -102,6 +104,7 @@ def grad(fn: Callable[..., Any], wrt: Any = None, has_aux: bool = False) -> Call
     both = value_and_grad(fn, wrt, has_aux)
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient

@@ -19,7 +19,8 @@ from graftax.backend import registry
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
 from graftax.errors import CompileError, RetraceError, StateError
-from graftax.traced_checks import CHECKED, PLAIN
+from graftax.short_traceback import door, shorten
+from graftax.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.transforms import eagerly
 from graftax.transforms.call_key import SCALARS, argument_names, describe, is_static, key_of
 from graftax.transforms.entry import Entry
@@ -75,21 +76,25 @@ class CompiledFunction(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run compiled; trace first if need be."""
-        if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
-            return self._plain(args, kwargs)
-        transforms = registry.current().transforms
-        leaves, tree = transforms.flatten((args, kwargs))
-        key, dynamic = key_of(leaves, tree)
-        entries = self._entries.get(key)
-        if entries is None or entries[0].difference() is not None:
-            entry = self._find_or_trace(transforms, key, leaves, tree)
-        else:
-            entry = entries[0]
-        if frames.top is None and transforms.eager():
-            results = run_donating(entry, dynamic)
-        else:
-            results = run_nested(entry, dynamic)
-        return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
+        try:
+            if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
+                return self._plain(args, kwargs)
+            transforms = registry.current().transforms
+            leaves, tree = transforms.flatten((args, kwargs))
+            key, dynamic = key_of(leaves, tree)
+            entries = self._entries.get(key)
+            if entries is None or entries[0].difference() is not None:
+                entry = self._find_or_trace(transforms, key, leaves, tree)
+            else:
+                entry = entries[0]
+            if frames.top is None and transforms.eager():
+                results = run_donating(entry, dynamic)
+            else:
+                results = run_nested(entry, dynamic)
+            return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def _plain(self, args: Any, kwargs: Any) -> R:
         if frames.top is not None or not registry.current().has("transforms"):
@@ -99,7 +104,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _is_a_part(self) -> bool:
         """True if it belongs to the function being compiled, or run eagerly, around it."""
-        if self._looks != PLAIN and traced_checks.traces.top == PLAIN:
+        if self._looks not in (PLAIN, RANGES) and traced_checks.traces.top == PLAIN:
             raise StateError(
                 f"{_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
                 "what fails is raised after the outermost compiled function has run, and that one does not look",
@@ -107,6 +112,7 @@ class CompiledFunction(Generic[P, R]):
             )
         return isinstance(frames.top, CompileFrame) or traced_checks.traces.top == CHECKED
 
+    @door
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Trace for these arguments, unless that has been done, and give the program to look at; nothing is run.
 
@@ -136,6 +142,10 @@ class CompiledFunction(Generic[P, R]):
         key, dynamic = key_of(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree)
         return entry, dynamic, self._names(transforms, leaves, tree)
+
+    def forget(self) -> None:
+        """Forget all traces: the next call traces anew."""
+        self._entries.clear()
 
     def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
         names = argument_names(self._fn, transforms, tree, len(leaves))
@@ -184,7 +194,8 @@ class CompiledFunction(Generic[P, R]):
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
-        program = transforms.trace(run, concrete, self._looks)
+        # with ranges, a program that has none to look at is a plain one
+        program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
         statics = [leaf for leaf in leaves if is_static(leaf)]

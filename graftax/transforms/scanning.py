@@ -10,11 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.short_traceback import door
 from graftax.transforms.control_flow import settled
 from graftax.transforms.threaded import Around, Bound, Outline, PartFrame, Threaded, arrays_of, as_dtypes, common_length
 from graftax.variables.storage import frames
 
 
+@door
 def scan(
     fn: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -126,6 +128,7 @@ class _Loops:
 _loops = _Loops(kept=128)
 
 
+@door
 def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
     """``fn`` of each row, one after the other, the results stacked; a `scan` without a carry.
 
@@ -167,6 +170,7 @@ def remat(fn: Callable[..., Any], policy: Literal["dots", "dots_without_batch"] 
         raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> Any:
         transforms = registry.current().transforms
         leaves, structure = transforms.flatten((args, kwargs))

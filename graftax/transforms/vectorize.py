@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, StateError
+from graftax.short_traceback import door
 from graftax.transforms.threaded import Around, Outline, PartFrame, arrays_of, common_length
 from graftax.typedefs import Array
 from graftax.variables.storage import Storage, frames
@@ -46,6 +47,7 @@ def _is_stream(storage: Storage) -> bool:
     return getattr(storage.user, "role", None) == "seed"
 
 
+@door
 def vectorized_map(fn: Callable[[Any], Any], elems: Any, chunk_size: int | None = None) -> Any:
     """``fn`` of each row, computed for all rows at once, and the results stacked.
 

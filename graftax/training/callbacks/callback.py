@@ -116,12 +116,14 @@ class Callback:
         """After a batch of a prediction."""
 
 
-def listed(callbacks: Sequence[Callback]) -> list[Callback]:
-    """The callbacks as a list.
+def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
+    """The callbacks as a list; none for None.
 
     Raises:
         ArgumentTypeError: it is no list, or something in it is no callback.
     """
+    if callbacks is None:
+        return []
     if not isinstance(callbacks, Iterable):
         raise ArgumentTypeError(f"callbacks={callbacks!r}", "several may be given, in a list", "callbacks=[callback]")
     found = list(callbacks)
