@@ -1,7 +1,7 @@
 """Short tracebacks: at the doors of graftax an exception loses the frames of libraries, and keeps those of the user.
 
-From ``fit`` to the line of a layer's ``call`` there are dozens of frames of graftax and JAX. A door is a public function
-that runs code of the user, or may raise for what the user gives. The environment variable ``GRAFTAX_TRACEBACK=full``
+From ``fit`` to the line of a layer's ``call`` there are dozens of frames of graftax and JAX. A door is a public
+function that runs code of the user, or may raise for what the user gives. ``GRAFTAX_TRACEBACK=full`` in the environment
 keeps everything. Without an exception a door costs nothing, or one call of Python.
 """
 

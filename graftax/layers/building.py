@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,8 @@ def build_in_call(layer: Layer, input_shape: Any) -> None:
 
 def unbuilt_below(layer: Layer) -> list[Layer]:
     """The layer and those below it, as far as they are not built."""
-    return [node for node in walk(layer) if hasattr(node, "mark_built") and not node.built]  # type: ignore[attr-defined]
+    nodes: Iterator[Any] = walk(layer)
+    return [node for node in nodes if hasattr(node, "mark_built") and not node.built]
 
 
 def _build_below(layer: Layer, input_shape: Any) -> None:

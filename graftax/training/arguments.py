@@ -74,6 +74,22 @@ def truth(name: str, value: Any) -> bool:
     return value
 
 
+def nan_check(value: Any, eager: bool) -> bool:
+    """``check_nans``, if the steps are compiled.
+
+    Raises:
+        ArgumentTypeError: it is no truth value.
+        ArgumentError: the model is to run eagerly.
+    """
+    if truth("check_nans", value) and eager:
+        raise ArgumentError(
+            "fit(check_nans=True) of a model compiled with run_eagerly=True",
+            "a bad step is found, and taken back, where it runs as one program",
+            'model.compile(...) without run_eagerly, or graftax.check_numerics(x, "which") where you suspect it',
+        )
+    return bool(value)
+
+
 def verbosity(value: Any) -> int | str:
     """``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
 

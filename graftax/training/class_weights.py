@@ -105,7 +105,7 @@ class ClassWeights:
                     f"the targets have {y.shape[1]} classes, counted from 0",
                     "class_weight={0: 1.0, 1: 5.0}",
                 )
-            return y.argmax(axis=1)
+            return np.asarray(y.argmax(axis=1))
         if y.ndim == 0 or y.size != len(y):
             raise DataError(
                 f"class_weight for targets of shape {y.shape}", "they are not one class a row", "sample_weight="

@@ -173,8 +173,8 @@ def _no_data(x: Any) -> DataError:
     )
 
 
-def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source:
-    """The source for ``validation_data``: a tuple or list of arrays, or an iterable of batches.
+def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
+    """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
     Args:
         given: What the user gave.
@@ -182,6 +182,8 @@ def validation_source(given: Any, batch_size: int | None, fallback: int | None, 
         fallback: Rows in a batch where that is None.
         steps: Batches in a validation, if not all.
     """
+    if given is None:
+        return None
     parts = parts_of_validation(given)
     if parts is None and is_arrays(given) and not is_list_of_batches(given):
         parts = given, None, None

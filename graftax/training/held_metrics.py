@@ -9,6 +9,7 @@ from typing import Any
 from graftax.errors import ArgumentTypeError
 from graftax.metrics.metric import Metric
 from graftax.module import Module, walk_with_edges
+from graftax.training.objectives import Objectives
 from graftax.typedefs import Array
 from graftax.variables.node import Edge
 
@@ -22,14 +23,14 @@ def held_metrics(model: Module) -> dict[str, Metric]:
     return {"/".join(map(str, edges)): metric for edges, metric in found.items()}
 
 
-def all_metrics(model: Any, compiled: Iterable[Metric], listed: Iterable[Any]) -> list[Metric]:
+def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) -> list[Metric]:
     """Each metric once: those given to ``compile``, those that the model's ``metrics`` lists, and those it holds.
 
     Raises:
         ArgumentTypeError: ``metrics`` lists something else.
     """
     found: dict[int, Metric] = {}
-    for metric in [*compiled, *listed, *held_metrics(model).values()]:
+    for metric in [*(compiled.metrics if compiled is not None else ()), *listed, *held_metrics(model).values()]:
         if not isinstance(metric, Metric):
             raise ArgumentTypeError(
                 f"the metrics of {type(model).__name__} list {metric!r:.80}",
@@ -40,11 +41,12 @@ def all_metrics(model: Any, compiled: Iterable[Metric], listed: Iterable[Any]) -
     return list(found.values())
 
 
-def results(model: Any, compiled: Iterable[Metric], shown: dict[str, Array]) -> dict[str, Array]:
-    """``shown``, and what the model's own metrics say, by their names; by their paths where two have one name."""
-    known = {id(metric) for metric in compiled}
+def results(model: Any, compiled: Objectives) -> dict[str, Array]:
+    """What the compiled metrics say, and the model's own, by their names; by their paths where two have one name."""
+    shown = compiled.results()
+    known = {id(metric) for metric in compiled.metrics}
     paths = {id(metric): path for path, metric in held_metrics(model).items()}
-    own = [metric for metric in all_metrics(model, (), model.metrics) if id(metric) not in known]
+    own = [metric for metric in all_metrics(model, None, model.metrics) if id(metric) not in known]
     names = Counter([*shown, *(metric.name for metric in own)])
     found = dict(shown)
     for metric in own:

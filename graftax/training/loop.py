@@ -157,6 +157,20 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
 
 
+def on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
+    """Run a step of a model, by name, on one batch."""
+    run = model.compiled(step)
+    ready = FirstStep(model, builds=step == "train_step" and model.has_own_train_step)
+    try:
+        ready.before(run, batch, [batch])
+        logs = loss_first(run(batch))
+    except GraftaxError as error:
+        ready.explain(error)
+        raise
+    model.objectives.warn_of_scores()
+    return dict(Logs(logs))
+
+
 def loss_first(logs: Mapping[str, Any]) -> dict[str, Any]:
     """Compiled functions return dicts with sorted keys; people look for the loss first."""
     return {**({"loss": logs["loss"]} if "loss" in logs else {}), **logs}

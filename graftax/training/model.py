@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax import ops
-from graftax.errors import ArgumentError, StateError
+from graftax.errors import StateError
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
@@ -16,13 +16,13 @@ from graftax.short_traceback import door
 from graftax.training import arguments, data, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
-from graftax.training.callbacks.callback import Callback, Logs, listed
+from graftax.training.callbacks.callback import Callback, listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
-from graftax.training.first_step import FirstStep, build_all, require_restored
+from graftax.training.first_step import build_all, require_restored
 from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.training.held_metrics import all_metrics, results
-from graftax.training.objectives import LossLike, MetricsLike, Objectives
+from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.summary import count_params, summarize
 from graftax.transforms.scanning import scan
 from graftax.typedefs import Array
@@ -128,14 +128,7 @@ class Model(Layer):
         Raises:
             StateError: there is none.
         """
-        optimizer = self.objectives.optimizer
-        if optimizer is None:
-            raise StateError(
-                f"{type(self).__name__} was compiled without an optimizer",
-                "training moves weights by one",
-                'model.compile(optimizer="adam", loss=...)',
-            )
-        return optimizer
+        return required_optimizer(self)
 
     @property
     def objectives(self) -> Objectives:
@@ -144,13 +137,7 @@ class Model(Layer):
         Raises:
             StateError: the model is not compiled.
         """
-        if self._objectives is None:
-            raise StateError(
-                f"{type(self).__name__} {self.name!r} is not compiled",
-                "fit, evaluate and the steps need a loss, and fit an optimizer",
-                'model.compile(optimizer="adam", loss="mse")',
-            )
-        return self._objectives
+        return required_objectives(self)
 
     @property
     def metrics(self) -> list[Metric]:
@@ -158,7 +145,7 @@ class Model(Layer):
 
         A model may define it to list more, as in Keras; it need not.
         """
-        return all_metrics(self, self._compiled_metrics, ())
+        return all_metrics(self, self._objectives, ())
 
     def reset_metrics(self) -> None:
         """Start all metrics over, also those that a `metrics` of the model's own leaves out.
@@ -166,12 +153,8 @@ class Model(Layer):
         It is called at the start of each epoch and evaluation. A count that is to go on is a Variable, or a Metric
         whose ``reset`` does nothing.
         """
-        for metric in all_metrics(self, self._compiled_metrics, self.metrics):
+        for metric in all_metrics(self, self._objectives, self.metrics):
             metric.reset()
-
-    @property
-    def _compiled_metrics(self) -> list[Metric]:
-        return [] if self._objectives is None else self._objectives.metrics
 
     @property
     def has_own_train_step(self) -> bool:
@@ -251,7 +234,7 @@ class Model(Layer):
         """Show a batch to the metrics and give all numbers now."""
         context = contexts.top
         self.objectives.update(y, y_pred, sample_weight, context.mask_of(y_pred) if context is not None else None)
-        return results(self, self.objectives.metrics, self.objectives.results())
+        return results(self, self.objectives)
 
     def _measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
         self.objectives.loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
@@ -315,12 +298,7 @@ class Model(Layer):
             DataError: the data do not fit together.
             NumericsError: with ``check_nans``, a step made bad numbers.
         """
-        if arguments.truth("check_nans", check_nans) and self._run_eagerly:
-            raise ArgumentError(
-                "fit(check_nans=True) of a model compiled with run_eagerly=True",
-                "a bad step is found, and taken back, where it runs as one program",
-                'model.compile(...) without run_eagerly, or graftax.check_numerics(x, "which") where you suspect it',
-            )
+        check_nans = arguments.nan_check(check_nans, self._run_eagerly)
         verbose = arguments.verbosity(verbose)
         numbers = arguments.epochs_of(initial_epoch, epochs)
         batch_size = arguments.counted_or_none("batch_size", batch_size)
@@ -329,14 +307,11 @@ class Model(Layer):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
-        validation = validation_data
         if validation_split:
-            (x, y, sample_weight), validation = data.split_validation(x, y, sample_weight, validation_split)
-        class_weights = None if class_weight is None else ClassWeights(class_weight)
-        source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, class_weights)
-        against = None
-        if validation is not None:
-            against = data.validation_source(validation, validation_batch_size, batch_size, validation_steps)
+            (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
+        by_class = None if class_weight is None else ClassWeights(class_weight)
+        source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
+        against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
         _ = self.objectives if self.has_own_train_step else self.optimizer  # raises before anything has happened
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans)
 
@@ -401,11 +376,7 @@ class Model(Layer):
         batch = data.host_batch(*parts)
         if arguments.truth("reset_metrics", reset_metrics):
             self.reset_metrics()
-        run = self.compiled(step)
-        FirstStep(self, builds=step == "train_step" and self.has_own_train_step).before(run, batch, [batch])
-        logs = loop.loss_first(run(batch))
-        self.objectives.warn_of_scores()
-        return dict(Logs(logs))
+        return loop.on_batch(self, step, batch)
 
     def compiled(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """A step of this model, by name, compiled if the backend can and the model is not to run eagerly.

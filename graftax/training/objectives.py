@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from graftax import ops, tree
-from graftax.errors import ArgumentError, DataError
+from graftax.errors import ArgumentError, DataError, StateError
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
@@ -220,6 +220,38 @@ class Objectives:
         """Start all metrics over."""
         for metric in self.metrics:
             metric.reset()
+
+
+def required_objectives(model: Any) -> Objectives:
+    """The objectives of a model that is compiled.
+
+    Raises:
+        StateError: it is not.
+    """
+    found: Objectives | None = model._objectives
+    if found is None:
+        raise StateError(
+            f"{type(model).__name__} {model.name!r} is not compiled",
+            "fit, evaluate and the steps need a loss, and fit an optimizer",
+            'model.compile(optimizer="adam", loss="mse")',
+        )
+    return found
+
+
+def required_optimizer(model: Any) -> Minimizer:
+    """The optimizer of a model that is compiled with one.
+
+    Raises:
+        StateError: it is not.
+    """
+    optimizer = required_objectives(model).optimizer
+    if optimizer is None:
+        raise StateError(
+            f"{type(model).__name__} was compiled without an optimizer",
+            "training moves weights by one",
+            'model.compile(optimizer="adam", loss=...)',
+        )
+    return optimizer
 
 
 def _rows(prediction: Any) -> Any:
