@@ -51,7 +51,7 @@ def counted(name: str, value: Any, least: int = 1) -> int:
     """
     example = f"{name}={max(least, 10)}"
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentError(f"{name}={value!r:.80}", "it is counted in integers", example)
+        raise ArgumentError(f"{name}={value!r}", "it is counted in integers", example)
     number: int = value.__index__()
     if number < least:
         raise ArgumentError(f"{name}={number}", f"it is counted from {least} on", example)
@@ -70,7 +70,7 @@ def truth(name: str, value: Any) -> bool:
         ArgumentTypeError: it is something else.
     """
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{name}={value!r:.80}", "it is switched on or off", f"{name}=True")
+        raise ArgumentTypeError(f"{name}={value!r}", "it is switched on or off", f"{name}=True")
     return value
 
 
@@ -101,7 +101,7 @@ def verbosity(value: Any) -> int | str:
     if isinstance(value, str) and value == "auto":
         return value
     raise ArgumentError(
-        f"verbose={value!r:.80}", "it is 0 (quiet), 1 (a bar), 2 (a line each epoch) or 'auto'", "verbose=2"
+        f"verbose={value!r}", "it is 0 (quiet), 1 (a bar), 2 (a line each epoch) or 'auto'", "verbose=2"
     )
 
 
@@ -114,7 +114,7 @@ def epochs_of(initial_epoch: Any, epochs: Any) -> range:
     """
     for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
         if not hasattr(number, "__index__"):
-            raise ArgumentTypeError(f"{name}={number!r:.80}", "epochs are counted in integers", f"{name}=10")
+            raise ArgumentTypeError(f"{name}={number!r}", "epochs are counted in integers", f"{name}=10")
     first, stop = counted("initial_epoch", initial_epoch, 0), counted("epochs", epochs)
     if first > stop:
         raise ArgumentError(
@@ -144,7 +144,7 @@ def check_validation(
     """
     if isinstance(split, bool) or not isinstance(split, int | float) or not 0 <= split < 1:
         raise ArgumentError(
-            f"validation_split={split!r:.80}",
+            f"validation_split={split!r}",
             "it is the fraction of the rows that is kept back",
             "validation_split=0.2",
         )
@@ -165,7 +165,7 @@ def check_validation(
                 raise ArgumentError(
                     f"{name}={value!r:.80} without data to validate on",
                     "it says how to validate, and there is no validation",
-                    f"validation_data=(x_val, y_val), {name}={value!r:.80}",
+                    f"validation_data=(x_val, y_val), {name}={value!r}",
                 )
     elif epochs and not any(map(due, epochs)):
         user_line.warn(

@@ -29,7 +29,7 @@ class ClassWeights:
     def __init__(self, given: Mapping[int, float]) -> None:
         if not isinstance(given, Mapping):
             raise ArgumentTypeError(
-                f"class_weight={given!r:.80}", "it says a weight for each class number", "class_weight={0: 1.0, 1: 5.0}"
+                f"class_weight={given!r}", "it says a weight for each class number", "class_weight={0: 1.0, 1: 5.0}"
             )
         self._weights: dict[int, float] = {}
         for label, weight in given.items():

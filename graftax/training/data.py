@@ -130,7 +130,7 @@ def make_source(
     """
     if x is None:
         raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")
-    if is_arrays(x) and not (y is None and is_list_of_batches(x)):
+    if is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
         if class_weights is not None:
             y = as_arrays(y, "y")
             class_weights.require_all(y)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from graftax import ops, tree
-from graftax.errors import ArgumentError, DataError, StateError
+from graftax.errors import ArgumentError, ArgumentTypeError, DataError, StateError
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
@@ -64,10 +65,13 @@ def _per_output(given: Any, names: list[str], what: str, default: Any) -> dict[s
                 f"{what}=... without a dict" if one else f"{what}={{{names[0]!r}: ...}}",
             )
         return {name: given.get(name, default) for name in names}
-    if isinstance(given, list | tuple) and names != [_ONLY]:
+    if isinstance(given, list | tuple):
         if len(given) != len(names):
+            one = names == [_ONLY]
             raise ArgumentError(
-                f"{what} is a list of {len(given)}", f"the model has {len(names)} outputs: {', '.join(names)}"
+                f"{what} is a list of {len(given)}",
+                "the model has one output" if one else f"the model has {len(names)} outputs: {', '.join(names)}",
+                f"{what}=[...] with " + ("one entry" if one else f"{len(names)} entries, in this order"),
             )
         return dict(zip(names, given, strict=True))
     return dict.fromkeys(names, given)
@@ -93,9 +97,7 @@ class Objectives:
         self.optimizer = optimizer
         self._loss, self._weights = loss, loss_weights
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
-        for one in tree.flatten(loss):
-            if one is not None:
-                losses.get(one)  # raises now, where the mistake is
+        _check_losses(loss, loss_weights)
         for _, wanted, _ in self._wanted:
             for one in tree.flatten(wanted):
                 if one is not None and not metric_registry.needs_shapes(one):
@@ -214,12 +216,40 @@ class Objectives:
         """All numbers now, by name; ``loss`` first, if there is one."""
         found = {"loss": self.loss_tracker.result()}
         found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
-        return found | {shown: metric.result() for _, shown, metric, _ in self._metrics}
+        for _, shown, metric, _ in self._metrics:
+            result = metric.result()
+            found |= result if isinstance(result, dict) else {shown: result}
+        return found
 
     def reset(self) -> None:
         """Start all metrics over."""
         for metric in self.metrics:
             metric.reset()
+
+
+def _check_losses(loss: Any, weights: Any) -> None:
+    """Raise for losses and their weights that cannot be, whatever the outputs are; now, where the mistake is."""
+    found = [one for one in tree.flatten(loss) if one is not None]
+    if loss is not None and not found:
+        raise ArgumentError(f"loss={loss!r}", "there is no loss in it", 'loss="mse"')
+    for one in found:
+        losses.get(one)
+    if weights is None:
+        return
+    if not isinstance(weights, Mapping | list | tuple):
+        raise ArgumentTypeError(
+            f"loss_weights={weights!r}",
+            "it has a factor for the loss of each output",
+            "loss_weights=[1.0, 0.5], or {'output': 0.5}",
+        )
+    if not found:
+        raise ArgumentError(f"loss_weights={weights!r} without a loss", "there is nothing to weigh", 'loss="mse"')
+    for factor in weights.values() if isinstance(weights, Mapping) else weights:
+        number = isinstance(factor, int | float) or (hasattr(factor, "__float__") and not isinstance(factor, str))
+        if factor is not None and not (number and math.isfinite(float(factor))):
+            raise ArgumentError(
+                f"loss_weights={weights!r}", f"{factor!r} is no finite number", "loss_weights=[1.0, 0.5]"
+            )
 
 
 def required_objectives(model: Any) -> Objectives:
