@@ -10,6 +10,7 @@ from graftax import user_line
 from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError
 from graftax.module import walk
 from graftax.scopes import ScopeStack
+from graftax.short_traceback import door
 from graftax.variables import creation, storage
 from graftax.variables.calls import CallContext, contexts
 
@@ -24,6 +25,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
     """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it."""
 
     @wraps(build)
+    @door
     def run(self: Layer, input_shape: Any) -> None:
         if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
             build(self, input_shape)

@@ -75,7 +75,7 @@ class FirstStep:
 
     def _trace(self, run: CompiledFunction[..., Any], given: Any) -> None:
         known = len(self._model.variables) if self._builds else 0
-        run.staged(given)
+        run.trace(given)
         if self._builds and len(self._model.variables) > known:
             run.forget()  # the step has made weights after it asked which there are
 

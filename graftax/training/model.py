@@ -100,9 +100,8 @@ class Model(Layer):
             weighted_metrics: Likewise, with sample weights.
             loss_weights: A factor on the loss of each output.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see real values.
-            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop: small steps are quicker
-                then, and hooks see the last one of each run. One by one where fewer are left, shapes change, or nans
-                are looked for.
+            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop: quicker for small steps;
+                hooks see the last of each run. One by one where few are left, shapes change, or nans are looked for.
 
         Raises:
             ArgumentError: a name that there is not, a number that cannot be, or weights of losses without a loss.
@@ -111,8 +110,7 @@ class Model(Layer):
         steps = arguments.counted("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
-        self._objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
-        self._functions = {}
+        self._objectives, self._functions = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights), {}
         object.__setattr__(self, "_run_eagerly", run_eagerly)
         object.__setattr__(self, "_steps_per_execution", steps)
 
@@ -141,7 +139,7 @@ class Model(Layer):
 
     @property
     def metrics(self) -> list[Metric]:
-        """All metrics: the mean of the loss, those given to `compile`, and those that the model and its layers hold.
+        """All: the mean of the loss, those given to `compile`, those that the model and its layers hold.
 
         A model may define it to list more, as in Keras; it need not.
         """
@@ -150,15 +148,15 @@ class Model(Layer):
     def reset_metrics(self) -> None:
         """Start all metrics over, also those that a `metrics` of the model's own leaves out.
 
-        It is called at the start of each epoch and evaluation. A count that is to go on is a Variable, or a Metric
-        whose ``reset`` does nothing.
+        Each epoch and evaluation begins with it. What is to go on is a Variable, or a Metric that overrides ``reset``.
         """
-        for metric in all_metrics(self, self._objectives, self.metrics):
+        listed = () if type(self).metrics is Model.metrics else self.metrics
+        for metric in all_metrics(self, self._objectives, listed):
             metric.reset()
 
     @property
     def has_own_train_step(self) -> bool:
-        """Whether the class defines a ``train_step`` of its own."""
+        """Whether the class has a ``train_step`` of its own."""
         return type(self).train_step is not Model.train_step
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
@@ -269,15 +267,15 @@ class Model(Layer):
         """Train for some epochs.
 
         Args:
-            x: Arrays (nested as the model takes them), or an iterable of ``(x, y)`` or ``(x, y, sample_weight)``
-                batches.
+            x: Arrays (nested as the model takes them), or an iterable of batches: tuples or lists ``x, y`` or
+                ``x, y, sample_weight``, such as torch's ``DataLoader`` yields.
             y: Targets, for arrays.
             batch_size: Rows in a batch, 32 unless told; for arrays.
             epochs: The number of the epoch to stop before; with ``initial_epoch=3``, ``epochs=5`` runs two.
-            verbose: ``"auto"``, 0 (quiet), 1 (a bar) or 2 (a line each epoch).
+            verbose: ``"auto"``, 0 or False (quiet), 1 or True (a bar), or 2 (a line each epoch).
             callbacks: Run in this order, before the history and the bar.
             validation_split: The fraction at the end of the arrays that is kept for validation.
-            validation_data: ``(x, y)``, ``(x, y, sample_weight)`` or an iterable of batches.
+            validation_data: ``x, y`` or ``x, y, sample_weight`` in a tuple or list, or an iterable of batches.
             shuffle: Draw a new order of rows each epoch; it follows from the global seed and the epoch's number.
             class_weight: A weight for each class number; times ``sample_weight`` if both are given.
             sample_weight: A weight for each row.
@@ -295,7 +293,9 @@ class Model(Layer):
 
         Raises:
             StateError: not compiled, or without an optimizer or a loss.
+            ArgumentError: an argument makes no sense, or says how to do what is not done.
             DataError: the data do not fit together.
+            IndexRangeError: an index or a label is out of range; nothing has been trained on its batch.
             NumericsError: with ``check_nans``, a step made bad numbers.
         """
         check_nans = arguments.nan_check(check_nans, self._run_eagerly)
@@ -346,7 +346,7 @@ class Model(Layer):
     ) -> Any:
         """The outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
 
-        Of batches ``(x, y)`` it takes the ``x``.
+        Of batches ``(x, y)`` it takes ``x``.
 
         Raises:
             IndexRangeError: an index that a layer looks up is out of range.

@@ -143,9 +143,19 @@ class CompiledFunction(Generic[P, R]):
         entry = self._find_or_trace(transforms, key, leaves, tree)
         return entry, dynamic, self._names(transforms, leaves, tree)
 
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Trace for these arguments, unless that has been done; nothing is run."""
+        transforms = registry.current().transforms
+        leaves, tree = transforms.flatten((args, kwargs))
+        key, _ = key_of(leaves, tree)
+        entries = self._entries.get(key)
+        if entries is None or entries[0].difference() is not None:
+            self._find_or_trace(transforms, key, leaves, tree)
+
     def forget(self) -> None:
         """Forget all traces: the next call traces anew."""
         self._entries.clear()
+        self.trace_count = 0
 
     def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
         names = argument_names(self._fn, transforms, tree, len(leaves))
