@@ -49,7 +49,12 @@ class FirstStep:
                 self._trace(run, given)
         for batch in batches:
             limits_of(self._model).check(batch)
-            self._model.objectives.check_targets(unpack(batch)[1])
+            self._check_targets(*unpack(batch))
+
+    def _check_targets(self, x: Any, y: Any, sample_weight: Any) -> None:
+        objectives = self._model.objectives
+        if objectives.outputs and y is not None:  # else no compiled loss has seen outputs
+            objectives.check_targets(y, objectives.outputs)
 
     def explain(self, error: GraftaxError) -> None:
         """Say in an error of a step how the model came to be built, or not, before it."""

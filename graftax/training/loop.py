@@ -9,7 +9,7 @@ import numpy as np
 
 from graftax import tree, user_line
 from graftax.backend import registry
-from graftax.errors import DataError, GraftaxError, NumericsError
+from graftax.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
 from graftax.training import data
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
@@ -85,7 +85,7 @@ def _train_epoch(
         run, given = (step, group[0]) if len(group) == 1 else (model.compiled("train_steps"), stacked(group))
         try:
             ready.before(run, given, group)
-            logs = loss_first(run(given))
+            logs = loss_first(run(given), "train_step")
         except NumericsError as error:
             error.add_context(f"epoch {epoch + 1}, step {steps + 1} of it")
             raise
@@ -126,7 +126,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
         ready.before(step, batch, [batch])
-        logs = loss_first(step(batch))
+        logs = loss_first(step(batch), "test_step")
         model.objectives.warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
@@ -163,7 +163,7 @@ def on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
     ready = FirstStep(model, builds=step == "train_step" and model.has_own_train_step)
     try:
         ready.before(run, batch, [batch])
-        logs = loss_first(run(batch))
+        logs = loss_first(run(batch), step)
     except GraftaxError as error:
         ready.explain(error)
         raise
@@ -171,9 +171,31 @@ def on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
     return dict(Logs(logs))
 
 
-def loss_first(logs: Mapping[str, Any]) -> dict[str, Any]:
-    """Compiled functions return dicts with sorted keys; people look for the loss first."""
+def loss_first(logs: Any, step: str) -> dict[str, Any]:
+    """What a step returned, the loss first: compiled functions return dicts with sorted keys, and people look for it.
+
+    Raises:
+        ArgumentTypeError: the step returned no dict of numbers by name.
+    """
+    if not isinstance(logs, Mapping):
+        got = f"shape {tuple(logs.shape)}" if hasattr(logs, "shape") else type(logs).__name__
+        raise ArgumentTypeError(
+            f"{step} returned {'None' if logs is None else got}",
+            "callbacks, the history and the bar show numbers by name",
+            'return {"loss": loss} at its end',
+        )
+    for name, value in logs.items():
+        if not isinstance(name, str) or getattr(value, "shape", ()) != () or not hasattr(value, "__float__"):
+            raise ArgumentTypeError(
+                f"{step} returned {name!r}: {_shown(value)}",
+                "each entry is one number, which goes into the history",
+                f"{{{name!r}: ops.mean(value)}}",
+            )
     return {**({"loss": logs["loss"]} if "loss" in logs else {}), **logs}
+
+
+def _shown(value: Any) -> str:
+    return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
 def _host(value: Any) -> Any:

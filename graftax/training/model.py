@@ -191,7 +191,7 @@ class Model(Layer):
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
         step = ListenedStep(limits_of(self), self.train_step)
-        logs = scan(lambda carry, batch: (carry, step(batch)), ops.zeros(()), batches)[1]
+        logs = scan(lambda carry, batch: (carry, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from graftax import ops, tree
@@ -77,6 +78,13 @@ def _per_output(given: Any, names: list[str], what: str, default: Any) -> dict[s
     return dict.fromkeys(names, given)
 
 
+@dataclass(frozen=True)
+class OutputShape:
+    """An output of which only the shape is known."""
+
+    shape: Shape
+
+
 class Objectives:
     """Losses and metrics by output; the metrics are made when the first batch shows the shapes.
 
@@ -106,7 +114,8 @@ class Objectives:
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
         self._scores: dict[str, RawScores] = {}
-        self._shapes: dict[str, Shape] = {}  # of the outputs, as the latest trace saw them
+        self.outputs: dict[str, OutputShape] = {}
+        """The outputs of the model by name, as the latest trace saw them."""
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, weighted
         self._made = False
         self._looked = False
@@ -128,7 +137,7 @@ class Objectives:
         predictions = outputs_of(y_pred, "y_pred")
         names = list(predictions)
         targets = targets_of(y, names)
-        self._shapes = {name: tuple(ops.shape(part)) for name, part in predictions.items()}
+        self.outputs = {name: OutputShape(tuple(ops.shape(part))) for name, part in predictions.items()}
         if self._losses is None:
             chosen = _per_output(self._loss, names, "loss", None)
             self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
@@ -159,14 +168,14 @@ class Objectives:
             total = term if total is None else total + term
         return total
 
-    def check_targets(self, y: Any) -> None:
-        """Raise if targets on the host do not fit the outputs that the step was traced with; the step could not."""
-        if self._losses is None or y is None:
-            return
-        targets = targets_of(y, list(self._shapes))
-        for name, loss in self._losses.items():
-            if loss is not None and name in targets and name in self._shapes:
-                loss.check_targets(targets[name], self._shapes[name])
+    def check_targets(self, y: Any, outputs: Any) -> None:
+        """Raise if targets on the host do not fit outputs of these shapes; compiled code could not."""
+        predictions = outputs_of(outputs, "y_pred")
+        targets = targets_of(y, list(predictions))
+        chosen = _per_output(self._loss, list(predictions), "loss", None)
+        for name, loss in chosen.items():
+            if loss is not None and name in targets:
+                losses.get(loss).check_targets(targets[name], tuple(predictions[name].shape))
 
     def warn_of_scores(self) -> None:
         """Warn, once, if a loss that takes probabilities got something else in the latest batch."""

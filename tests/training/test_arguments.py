@@ -216,3 +216,48 @@ def test_the_errors_of_arguments_are_short():
     with pytest.raises(ArgumentError) as told:
         line().fit(X, Y, verbose="loud")
     assert "'loud'" in told.value.received
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda model, loss: None, "None"),
+        (lambda model, loss: loss, "shape"),
+        (lambda model, loss: (loss,), "tuple"),
+        (lambda model, loss: {"loss": ops.ones(3)}, r"shape \(3,\)"),
+        (lambda model, loss: {3: loss}, "3"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "train_on_batch", "evaluate"])
+def test_a_step_returns_numbers_by_name(returned, said, method):
+    class Own(gx.Sequential):
+        def train_step(self, batch):
+            return returned(self, ops.mean(self(batch[0])))
+
+        test_step = train_step
+
+    model = Own([layers.Dense(1)])
+    model.compile("sgd")
+    with pytest.raises(TypeError, match=said) as caught:
+        getattr(model, method)(X, Y, **({} if method == "train_on_batch" else {"verbose": 0}))
+    three_beats(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("on_batch_end", "on_train_batch_end"), ("on_epoch_ends", "on_epoch_end"), ("on_train_begins", "on_train_begin")],
+)
+def test_a_hook_that_nobody_would_call_is_refused(name, meant):
+    callback = type("Mine", (gx.Callback,), {name: lambda self, logs=None: None})()
+    with pytest.raises(TypeError, match=meant):
+        line().fit(X, Y, verbose=0, callbacks=[callback])
+
+
+def test_methods_of_callbacks_that_are_no_hooks_may_be():
+    callback = type("Mine", (gx.Callback,), {"on_improvement": lambda self: None})()
+    line().fit(X, Y, verbose=0, callbacks=[callback])
+
+
+def test_progress_refuses_what_it_would_not_show():
+    with pytest.raises(ArgumentError, match="loud"):
+        gx.callbacks.Progress(verbose="loud")

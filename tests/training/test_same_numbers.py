@@ -11,6 +11,7 @@ from graftax import layers, ops
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(11, 3)).astype("float32")
 Y = RNG.integers(0, 2, size=(11, 1))
+PERCENT = "mean_absolute_percentage_error"
 W = RNG.uniform(0.5, 2, size=11).astype("float32")
 
 
