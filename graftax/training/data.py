@@ -55,6 +55,19 @@ class ArraySource:
         self._per_pass = math.ceil(self.rows / batch_size)
         self.steps = steps or self._per_pass
 
+    def require_one_pass(self) -> None:
+        """Raise if there are more steps than batches: rows would count twice.
+
+        Raises:
+            DataError: names both numbers.
+        """
+        if self.steps > self._per_pass:
+            raise DataError(
+                f"{self.steps} steps over {self.rows} rows, which are {self._per_pass} batches of {self._batch_size}",
+                "rows would come, and count, more than once",
+                f"{self._per_pass} steps, or leave it out for all",
+            )
+
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch."""
         first = number * self.steps
@@ -155,6 +168,18 @@ def make_source(
     return IterableSource(x, steps, class_weights)
 
 
+def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None) -> Source:
+    """The source for one pass over what the user gave, in its order.
+
+    Raises:
+        DataError: as `make_source`, or there are more steps than batches.
+    """
+    source = make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
+    if isinstance(source, ArraySource):
+        source.require_one_pass()
+    return source
+
+
 def _no_data(x: Any) -> DataError:
     kind = type(x).__name__
     if not isinstance(x, Iterable) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
@@ -189,8 +214,7 @@ def validation_source(given: Any, batch_size: int | None, fallback: int | None, 
         parts = given, None, None
     if parts is None:
         return make_source(given, None, None, batch_size, shuffle=False, steps=steps)
-    size = fallback if batch_size is None else batch_size
-    return make_source(*parts, size, shuffle=False, steps=steps)
+    return once(*parts, fallback if batch_size is None else batch_size, steps)
 
 
 def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Parts, Parts]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
+from graftax.scopes import ScopeStack
 from graftax.training import data
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
@@ -44,7 +46,7 @@ def fit(
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
     model.history, model.stop_training = history, False
     logs: Mapping[str, Any] = {}
-    try:
+    with _fitted.entered(model), closing(progress):
         hooks.run("on_train_begin")
         for epoch in epochs:
             hooks.run("on_epoch_begin", epoch)
@@ -68,8 +70,6 @@ def fit(
                 )
                 break
         hooks.run("on_train_end", logs=logs)
-    finally:
-        progress.close()
     return history
 
 
@@ -112,9 +112,27 @@ def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: S
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = CallbackList([*listed(callbacks), progress], model, params)
     try:
-        return _test(model, source, hooks)
+        with _own_count(model):
+            return _test(model, source, hooks)
     finally:
         progress.close()
+
+
+_fitted: ScopeStack[Model] = ScopeStack("fit")
+
+
+@contextmanager
+def _own_count(model: Model) -> Iterator[None]:
+    """Inside of a fit of the model, as in a callback: the numbers of the epoch under way go on as they were."""
+    if not any(one is model for one in _fitted.items):
+        yield
+        return
+    kept = [(variable, variable.numpy()) for metric in model.metrics for variable in metric.variables]
+    try:
+        yield
+    finally:
+        for variable, value in kept:
+            variable.assign(value)
 
 
 def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, float]:
@@ -131,6 +149,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
         raise DataError("the data yielded no batch", "there is nothing to evaluate", "at least one batch")
+    _warn_if_short(i + 1, source)
     results = dict(Logs(logs))
     hooks.run("on_test_end", logs=results)
     return results
@@ -154,7 +173,13 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
         progress.close()
     if not parts:
         raise DataError("the data yielded no batch", "there is nothing to predict", "at least one batch")
+    _warn_if_short(len(parts), source)
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+
+
+def _warn_if_short(steps: int, source: data.Source) -> None:
+    if source.steps is not None and steps < source.steps:
+        user_line.warn(f"the data ended after {steps} of {source.steps} steps")
 
 
 def on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:

@@ -330,7 +330,7 @@ class Model(Layer):
         """The loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.make_source(x, y, sample_weight, size, shuffle=False, steps=steps)
+        source = data.once(x, y, sample_weight, size, steps)
         _ = self.objectives  # raises before anything has happened
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
@@ -353,7 +353,7 @@ class Model(Layer):
         """
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.make_source(x, None, None, size, shuffle=False, steps=steps)
+        source = data.once(x, None, None, size, steps)
         return loop.predict(self, source, arguments.verbosity(verbose), listed(callbacks))
 
     @door
