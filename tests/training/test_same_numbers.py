@@ -11,7 +11,6 @@ from graftax import layers, ops
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(11, 3)).astype("float32")
 Y = RNG.integers(0, 2, size=(11, 1))
-PERCENT = "mean_absolute_percentage_error"
 W = RNG.uniform(0.5, 2, size=11).astype("float32")
 
 
@@ -178,9 +177,7 @@ def test_evaluations_agree_with_numpy(size, source, as_dict, sample_weight, eage
 @pytest.mark.slow
 @settings(max_examples=4)
 @given(
-    metrics=st.lists(
-        st.sampled_from(["mae", "mse", "mean_absolute_percentage_error"]), min_size=1, max_size=3, unique=True
-    ),
+    metrics=st.lists(st.sampled_from(["mae", "mse"]), min_size=1, max_size=2, unique=True),
     weighted_metrics=st.lists(st.sampled_from(["mae", "mse"]), max_size=1),
     size=st.sampled_from([3, 4]),
     rate=st.sampled_from([0.0, 0.05]),
