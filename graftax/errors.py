@@ -7,7 +7,7 @@ exception that a Python programmer would expect, so that ``except IndexError`` c
 """
 
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax import user_line
 
@@ -84,16 +84,21 @@ class GraftaxError(Exception):
           instead: write 2
     """
 
+    longest: ClassVar[int | None] = 360
+    """How many characters of what came are told, the middle left out; None for all. A value may be of any length."""
+
     def __init__(self, received: str, reason: str = "", instead: str = "") -> None:
+        received = cut(received, self.longest)
         super().__init__(received)  # one argument: OSError would take three for errno, strerror and filename
         self.received = received
-        self.reason = reason
-        self.instead = instead
+        self.reason = cut(reason, self.longest and 2 * self.longest)
+        self.instead = cut(instead, self.longest and 4 * self.longest)  # names of all that there is, often
         self.context: list[str] = []
         self.place: user_line.Place | None = user_line.of_stack(sys._getframe(1))
 
     def add_context(self, line: str) -> None:
         """Append where it happened, for example the layer path; shown as a line of its own, innermost first."""
+        line = cut(line, self.longest)
         if line not in self.context:
             self.context.append(line)
 
@@ -110,6 +115,19 @@ class GraftaxError(Exception):
         if self.instead:
             lines.append(f"  instead: {self.instead}")
         return "\n".join(lines)
+
+
+def cut(text: str, longest: int | None) -> str:
+    """The text without its middle, if it is longer.
+
+    Example:
+        >>> cut("x = " + 100 * "1, ", 40)
+        'x = 1, 1, 1, 1, 1, 1, 1,  ...  1, 1, 1, '
+    """
+    if longest is None or len(text) <= longest:
+        return text
+    tail = longest // 4
+    return f"{text[: longest - tail - 5]} ... {text[-tail:]}"
 
 
 # --- arrays and ops -------------------------------------------------------------------------------------------------
@@ -232,6 +250,8 @@ class DataError(GraftaxError, ValueError):
 
 class CheckpointError(GraftaxError):
     """Base of everything that goes wrong with a checkpoint."""
+
+    longest = None  # a report of all that does not fit
 
 
 class NotACheckpoint(CheckpointError, FileNotFoundError):

@@ -67,7 +67,8 @@ def at_hand(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any
     """True if the value can be looked at; one that is traced is looked at after the run, where that is wanted."""
     if arrays.is_concrete(value):
         return True
-    if value.size and traced_checks.wanted():
+    traced_checks.tell(explain, wrong, value)
+    if value.size and traced_checks.wanted(of_ranges=True):
         wide = value if value.dtype.kind == "b" or value.dtype.name in ("int32", "int64") else value.astype("int32")
         traced_checks.emit(explain, arrays.numpy.any(wrong(wide)), value)
     return False

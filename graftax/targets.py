@@ -209,9 +209,12 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
     arrays = registry.current().arrays
     if arrays.is_array(values):
         if not arrays.is_concrete(values):
+            explain = partial(_range_error, low, high, name, reason, instead)
+            wrong = partial(_outside, low, high)
+            if name == "y_pred" and (heard := traced_checks.score_listeners.top) is not None:
+                heard(explain, wrong, values)
             if traced_checks.wanted():
-                bad = ops.any((values < low - TOLERANCE) | (values > high + TOLERANCE))
-                traced_checks.emit(partial(_range_error, low, high, name, reason, instead), bad, values)
+                traced_checks.emit(explain, ops.any(wrong(values)), values)
             return
         values = arrays.to_numpy(values)
     if not values.size or (values.min() >= low - TOLERANCE and values.max() <= high + TOLERANCE):
@@ -220,8 +223,12 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
         raise error
 
 
+def _outside(low: float, high: float, values: Any) -> Any:
+    return (values < low - TOLERANCE) | (values > high + TOLERANCE)
+
+
 def _range_error(low: float, high: float, name: str, reason: str, instead: str, values: Any) -> ArgumentError | None:
-    outside = (values < low - TOLERANCE) | (values > high + TOLERANCE)
+    outside = _outside(low, high, values)
     if not outside.any():
         return None
     place = tuple(np.argwhere(outside)[0])

@@ -19,18 +19,36 @@ Explain: TypeAlias = Callable[..., GraftaxError | None]
 
 CHECKED: Final = "checked"
 PLAIN: Final = "plain"
+RANGES: Final = "ranges"
 RESULTS: Final = "results"
 EAGER: Final = "eager"
 
 traces: ScopeStack[str] = ScopeStack("trace")
 """How the function that is being compiled is checked: `CHECKED` (everything), `RESULTS` (what it returns and assigns
-has no nan), `PLAIN` (only what it asks for itself) or `EAGER` (all checks that eager code makes: it is a program behind
-an eager call)."""
+has no nan), `RANGES` (indices, which must lie in their range), `PLAIN` (only what it asks for itself) or `EAGER` (all
+checks that eager code makes: it is a program behind an eager call)."""
+
+listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = ScopeStack("listener")
+"""Functions that are told which values that are not there yet have limits: how to explain, what is wrong, the value."""
+
+score_listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = ScopeStack("listener to scores")
+"""Likewise for predictions that a loss takes for probabilities or rates."""
 
 
-def wanted() -> bool:
-    """True if a check of a traced value would be looked at: in checked functions, and where operations run at once."""
-    return traces.top in (CHECKED, EAGER) or not registry.current().transforms.staged_within(None)
+def wanted(of_ranges: bool = False) -> bool:
+    """True if a check of a traced value would be looked at: in checked functions, and where operations run at once.
+
+    Args:
+        of_ranges: Whether it is one of those that `RANGES` looks at, too.
+    """
+    looked_at = traces.top in (CHECKED, EAGER) or (of_ranges and traces.top == RANGES)
+    return looked_at or not registry.current().transforms.staged_within(None)
+
+
+def tell(explain: Explain, wrong: Callable[[Any], Any], value: Any) -> None:
+    """Tell who listens that a value that is not there yet has limits."""
+    if (heard := listeners.top) is not None:
+        heard(explain, wrong, value)
 
 
 def emit(explain: Explain, bad: Any, *looked_at: Any) -> None:

@@ -95,6 +95,13 @@ def _working_directory() -> str:
         return ""
 
 
+def root_of(frame: FrameType) -> str:
+    """The name of the library that a frame belongs to; ``""`` for one of the user."""
+    space = frame.f_globals
+    name = str(space.get("__name__", "")).partition(".")[0]
+    return name if _is_library(space, frame.f_code.co_filename) else ""
+
+
 def _is_library(space: dict[str, Any], filename: str) -> bool:
     root = str(space.get("__name__", "")).partition(".")[0]
     if root in _LIBRARIES:

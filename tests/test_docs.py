@@ -24,6 +24,13 @@ NAMESPACES = ("adapters", "layers", "optimizers", "losses", "metrics", "reparam"
 NO_EXAMPLE: dict[str, str] = {}
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of decorated functions, too: what is decorated comes from the module of the decorator."""
+
+    def _from_module(self, module, obj):
+        return super()._from_module(module, inspect.unwrap(obj) if inspect.isfunction(obj) else obj)
+
+
 def public_names() -> dict[str, object]:
     """Qualified name to class or function, for everything that a user finds in the tables."""
     found = {name: getattr(graftax, name) for name in graftax._NAMES}
@@ -44,7 +51,7 @@ def test_examples_in_docstrings(name, tmp_path, monkeypatch):
     given = {**vars(module), "gx": graftax, "np": np}
     runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
     report: list[str] = []
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name, globs=given):
+    for test in Finder(exclude_empty=True).find(module, name, globs=given):
         runner.run(test, out=report.append)
     assert runner.summarize(verbose=False).attempted > 0, "the examples of this module were not found"
     assert not report, "".join(report)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from graftax import user_line
 from graftax.attributes import OF_LAYERS, missing
-from graftax.errors import MissingAttributeError
+from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError
 from graftax.known_names import closest
 from graftax.module import walk
 from graftax.scopes import ScopeStack
+from graftax.short_traceback import door
 from graftax.variables import creation, storage
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.variable import Variable
@@ -24,16 +25,19 @@ if TYPE_CHECKING:
     from graftax.layers.layer import Layer
 
 _under_way: ScopeStack[Any] = ScopeStack("build")
+_called: ScopeStack[Any] = ScopeStack("build in a call")
 
 
 def whole(build: Callable[..., None]) -> Callable[..., None]:
     """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it."""
 
     @wraps(build)
+    @door
     def run(self: Layer, input_shape: Any) -> None:
         if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
             build(self, input_shape)
             return
+        called = _called.top is self
         with (
             creation.remembered(self._captured),
             storage.concretely(),
@@ -43,8 +47,54 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             build(self, input_shape)
         self.input_shape = input_shape
         self.mark_built()
+        if not called:
+            _build_below(self, input_shape)
 
     return run
+
+
+def build_in_call(layer: Layer, input_shape: Any) -> None:
+    """Make the weights of a layer in its first call, which will build the layers below itself."""
+    with _called.entered(layer):
+        layer.build(input_shape)
+
+
+def unbuilt_below(layer: Layer) -> list[Layer]:
+    """The layer and those below it, as far as they are not built."""
+    nodes: Iterator[Any] = walk(layer)
+    return [node for node in nodes if hasattr(node, "mark_built") and not node.built]
+
+
+def _build_below(layer: Layer, input_shape: Any) -> None:
+    """Build the layers below by a call on zeros; not built after all, if one of them cannot be."""
+    if len(unbuilt := unbuilt_below(layer)) == 0:
+        return
+    title = layer._title()
+    reason = f"{title} holds {_listed(unbuilt)}, and is to be built for the shape {input_shape!r:.80}"
+    try:
+        if input_shape is None:
+            raise NotBuiltError(reason, "without a shape nothing can be called", f"{_call_of(layer)}, on an example")
+        layer.compute_output_shape(input_shape)
+        if unbuilt := unbuilt_below(layer):
+            raise NotBuiltError(
+                f"{title} was called for the shape {input_shape!r:.80}",
+                f"that has not built {_listed(unbuilt)}: its call does not use it",
+                f"build it first: {unbuilt[0].name}.build(input_shape)",
+            )
+    except Exception as error:
+        object.__setattr__(layer, "built", False)
+        if isinstance(error, GraftaxError):
+            error.add_context(f"{title}.build({input_shape!r:.80}), which calls it on zeros; None is tried as 8 and 16")
+        raise
+
+
+def _listed(layers: list[Layer]) -> str:
+    names = ", ".join(f"{layer.path or layer.name!r} ({type(layer).__name__})" for layer in layers[:3])
+    return f"{names} and {len(layers) - 3} more" if len(layers) > 3 else names
+
+
+def _call_of(layer: Layer) -> str:
+    return f"{layer.name}(x[:1])"
 
 
 def missing_attribute(self: Layer, name: str) -> Any:

@@ -50,3 +50,8 @@ def named_part(path: str) -> Iterator[None]:
         name = path if outer is None else f"/{path}"  # of a layer that another one holds: its path begins anew
     with _parts.entered(path), backend.transforms.named(name):
         yield
+
+
+def part_of_program() -> str:
+    """The path of the layer whose call is being traced; ``""`` outside of all."""
+    return _parts.top or ""

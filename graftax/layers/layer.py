@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from graftax import tree, user_line
 from graftax.backend import registry
-from graftax.errors import NotBuiltError, StateError
+from graftax.errors import DTypeError, NotBuiltError, StateError
 from graftax.layers import building, masking, shapes
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
@@ -20,6 +20,7 @@ from graftax.layers.signature import signature_of
 from graftax.module import Child, walk
 from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
+from graftax.short_traceback import door, shorten
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
 from graftax.typedefs import Array, ArrayLike, Calls, Initializer, Shape, VariableLike, unwrap
@@ -236,13 +237,17 @@ class Layer(KerasNames):
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Build if need be, then compute."""
-            if self.compiles_call:
-                if masks.any_set() or (kwargs and any(name.endswith("mask") for name in kwargs)):
-                    return self._masked_call(args, kwargs)
-                out = self._compiled(args, kwargs)
-                if out is not eager_call.MISSED:
-                    return out
-            return self._traced_call(args, kwargs)
+            try:
+                if self.compiles_call:
+                    if masks.any_set() or (kwargs and any(name.endswith("mask") for name in kwargs)):
+                        return self._masked_call(args, kwargs)
+                    out = self._compiled(args, kwargs)
+                    if out is not eager_call.MISSED:
+                        return out
+                return self._traced_call(args, kwargs)
+            except Exception as error:
+                shorten(error)
+                raise
 
     def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if storage.frames.top is not None and (path := self.path):
@@ -285,7 +290,7 @@ class Layer(KerasNames):
             first = signature.given(signature.first, args, kwargs)
             if not self.built:
                 building.warn_if_not_held(self, context)
-                self.build(tree.map_structure(shapes.shape_of, first))
+                building.build_in_call(self, tree.map_structure(shapes.shape_of, first))
             found: dict[str, Any] = {}
             if kwargs or masks.any_set():
                 args, kwargs, found = masking.received(self, signature, args, self.named_masks(args, kwargs))
@@ -307,6 +312,7 @@ class Layer(KerasNames):
         """Arguments by name, with each mask under the name of the argument whose mask it is."""
         return kwargs
 
+    @door
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
 
@@ -320,6 +326,7 @@ class Layer(KerasNames):
         first, second = (self._abstract_shapes(shapes.filled(input_shape, size)) for size in (8, 16))
         return tree.map_structure(shapes.merge, first, second)
 
+    @door
     def build_for(self, *args: Any, **kwargs: Any) -> Any:
         """Make all weights below for inputs like these, computing nothing; give the shapes and dtypes of the output."""
         backend = registry.current()
@@ -384,7 +391,11 @@ class Layer(KerasNames):
         arrays = registry.current().arrays
         dtype = self.input_dtype or self.compute_dtype
         example = shapes.map_shapes(lambda shape: arrays.numpy.zeros(shape, dtype), input_shape)
-        return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), self.build_for(example))
+        try:
+            found = self.build_for(example)
+        except DTypeError:  # an Embedding somewhere below takes integers
+            found = self.build_for(tree.map_structure(lambda leaf: leaf.astype("int32"), example))
+        return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), found)
 
     @contextmanager
     def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:

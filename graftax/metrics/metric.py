@@ -131,9 +131,12 @@ class Metric(Module):
         raise AttributeError(f"{type(self).__name__} must define result()")
 
     def reset(self) -> None:
-        """Start over."""
+        """Start over, with the metrics that this one holds."""
         for variable, start in self._starts:
             variable.assign(start)
+        for below in self.submodules:
+            if isinstance(below, Metric):
+                below.reset()
 
     reset_state = reset
 

@@ -1,24 +1,20 @@
-"""Training data as batches: arrays in memory, or anything that can be iterated over."""
+"""Where batches come from: arrays in memory, or anything that can be iterated over."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
 
-from graftax import tree
 from graftax.errors import DataError
-from graftax.typedefs import VariableLike
+from graftax.training.arrays import as_arrays, count_rows, is_arrays, take_rows
+from graftax.training.batch import NAMES, Batch, Parts, is_list_of_batches, pack, parts_of_validation, unpack
+from graftax.training.class_weights import ClassWeights
 from graftax.variables.keys import get_random_seed
-
-Batch = tuple[Any, ...]
-"""``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``."""
-
-Parts = tuple[Any, Any, Any]
-"""Inputs, targets or None, sample weights or None."""
 
 
 class Source(Protocol):
@@ -32,31 +28,6 @@ class Source(Protocol):
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch, counted from 0."""
         ...
-
-
-def unpack(batch: Any) -> Parts:
-    """``x``, ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)`` as a triple.
-
-    Raises:
-        DataError: a tuple of another length.
-    """
-    if not isinstance(batch, tuple):
-        return batch, None, None
-    if not 1 <= len(batch) <= 3:
-        raise DataError(
-            f"a batch that is a tuple of {len(batch)}",
-            "a batch is x, (x, y) or (x, y, sample_weight)",
-            "several inputs go into a list or dict: ({'a': ..., 'b': ...}, y)",
-        )
-    x, y, sample_weight = (*batch, None, None)[:3]
-    return x, y, sample_weight
-
-
-def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Batch:
-    """A batch without the parts that are missing at its end."""
-    if sample_weight is not None:
-        return x, y, sample_weight
-    return (x,) if y is None else (x, y)
 
 
 class ArraySource:
@@ -77,16 +48,25 @@ class ArraySource:
     def __init__(
         self, x: Any, y: Any, sample_weight: Any, batch_size: int, shuffle: bool, steps: int | None = None
     ) -> None:
-        if not isinstance(batch_size, int) or batch_size < 1:
-            raise DataError(f"batch_size={batch_size!r}", "a batch has at least one row", "batch_size=32")
-        if steps is not None and steps < 1:
-            raise DataError(f"steps_per_epoch={steps!r}", "an epoch has at least one step", "steps_per_epoch=None")
         self._data = (as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(sample_weight, "sample_weight"))
-        self.rows = count_rows(*self._data)
+        self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size
         self._shuffle = shuffle
         self._per_pass = math.ceil(self.rows / batch_size)
         self.steps = steps or self._per_pass
+
+    def require_one_pass(self) -> None:
+        """Raise if there are more steps than batches: rows would count twice.
+
+        Raises:
+            DataError: names both numbers.
+        """
+        if self.steps > self._per_pass:
+            raise DataError(
+                f"{self.steps} steps over {self.rows} rows, which are {self._per_pass} batches of {self._batch_size}",
+                "rows would come, and count, more than once",
+                f"{self._per_pass} steps, or leave it out for all",
+            )
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch."""
@@ -111,15 +91,18 @@ class IterableSource:
     """Batches from an iterable: a list or loader starts anew each epoch, an iterator or generator goes on.
 
     Args:
-        batches: Yields ``x``, ``(x, y)`` or ``(x, y, sample_weight)``.
+        batches: Yields ``x``, ``(x, y)`` or ``(x, y, sample_weight)``; lists do as well as tuples.
         steps: Batches in an epoch; all there are, unless told.
+        class_weights: Weights for the rows, by the class of their target.
     """
 
-    def __init__(self, batches: Iterable[Any], steps: int | None = None) -> None:
+    def __init__(
+        self, batches: Iterable[Any], steps: int | None = None, class_weights: ClassWeights | None = None
+    ) -> None:
         self._batches = batches
         self._goes_on = isinstance(batches, Iterator)
-        length = getattr(batches, "__len__", None)
-        self.steps = steps or (length() if length is not None else None)
+        self._class_weights = class_weights
+        self.steps = steps or _length(batches)
         self._stream: Iterator[Any] | None = None
 
     def epoch(self, number: int) -> Iterator[Batch]:
@@ -127,13 +110,33 @@ class IterableSource:
         if self._stream is None or not self._goes_on:
             self._stream = iter(self._batches)
         for batch in itertools.islice(self._stream, self.steps):
-            yield pack(*(as_arrays(part, name) for part, name in zip(unpack(batch), _NAMES, strict=True)))
+            yield host_batch(*unpack(batch), self._class_weights)
 
 
-_NAMES = ("x", "y", "sample_weight")
+def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: ClassWeights | None = None) -> Batch:
+    """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
+    x, y, sample_weight = (as_arrays(part, name) for part, name in zip((x, y, sample_weight), NAMES, strict=True))
+    if class_weights is not None:
+        sample_weight = class_weights.times(y, sample_weight)
+    return pack(x, y, sample_weight)
 
 
-def make_source(x: Any, y: Any, sample_weight: Any, batch_size: int | None, shuffle: bool, steps: int | None) -> Source:
+def _length(batches: Any) -> int | None:
+    try:
+        return len(batches)
+    except TypeError:  # it has none, or a loader over a stream says that it does not know
+        return None
+
+
+def make_source(
+    x: Any,
+    y: Any,
+    sample_weight: Any,
+    batch_size: int | None,
+    shuffle: bool,
+    steps: int | None,
+    class_weights: ClassWeights | None = None,
+) -> Source:
     """The source for what the user gave: arrays, or an iterable of batches.
 
     Raises:
@@ -141,108 +144,78 @@ def make_source(x: Any, y: Any, sample_weight: Any, batch_size: int | None, shuf
     """
     if x is None:
         raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")
-    if is_arrays(x) and not (y is None and _is_batches(x)):
+    if is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
+        if class_weights is not None:
+            y = as_arrays(y, "y")
+            class_weights.require_all(y)
+            sample_weight = class_weights.times(y, as_arrays(sample_weight, "sample_weight"))
         return ArraySource(x, y, sample_weight, 32 if batch_size is None else batch_size, shuffle, steps)
-    if isinstance(x, Iterable):
-        if y is not None or sample_weight is not None:
-            raise DataError(
-                f"x is a {type(x).__name__} that yields batches, and y or sample_weight was given as well",
-                "each batch brings its own targets and weights",
-                "yield (x, y) or (x, y, sample_weight)",
-            )
-        if batch_size is not None:
-            raise DataError(
-                f"batch_size={batch_size} for a {type(x).__name__} that yields batches",
-                "its batches have their size already",
-                "leave batch_size out",
-            )
-        return IterableSource(x, steps)
-    raise DataError(
-        f"x is of type {type(x).__name__}",
+    if not isinstance(x, Iterable) or isinstance(x, str | bytes | PathLike | Mapping | set | frozenset):
+        raise _no_data(x)
+    if isinstance(x, list | tuple) and not is_list_of_batches(x):
+        raise _no_data(x)
+    if y is not None or sample_weight is not None:
+        raise DataError(
+            f"x is a {type(x).__name__} that yields batches, and y or sample_weight was given as well",
+            "each batch brings its own targets and weights",
+            "yield (x, y) or (x, y, sample_weight)",
+        )
+    if batch_size is not None:
+        raise DataError(
+            f"batch_size={batch_size} for a {type(x).__name__} that yields batches",
+            "its batches have their size already",
+            "leave batch_size out",
+        )
+    return IterableSource(x, steps, class_weights)
+
+
+def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None) -> Source:
+    """The source for one pass over what the user gave, in its order.
+
+    Raises:
+        DataError: as `make_source`, or there are more steps than batches.
+    """
+    source = make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
+    if isinstance(source, ArraySource):
+        source.require_one_pass()
+    return source
+
+
+def _no_data(x: Any) -> DataError:
+    kind = type(x).__name__
+    if not isinstance(x, Iterable) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
+        return DataError(
+            f"x is of type {kind}, which gives one sample for an index",
+            "nothing says how many samples are a batch",
+            "a loader around it that yields batches, such as torch.utils.data.DataLoader(x, batch_size=32)",
+        )
+    if callable(x) and not isinstance(x, Iterable):
+        return DataError(f"x is of type {kind}", "it is to be called for what yields batches", "model.fit(x())")
+    inside = " with something in it that is no array" if isinstance(x, list | tuple | dict) else ""
+    return DataError(
+        f"x is of type {kind}{inside}",
         "it is neither an array, nor a nest of arrays, nor an iterable of batches",
-        "np.asarray(x)",
+        "np.asarray(x), or a list of (x, y)",
     )
 
 
-def is_arrays(x: Any) -> bool:
-    """True for an array and for nested containers of arrays and numbers."""
-    if isinstance(x, list | tuple | dict):
-        leaves = tree.flatten(x)
-        return bool(leaves) and all(_is_array(leaf) or isinstance(leaf, bool | int | float) for leaf in leaves)
-    return _is_array(x)
+def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
+    """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
-
-def _is_batches(x: Any) -> bool:
-    """True for a list of ``(x, y)`` or ``(x, y, sample_weight)`` tuples of arrays."""
-    return isinstance(x, list) and all(
-        isinstance(b, tuple) and 2 <= len(b) <= 3 and not isinstance(b[0], bool | int | float) for b in x
-    )
-
-
-def _is_array(x: Any) -> bool:
-    return hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, type)
-
-
-def as_arrays(data: Any, name: str) -> Any:
-    """Host arrays of 32 bits at most, in the same structure; plain lists of numbers become one array.
-
-    Raises:
-        DataError: something in it is no array of numbers.
+    Args:
+        given: What the user gave.
+        batch_size: Rows in a batch, as given for validation; for arrays.
+        fallback: Rows in a batch where that is None.
+        steps: Batches in a validation, if not all.
     """
-    if data is None:
+    if given is None:
         return None
-    if isinstance(data, list | tuple) and data and all(isinstance(v, bool | int | float | list | tuple) for v in data):
-        try:
-            return _host(np.asarray(data), name)
-        except ValueError:
-            pass  # ragged: a structure of arrays after all
-    return tree.map_structure(lambda leaf: _host(leaf, name), data)
-
-
-def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
-    if isinstance(leaf, VariableLike):
-        leaf = leaf.value
-    if type(leaf).__module__.startswith("torch"):
-        leaf = leaf.detach().cpu().numpy()
-    array = np.asarray(leaf)
-    if array.dtype.kind not in "biufcV":  # V: bfloat16 and its kin
-        raise DataError(
-            f"{name} holds an array of dtype {array.dtype}",
-            "models compute with numbers",
-            "map texts and objects to numbers first",
-        )
-    wide = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
-    return array.astype(wide[array.dtype.name]) if array.dtype.name in wide else array
-
-
-def take_rows(data: Any, rows: Any) -> Any:
-    """The same rows of every array of a structure."""
-    return None if data is None else tree.map_structure(lambda array: array[rows], data)
-
-
-def count_rows(x: Any, y: Any = None, sample_weight: Any = None) -> int:
-    """The number of rows, the same in every array.
-
-    Raises:
-        DataError: the numbers differ, or there are none.
-    """
-    sizes: dict[str, int] = {}
-    for name, part in zip(_NAMES, (x, y, sample_weight), strict=True):
-        if part is None:
-            continue
-        for path, leaf in tree.flatten_with_paths(part):
-            if not leaf.shape:
-                raise DataError(f"{name} is a single number", "rows are counted along the first axis", f"{name}[None]")
-            sizes[f"{name}/{path}" if path else name] = leaf.shape[0]
-    if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name} has {rows}" for name, rows in sizes.items())
-        raise DataError(
-            f"different numbers of rows: {listed}", "row i of each belongs together", "cut them to one length"
-        )
-    rows = next(iter(sizes.values()), 0)
-    if rows == 0:
-        raise DataError("no rows at all", "there is nothing to compute", "at least one row")
-    return rows
+    parts = parts_of_validation(given)
+    if parts is None and is_arrays(given) and not is_list_of_batches(given):
+        parts = given, None, None
+    if parts is None:
+        return make_source(given, None, None, batch_size, shuffle=False, steps=steps)
+    return once(*parts, fallback if batch_size is None else batch_size, steps)
 
 
 def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Parts, Parts]:
@@ -251,14 +224,14 @@ def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tup
     Raises:
         DataError: not arrays, or nothing would be left for one side.
     """
-    if not is_arrays(x):
+    if not is_arrays(x) or (y is None and is_list_of_batches(x)):
         raise DataError(
-            f"validation_split={fraction} for a {type(x).__name__}",
+            f"validation_split={fraction} for a {type(x).__name__}{' of batches' if isinstance(x, list) else ''}",
             "only arrays can be split",
-            "validation_data=(x_val, y_val)",
+            "validation_data=(x_val, y_val), or batches of their own: validation_data=batches",
         )
     data = (as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(sample_weight, "sample_weight"))
-    rows = count_rows(*data)
+    rows = count_rows(**dict(zip(NAMES, data, strict=True)))
     cut = math.floor(rows * (1 - fraction))
     if not 0 < fraction < 1 or cut < 1 or cut >= rows:
         raise DataError(
@@ -268,20 +241,3 @@ def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tup
     x, y, sample_weight = (take_rows(part, head) for part in data)
     x_val, y_val, weight_val = (take_rows(part, tail) for part in data)
     return (x, y, sample_weight), (x_val, y_val, weight_val)
-
-
-def weights_of_classes(y: Any, class_weight: Mapping[int, float]) -> np.ndarray[Any, Any]:
-    """A weight for each row from the weight of its class; a class that is not named counts 1.
-
-    Raises:
-        DataError: the targets are not class numbers or one-hot rows.
-    """
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] > 1:
-        labels = labels.argmax(axis=1)
-    labels = labels.reshape(len(labels), -1)
-    if labels.shape[1] != 1:
-        raise DataError(
-            f"class_weight for targets of shape {np.shape(y)}", "they are not one class a row", "sample_weight="
-        )
-    return np.asarray([class_weight.get(int(label), 1.0) for label in labels[:, 0]], "float32")

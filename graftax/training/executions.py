@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from graftax import ops, tree
-from graftax.training.data import Batch
+from graftax.backend import registry
+from graftax.traced_checks import PLAIN, RANGES, RESULTS
+from graftax.training.batch import Batch
+from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.transforms.eagerly import run_eagerly
+from graftax.transforms.jit import CompiledFunction
 
 
 def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
@@ -37,6 +41,30 @@ def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
 def stacked(batches: list[Batch]) -> Batch:
     """One array for each of theirs, with an axis of steps before the others."""
     return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
+
+
+def compiled(
+    model: Any, step: str, known: dict[str, Callable[..., Any]], check_nans: bool, eager: bool
+) -> Callable[..., Any]:
+    """A step of a model, by name, compiled if the backend can and it is not to run eagerly.
+
+    Args:
+        model: The model.
+        step: The name of the step.
+        known: Steps that are compiled already, by name; it is added there.
+        check_nans: Whether it raises for results that are not finite.
+        eager: Whether it is to run eagerly.
+    """
+    if not registry.current().has("transforms"):
+        return getattr(model, step)  # type: ignore[no-any-return]
+    name = f"{step}, checked" if check_nans else step
+    if name not in known:
+        function = getattr(model, step)
+        if step in ("train_step", "test_step"):
+            function = ListenedStep(limits_of(model), function)
+        plain = RANGES if step in ("test_step", "predict_step") else PLAIN
+        known[name] = CompiledFunction(function, looks=RESULTS if check_nans else plain)
+    return eagerly(known[name]) if eager else known[name]
 
 
 def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:

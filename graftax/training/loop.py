@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graftax import tree
+from graftax import tree, user_line
 from graftax.backend import registry
-from graftax.errors import DataError, GraftaxError, NumericsError
-from graftax.layers.layer import Layer
+from graftax.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
+from graftax.scopes import ScopeStack
 from graftax.training import data
+from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
 from graftax.training.callbacks.history import History
 from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
-from graftax.training.output_masks import masks_of
+from graftax.training.first_step import FirstStep
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -29,14 +30,6 @@ def rows_of(outputs: Any) -> int:
     return shape[0] if shape else 1
 
 
-def validation_source(validation: Any, batch_size: int | None, steps: int | None) -> data.Source:
-    """The source for ``validation_data``: a tuple of arrays, or an iterable of batches."""
-    if isinstance(validation, tuple):
-        x, y, sample_weight = data.unpack(validation)
-        return data.make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
-    return data.make_source(validation, None, None, None, shuffle=False, steps=steps)
-
-
 def fit(
     model: Model,
     source: data.Source,
@@ -44,7 +37,7 @@ def fit(
     epochs: range,
     verbose: int | str,
     callbacks: Sequence[Callback],
-    validation_freq: int | Sequence[int],
+    is_due: Callable[[int], bool],
     check_nans: bool = False,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
@@ -53,7 +46,7 @@ def fit(
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
     model.history, model.stop_training = history, False
     logs: Mapping[str, Any] = {}
-    try:
+    with _fitted.entered(model), closing(progress):
         hooks.run("on_train_begin")
         for epoch in epochs:
             hooks.run("on_epoch_begin", epoch)
@@ -63,7 +56,7 @@ def fit(
                 _nothing_left(epoch, epochs)
                 break
             logs = {name: _host(value) for name, value in logs.items()}
-            if validation is not None and _is_due(epoch, validation_freq):
+            if validation is not None and is_due(epoch):
                 params["validating"] = True
                 found = _test(model, validation, hooks)
                 params["validating"] = False
@@ -72,34 +65,34 @@ def fit(
             if model.stop_training:
                 break
             if source.steps is not None and steps < source.steps:
-                warnings.warn(
-                    f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps",
-                    stacklevel=3,
+                user_line.warn(
+                    f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps"
                 )
                 break
         hooks.run("on_train_end", logs=logs)
-    finally:
-        progress.close()
     return history
 
 
 def _train_epoch(
-    model: Model, batches: Iterator[data.Batch], hooks: CallbackList, epoch: int, check_nans: bool
+    model: Model, batches: Iterator[Batch], hooks: CallbackList, epoch: int, check_nans: bool
 ) -> tuple[int, Mapping[str, Any]]:
     step = model.compiled("train_step", check_nans=True) if check_nans else model.compiled("train_step")
-    check = TargetCheck(model)
+    ready = FirstStep(model, builds=model.has_own_train_step)
     logs: Mapping[str, Any] = {}
     steps = 0
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
         hooks.run("on_train_batch_begin", steps)
-        for batch in group:
-            check(batch)
+        run, given = (step, group[0]) if len(group) == 1 else (model.compiled("train_steps"), stacked(group))
         try:
-            many = len(group) > 1
-            logs = loss_first(model.compiled("train_steps")(stacked(group)) if many else step(group[0]))
+            ready.before(run, given, group)
+            logs = loss_first(run(given), "train_step")
         except NumericsError as error:
             error.add_context(f"epoch {epoch + 1}, step {steps + 1} of it")
             raise
+        except GraftaxError as error:
+            ready.explain(error)
+            raise
+        model.objectives.warn_of_scores()
         steps += len(group)
         hooks.run("on_train_batch_end", steps - 1, logs=logs)
         if model.stop_training:
@@ -107,42 +100,10 @@ def _train_epoch(
     return steps, logs
 
 
-class TargetCheck:
-    """Looks at the targets of each batch on the host, where a loss wants that: a compiled step sees no values.
-
-    Args:
-        model: Its outputs' shapes are found out at the first batch, without computing.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._wanted = type(model).call is not Layer.call and model.objectives.checks_targets()
-        self._outputs: Any = None
-
-    def __call__(self, batch: data.Batch) -> None:
-        """Raise if the targets do not fit."""
-        if not self._wanted:
-            return
-        x, y, sample_weight = data.unpack(batch)
-        if self._outputs is None:
-            self._outputs = self._model.build_for(x, training=False)
-        try:
-            self._model.objectives.check_targets(y, self._outputs, sample_weight)
-        except GraftaxError:
-            masks = masks_of(self._model, x)  # a mask may hide what is wrong, and is not known before
-            if masks is None:
-                raise
-            self._model.objectives.check_targets(y, self._outputs, sample_weight, masks)
-
-
 def _nothing_left(epoch: int, epochs: range) -> None:
     if epoch == epochs.start:
         raise DataError("the data yielded no batch at all", "there is nothing to train on", "at least one batch")
-    warnings.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left", stacklevel=3)
-
-
-def _is_due(epoch: int, freq: int | Sequence[int]) -> bool:
-    return (epoch + 1) % freq == 0 if isinstance(freq, int) else epoch + 1 in freq
+    user_line.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left")
 
 
 def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
@@ -151,24 +112,44 @@ def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: S
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = CallbackList([*listed(callbacks), progress], model, params)
     try:
-        return _test(model, source, hooks)
+        with _own_count(model):
+            return _test(model, source, hooks)
     finally:
         progress.close()
+
+
+_fitted: ScopeStack[Model] = ScopeStack("fit")
+
+
+@contextmanager
+def _own_count(model: Model) -> Iterator[None]:
+    """Inside of a fit of the model, as in a callback: the numbers of the epoch under way go on as they were."""
+    if not any(one is model for one in _fitted.items):
+        yield
+        return
+    kept = [(variable, variable.numpy()) for metric in model.metrics for variable in metric.variables]
+    try:
+        yield
+    finally:
+        for variable, value in kept:
+            variable.assign(value)
 
 
 def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model.compiled("test_step")
-    check = TargetCheck(model)
+    ready = FirstStep(model, builds=False)
     logs: Mapping[str, Any] | None = None
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
-        check(batch)
-        logs = loss_first(step(batch))
+        ready.before(step, batch, [batch])
+        logs = loss_first(step(batch), "test_step")
+        model.objectives.warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
         raise DataError("the data yielded no batch", "there is nothing to evaluate", "at least one batch")
+    _warn_if_short(i + 1, source)
     results = dict(Logs(logs))
     hooks.run("on_test_end", logs=results)
     return results
@@ -185,19 +166,61 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
         hooks.run("on_predict_begin")
         for i, batch in enumerate(source.epoch(0)):
             hooks.run("on_predict_batch_begin", i)
-            parts.append(step(data.unpack(batch)[0]))
+            parts.append(step(unpack(batch)[0]))
             hooks.run("on_predict_batch_end", i)
         hooks.run("on_predict_end")
     finally:
         progress.close()
     if not parts:
         raise DataError("the data yielded no batch", "there is nothing to predict", "at least one batch")
+    _warn_if_short(len(parts), source)
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
 
 
-def loss_first(logs: Mapping[str, Any]) -> dict[str, Any]:
-    """Compiled functions return dicts with sorted keys; people look for the loss first."""
+def _warn_if_short(steps: int, source: data.Source) -> None:
+    if source.steps is not None and steps < source.steps:
+        user_line.warn(f"the data ended after {steps} of {source.steps} steps")
+
+
+def on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
+    """Run a step of a model, by name, on one batch."""
+    run = model.compiled(step)
+    ready = FirstStep(model, builds=step == "train_step" and model.has_own_train_step)
+    try:
+        ready.before(run, batch, [batch])
+        logs = loss_first(run(batch), step)
+    except GraftaxError as error:
+        ready.explain(error)
+        raise
+    model.objectives.warn_of_scores()
+    return dict(Logs(logs))
+
+
+def loss_first(logs: Any, step: str) -> dict[str, Any]:
+    """What a step returned, the loss first: compiled functions return dicts with sorted keys, and people look for it.
+
+    Raises:
+        ArgumentTypeError: the step returned no dict of numbers by name.
+    """
+    if not isinstance(logs, Mapping):
+        got = f"shape {tuple(logs.shape)}" if hasattr(logs, "shape") else type(logs).__name__
+        raise ArgumentTypeError(
+            f"{step} returned {'None' if logs is None else got}",
+            "callbacks, the history and the bar show numbers by name",
+            'return {"loss": loss} at its end',
+        )
+    for name, value in logs.items():
+        if not isinstance(name, str) or getattr(value, "shape", ()) != () or not hasattr(value, "__float__"):
+            raise ArgumentTypeError(
+                f"{step} returned {name!r}: {_shown(value)}",
+                "each entry is one number, which goes into the history",
+                f"{{{name!r}: ops.mean(value)}}",
+            )
     return {**({"loss": logs["loss"]} if "loss" in logs else {}), **logs}
+
+
+def _shown(value: Any) -> str:
+    return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
 def _host(value: Any) -> Any:

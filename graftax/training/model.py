@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax import ops
-from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StateError
+from graftax.errors import StateError
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
-from graftax.traced_checks import PLAIN, RESULTS
-from graftax.training import data, executions, loop
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.short_traceback import door
+from graftax.training import arguments, data, elsewhere, executions, loop
+from graftax.training.arguments import keywords
+from graftax.training.batch import Batch, Parts, unpack
+from graftax.training.callbacks.callback import Callback, listed
 from graftax.training.callbacks.history import History
-from graftax.training.objectives import LossLike, MetricsLike, Objectives
-from graftax.training.summary import summarize
-from graftax.transforms.jit import CompiledFunction
+from graftax.training.class_weights import ClassWeights
+from graftax.training.first_step import build_all, require_restored
+from graftax.training.heard_limits import ListenedStep, limits_of
+from graftax.training.held_metrics import all_metrics, results
+from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
+from graftax.training.summary import count_params, summarize
 from graftax.transforms.scanning import scan
 from graftax.typedefs import Array
 from graftax.variables.calls import contexts
@@ -55,17 +57,28 @@ class Model(Layer):
         True
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_objectives", "_functions", "stop_training", "history"})
+    untracked: ClassVar[frozenset[str]] = frozenset(
+        {"_objectives", "_functions", "stop_training", "history", "_limits", "_never_called"}
+    )
 
     stop_training = False
     history: History | None = None
     _objectives: Objectives | None = None
     _functions: dict[str, Callable[..., Any]] | None = None
+    _never_called: frozenset[int] = frozenset()
     _run_eagerly = False
     _steps_per_execution = 1
 
+    if not TYPE_CHECKING:  # a checker should see which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            elsewhere.refuse(self, name)
+            return super().__getattr__(name)
+
     # --- compile ----------------------------------------------------------------------------------------------------
 
+    @door
+    @keywords(elsewhere.COMPILE)
     def compile(
         self,
         optimizer: str | Minimizer | None = None,
@@ -87,22 +100,19 @@ class Model(Layer):
             weighted_metrics: Likewise, with sample weights.
             loss_weights: A factor on the loss of each output.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see real values.
-            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop: small steps are quicker
-                then, and hooks see the last one of each run. One by one where fewer are left, shapes change, or nans
-                are looked for.
+            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop: quicker for small steps;
+                hooks see the last of each run. One by one where few are left, shapes change, or nans are looked for.
 
         Raises:
-            ArgumentError: ``steps_per_execution`` is no positive integer.
+            ArgumentError: a name that there is not, a number that cannot be, or weights of losses without a loss.
+            ArgumentTypeError: something of a type that cannot be used.
         """
-        if type(steps_per_execution) is not int or steps_per_execution < 1:
-            raise ArgumentError(
-                f"steps_per_execution={steps_per_execution!r}", "it counts batches, from 1 on", "steps_per_execution=16"
-            )
+        steps = arguments.counted("steps_per_execution", steps_per_execution)
+        run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
-        self._objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
-        self._functions = {}
+        self._objectives, self._functions = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights), {}
         object.__setattr__(self, "_run_eagerly", run_eagerly)
-        object.__setattr__(self, "_steps_per_execution", steps_per_execution)
+        object.__setattr__(self, "_steps_per_execution", steps)
 
     @property
     def steps_per_execution(self) -> int:
@@ -116,14 +126,7 @@ class Model(Layer):
         Raises:
             StateError: there is none.
         """
-        optimizer = self.objectives.optimizer
-        if optimizer is None:
-            raise StateError(
-                f"{type(self).__name__} was compiled without an optimizer",
-                "training moves weights by one",
-                'model.compile(optimizer="adam", loss=...)',
-            )
-        return optimizer
+        return required_optimizer(self)
 
     @property
     def objectives(self) -> Objectives:
@@ -132,26 +135,33 @@ class Model(Layer):
         Raises:
             StateError: the model is not compiled.
         """
-        if self._objectives is None:
-            raise StateError(
-                f"{type(self).__name__} {self.name!r} is not compiled",
-                "fit, evaluate and the steps need a loss, and fit an optimizer",
-                'model.compile(optimizer="adam", loss="mse")',
-            )
-        return self._objectives
+        return required_objectives(self)
 
     @property
     def metrics(self) -> list[Metric]:
-        """All metrics, the mean of the loss first."""
-        return self.objectives.metrics
+        """All: the mean of the loss, those given to `compile`, those that the model and its layers hold.
+
+        A model may define it to list more, as in Keras; it need not.
+        """
+        return all_metrics(self, self._objectives, ())
 
     def reset_metrics(self) -> None:
-        """Start all metrics over."""
-        self.objectives.reset()
+        """Start all metrics over, also those that a `metrics` of the model's own leaves out.
+
+        Each epoch and evaluation begins with it. What is to go on is a Variable, or a Metric that overrides ``reset``.
+        """
+        listed = () if type(self).metrics is Model.metrics else self.metrics
+        for metric in all_metrics(self, self._objectives, listed):
+            metric.reset()
+
+    @property
+    def has_own_train_step(self) -> bool:
+        """Whether the class has a ``train_step`` of its own."""
+        return type(self).train_step is not Model.train_step
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
-    def train_step(self, batch: data.Batch) -> dict[str, Array]:
+    def train_step(self, batch: Batch) -> dict[str, Array]:
         """One step of training: forward, loss, gradient, update, metrics. Compiled by fit.
 
         Args:
@@ -160,10 +170,9 @@ class Model(Layer):
         Returns:
             The numbers to show, by name: means over the epoch so far.
         """
-        x, y, sample_weight = data.unpack(batch)
-        if not self.built:
-            self.build_for(x, training=True)
-        self._require_restored()
+        x, y, sample_weight = unpack(batch)
+        build_all(self, x)
+        require_restored(self, self.optimizer)
         variables = self.trainable_variables
 
         def forward() -> tuple[Array, tuple[Any, Any, Any]]:
@@ -179,14 +188,15 @@ class Model(Layer):
             _, (loss, y_pred, masks) = forward()  # all is frozen: there is still a loss to report
         return self._measure(loss, y, y_pred, sample_weight, masks)
 
-    def train_steps(self, batches: data.Batch) -> dict[str, Array]:
+    def train_steps(self, batches: Batch) -> dict[str, Array]:
         """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
-        logs = scan(lambda carry, batch: (carry, self.train_step(batch)), ops.zeros(()), batches)[1]
+        step = ListenedStep(limits_of(self), self.train_step)
+        logs = scan(lambda carry, batch: (carry, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
-    def test_step(self, batch: data.Batch) -> dict[str, Array]:
+    def test_step(self, batch: Batch) -> dict[str, Array]:
         """One batch of an evaluation: forward, loss, metrics. Compiled by evaluate."""
-        x, y, sample_weight = data.unpack(batch)
+        x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
@@ -222,18 +232,7 @@ class Model(Layer):
         """Show a batch to the metrics and give all numbers now."""
         context = contexts.top
         self.objectives.update(y, y_pred, sample_weight, context.mask_of(y_pred) if context is not None else None)
-        return self.objectives.results()
-
-    def _require_restored(self) -> None:
-        """Raise if values of a checkpoint still wait for Variables of this model or its optimizer."""
-        for module in (self, self.optimizer):
-            waiting = module._pending.waiting() if module._pending is not None else ()
-            if waiting:
-                raise StateError(
-                    f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",
-                    "the model is built now, and has no such Variables",
-                    "restore what fits: Checkpoint(...).restore(path, skip=[...]), or build the model as it was saved",
-                )
+        return results(self, self.objectives)
 
     def _measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
         self.objectives.loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
@@ -243,6 +242,8 @@ class Model(Layer):
 
     # --- the loops --------------------------------------------------------------------------------------------------
 
+    @door
+    @keywords(elsewhere.FIT)
     def fit(
         self,
         x: Any = None,
@@ -250,7 +251,7 @@ class Model(Layer):
         batch_size: int | None = None,
         epochs: int = 1,
         verbose: int | str = "auto",
-        callbacks: Sequence[Callback] = (),
+        callbacks: Sequence[Callback] | None = None,
         validation_split: float = 0.0,
         validation_data: Any = None,
         shuffle: bool = True,
@@ -266,15 +267,15 @@ class Model(Layer):
         """Train for some epochs.
 
         Args:
-            x: Arrays (nested as the model takes them), or an iterable of ``(x, y)`` or ``(x, y, sample_weight)``
-                batches.
+            x: Arrays (nested as the model takes them), or an iterable of batches: tuples or lists ``x, y`` or
+                ``x, y, sample_weight``, such as torch's ``DataLoader`` yields.
             y: Targets, for arrays.
             batch_size: Rows in a batch, 32 unless told; for arrays.
             epochs: The number of the epoch to stop before; with ``initial_epoch=3``, ``epochs=5`` runs two.
-            verbose: ``"auto"``, 0 (quiet), 1 (a bar) or 2 (a line each epoch).
+            verbose: ``"auto"``, 0 or False (quiet), 1 or True (a bar), or 2 (a line each epoch).
             callbacks: Run in this order, before the history and the bar.
             validation_split: The fraction at the end of the arrays that is kept for validation.
-            validation_data: ``(x, y)``, ``(x, y, sample_weight)`` or an iterable of batches.
+            validation_data: ``x, y`` or ``x, y, sample_weight`` in a tuple or list, or an iterable of batches.
             shuffle: Draw a new order of rows each epoch; it follows from the global seed and the epoch's number.
             class_weight: A weight for each class number; times ``sample_weight`` if both are given.
             sample_weight: A weight for each row.
@@ -292,34 +293,30 @@ class Model(Layer):
 
         Raises:
             StateError: not compiled, or without an optimizer or a loss.
+            ArgumentError: an argument makes no sense, or says how to do what is not done.
             DataError: the data do not fit together.
+            IndexRangeError: an index or a label is out of range; nothing has been trained on its batch.
             NumericsError: with ``check_nans``, a step made bad numbers.
         """
-        if check_nans and self._run_eagerly:
-            raise ArgumentError(
-                "fit(check_nans=True) of a model compiled with run_eagerly=True",
-                "a bad step is found, and taken back, where it runs as one program",
-                'model.compile(...) without run_eagerly, or graftax.check_numerics(x, "which") where you suspect it',
-            )
-        for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
-            if not hasattr(number, "__index__"):
-                raise ArgumentTypeError(f"{name}={number!r}", "epochs are counted in integers", f"{name}=10")
-        validation = validation_data
-        if validation_split:
-            (x, y, sample_weight), validation = data.split_validation(x, y, sample_weight, validation_split)
-        if class_weight is not None:
-            by_class = data.weights_of_classes(y, class_weight)
-            sample_weight = by_class if sample_weight is None else by_class * np.asarray(sample_weight, "float32")
-        source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps_per_epoch)
-        against = None
-        if validation is not None:
-            size = validation_batch_size or batch_size
-            against = loop.validation_source(validation, size, validation_steps)
-        _ = self.optimizer  # raises before anything has happened
-        return loop.fit(
-            self, source, against, range(initial_epoch, epochs), verbose, callbacks, validation_freq, check_nans
+        check_nans = arguments.nan_check(check_nans, self._run_eagerly)
+        verbose = arguments.verbosity(verbose)
+        numbers = arguments.epochs_of(initial_epoch, epochs)
+        batch_size = arguments.counted_or_none("batch_size", batch_size)
+        steps = arguments.counted_or_none("steps_per_epoch", steps_per_epoch)
+        shuffle = arguments.truth("shuffle", shuffle)
+        is_due = arguments.check_validation(
+            numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
+        if validation_split:
+            (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
+        by_class = None if class_weight is None else ClassWeights(class_weight)
+        source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
+        against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
+        _ = self.objectives if self.has_own_train_step else self.optimizer  # raises before anything has happened
+        return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans)
 
+    @door
+    @keywords(elsewhere.EVALUATE)
     def evaluate(
         self,
         x: Any = None,
@@ -328,56 +325,67 @@ class Model(Layer):
         verbose: int | str = "auto",
         sample_weight: Any = None,
         steps: int | None = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Sequence[Callback] | None = None,
     ) -> dict[str, float]:
         """The loss and the metrics over a data set, by name; arguments as for `fit`."""
-        source = data.make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
-        return loop.evaluate(self, source, verbose, callbacks)
+        size = arguments.counted_or_none("batch_size", batch_size)
+        steps = arguments.counted_or_none("steps", steps)
+        source = data.once(x, y, sample_weight, size, steps)
+        _ = self.objectives  # raises before anything has happened
+        return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
+    @door
+    @keywords(elsewhere.PREDICT)
     def predict(
         self,
         x: Any,
         batch_size: int | None = None,
         verbose: int | str = "auto",
         steps: int | None = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Sequence[Callback] | None = None,
     ) -> Any:
-        """The outputs for all rows, in their order, as NumPy arrays in the structure of the model's output."""
-        source = data.make_source(x, None, None, batch_size, shuffle=False, steps=steps)
-        return loop.predict(self, source, verbose, callbacks)
+        """The outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
 
+        Of batches ``(x, y)`` it takes ``x``.
+
+        Raises:
+            IndexRangeError: an index that a layer looks up is out of range.
+        """
+        size = arguments.counted_or_none("batch_size", batch_size)
+        steps = arguments.counted_or_none("steps", steps)
+        source = data.once(x, None, None, size, steps)
+        return loop.predict(self, source, arguments.verbosity(verbose), listed(callbacks))
+
+    @door
+    @keywords(elsewhere.ON_BATCH)
     def train_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
         """One training step on one batch; the metrics start over unless told."""
         return self._on_batch("train_step", (x, y, sample_weight), reset_metrics)
 
+    @door
+    @keywords(elsewhere.ON_BATCH)
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
         """Loss and metrics of one batch; the metrics start over unless told."""
         return self._on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
-    def _on_batch(self, step: str, parts: data.Parts, reset_metrics: bool) -> dict[str, float]:
-        if reset_metrics:
+    def _on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
+        batch = data.host_batch(*parts)
+        if arguments.truth("reset_metrics", reset_metrics):
             self.reset_metrics()
-        names = ("x", "y", "sample_weight")
-        batch = data.pack(*(data.as_arrays(part, name) for part, name in zip(parts, names, strict=True)))
-        return dict(Logs(loop.loss_first(self.compiled(step)(batch))))
+        return loop.on_batch(self, step, batch)
 
     def compiled(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """A step of this model, by name, compiled if the backend can and the model is not to run eagerly.
 
         With ``check_nans`` it raises for results that are not finite, and then no Variable has changed.
         """
-        if not registry.current().has("transforms"):
-            return getattr(self, step)  # type: ignore[no-any-return]
         if self._functions is None:
             self._functions = {}
-        name = f"{step}, checked" if check_nans else step
-        if name not in self._functions:
-            self._functions[name] = CompiledFunction(getattr(self, step), looks=RESULTS if check_nans else PLAIN)
-        return executions.eagerly(self._functions[name]) if self._run_eagerly else self._functions[name]
+        return executions.compiled(self, step, self._functions, check_nans, self._run_eagerly)
 
     def summary(self) -> None:
         """Print layers, shapes and numbers of parameters."""
@@ -387,12 +395,6 @@ class Model(Layer):
         """The number of elements of all weights.
 
         Raises:
-            NotBuiltError: the model is not built.
+            NotBuiltError: a layer is not built.
         """
-        if not self.built:
-            raise NotBuiltError(
-                f"count_params() of {type(self).__name__}, which is not built",
-                "its weights are made at the first call",
-                "call it on an example first: model(x[:1])",
-            )
-        return sum(v.size for v in self.variables if v.role in ("weight", "state"))
+        return count_params(self)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, TypeAlias
 
 from graftax import ops, tree
-from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
+from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError, StateError
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
@@ -15,7 +17,8 @@ from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.optimizers.minimizer import Minimizer
 from graftax.targets import spread
-from graftax.typedefs import Array
+from graftax.training.raw_scores import RawScores
+from graftax.typedefs import Array, Shape
 
 _ONLY = ""  # the name of the output of a model that has one
 
@@ -33,6 +36,26 @@ def outputs_of(value: Any, what: str) -> dict[str, Any]:
     return {_ONLY: value}
 
 
+def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
+    """Targets by the names of the outputs; a list of one stands for that one.
+
+    Raises:
+        DataError: there are none, or some for outputs that there are not.
+    """
+    targets = outputs_of(y, "y")
+    if names == [_ONLY] and isinstance(y, list | tuple) and len(y) == 1:
+        return {_ONLY: y[0]}
+    unknown = [name for name in targets if name not in names]
+    if unknown:
+        one = names == [_ONLY]
+        raise DataError(
+            f"targets for {', '.join(repr(name) if name else 'one output' for name in targets)}",
+            "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
+            "one array as y" if one else f"y={{{names[0]!r}: ...}}",
+        )
+    return targets
+
+
 def _per_output(given: Any, names: list[str], what: str, default: Any) -> dict[str, Any]:
     """What the user gave for each output: a dict by name, a list in order, or one for all."""
     if isinstance(given, Mapping):
@@ -45,13 +68,23 @@ def _per_output(given: Any, names: list[str], what: str, default: Any) -> dict[s
                 f"{what}=... without a dict" if one else f"{what}={{{names[0]!r}: ...}}",
             )
         return {name: given.get(name, default) for name in names}
-    if isinstance(given, list | tuple) and names != [_ONLY]:
+    if isinstance(given, list | tuple):
         if len(given) != len(names):
+            one = names == [_ONLY]
             raise ArgumentError(
-                f"{what} is a list of {len(given)}", f"the model has {len(names)} outputs: {', '.join(names)}"
+                f"{what} is a list of {len(given)}",
+                "the model has one output" if one else f"the model has {len(names)} outputs: {', '.join(names)}",
+                f"{what}=[...] with " + ("one entry" if one else f"{len(names)} entries, in this order"),
             )
         return dict(zip(names, given, strict=True))
     return dict.fromkeys(names, given)
+
+
+@dataclass(frozen=True)
+class OutputShape:
+    """An output of which only the shape is known."""
+
+    shape: Shape
 
 
 class Objectives:
@@ -74,9 +107,7 @@ class Objectives:
         self.optimizer = optimizer
         self._loss, self._weights = loss, loss_weights
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
-        for one in tree.flatten(loss):
-            if one is not None:
-                losses.get(one)  # raises now, where the mistake is
+        _check_losses(loss, loss_weights)
         self._looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
         for _, wanted, _ in self._wanted:
             for one in tree.flatten(wanted):
@@ -85,9 +116,13 @@ class Objectives:
         self.loss_tracker = Mean(name="loss")
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
+        self._scores: dict[str, RawScores] = {}
+        self.outputs: dict[str, OutputShape] = {}
+        """The outputs of the model by name, as the latest trace saw them."""
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, weighted
         self._named: set[Metric] = set()  # those by name, which read targets as their loss does
         self._made = False
+        self._looked = False
 
     @property
     def has_loss(self) -> bool:
@@ -103,8 +138,10 @@ class Objectives:
         """The weighted sum of the losses of the outputs; None without a loss."""
         if self._loss is None:
             return None
-        predictions, targets = outputs_of(y_pred, "y_pred"), outputs_of(y, "y")
+        predictions = outputs_of(y_pred, "y_pred")
         names = list(predictions)
+        targets = targets_of(y, names)
+        self.outputs = {name: OutputShape(tuple(ops.shape(part))) for name, part in predictions.items()}
         by_output = self._chosen(names)
         if len(names) > 1 and not self._trackers:
             self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in by_output.items() if loss}
@@ -122,7 +159,10 @@ class Objectives:
                     f"the model has the output {name!r} with a loss",
                     f"y={{{name!r}: ...}}",
                 )
-            value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
+            if name not in self._scores:
+                self._scores[name] = RawScores()
+            with self._scores[name].listening():
+                value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
                 self._trackers[name].update(value, sample_weight=_rows(predictions[name]))
             factor = factors[name]
@@ -146,8 +186,9 @@ class Objectives:
 
         What a mask hides, or a weight of 0 where weights count, may hold anything.
         """
-        predictions, targets = outputs_of(outputs, "y_pred"), outputs_of(y, "y")
+        predictions = outputs_of(outputs, "y_pred")
         names = list(predictions)
+        targets = targets_of(y, names)
         by_output = self._chosen(names)
         if not self._made and all(name in targets for name in names):
             self._make(predictions, targets)
@@ -172,12 +213,20 @@ class Objectives:
                         error.add_context("metrics= count every sample; weighted_metrics= leave out those of weight 0")
                     raise
 
+    def warn_of_scores(self) -> None:
+        """Warn, once, if a loss that takes probabilities got something else in the latest batch."""
+        if not self._looked and self._scores:
+            self._looked = True
+            for name, scores in self._scores.items():
+                scores.warn(name)
+
     def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
         """Show a batch to the metrics."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return
-        predictions, targets = outputs_of(y_pred, "y_pred"), outputs_of(y, "y")
+        predictions = outputs_of(y_pred, "y_pred")
         names = list(predictions)
+        targets = targets_of(y, names)
         if not self._made:
             self._make(predictions, targets)
         weights = _per_output(sample_weight, names, "sample_weight", None)
@@ -212,7 +261,10 @@ class Objectives:
         """All numbers now, by name; ``loss`` first, if there is one."""
         found = {"loss": self.loss_tracker.result()}
         found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
-        return found | {shown: metric.result() for _, shown, metric, _ in self._metrics}
+        for _, shown, metric, _ in self._metrics:
+            result = metric.result()
+            found |= result if isinstance(result, dict) else {shown: result}
+        return found
 
     def reset(self) -> None:
         """Start all metrics over."""
@@ -249,6 +301,63 @@ def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
             f"def update(self, y_true, y_pred, sample_weight=None{', mask=None' if mask is not None else ''})",
         )
     return given
+
+
+def _check_losses(loss: Any, weights: Any) -> None:
+    """Raise for losses and their weights that cannot be, whatever the outputs are; now, where the mistake is."""
+    found = [one for one in tree.flatten(loss) if one is not None]
+    if loss is not None and not found:
+        raise ArgumentError(f"loss={loss!r}", "there is no loss in it", 'loss="mse"')
+    for one in found:
+        losses.get(one)
+    if weights is None:
+        return
+    if not isinstance(weights, Mapping | list | tuple):
+        raise ArgumentTypeError(
+            f"loss_weights={weights!r}",
+            "it has a factor for the loss of each output",
+            "loss_weights=[1.0, 0.5], or {'output': 0.5}",
+        )
+    if not found:
+        raise ArgumentError(f"loss_weights={weights!r} without a loss", "there is nothing to weigh", 'loss="mse"')
+    for factor in weights.values() if isinstance(weights, Mapping) else weights:
+        number = isinstance(factor, int | float) or (hasattr(factor, "__float__") and not isinstance(factor, str))
+        if factor is not None and not (number and math.isfinite(float(factor))):
+            raise ArgumentError(
+                f"loss_weights={weights!r}", f"{factor!r} is no finite number", "loss_weights=[1.0, 0.5]"
+            )
+
+
+def required_objectives(model: Any) -> Objectives:
+    """The objectives of a model that is compiled.
+
+    Raises:
+        StateError: it is not.
+    """
+    found: Objectives | None = model._objectives
+    if found is None:
+        raise StateError(
+            f"{type(model).__name__} {model.name!r} is not compiled",
+            "fit, evaluate and the steps need a loss, and fit an optimizer",
+            'model.compile(optimizer="adam", loss="mse")',
+        )
+    return found
+
+
+def required_optimizer(model: Any) -> Minimizer:
+    """The optimizer of a model that is compiled with one.
+
+    Raises:
+        StateError: it is not.
+    """
+    optimizer = required_objectives(model).optimizer
+    if optimizer is None:
+        raise StateError(
+            f"{type(model).__name__} was compiled without an optimizer",
+            "training moves weights by one",
+            'model.compile(optimizer="adam", loss=...)',
+        )
+    return optimizer
 
 
 def _rows(prediction: Any) -> Any:

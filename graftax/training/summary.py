@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.errors import GraftaxError
+from graftax.errors import GraftaxError, NotBuiltError
+from graftax.layers.building import unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.module import Module, walk_with_edges
 
@@ -28,6 +29,21 @@ def summarize(model: Layer) -> str:
     line = "-" * (sum(widths) + 6)
     text = [_line(rows[0], widths), line, *(_line(row, widths) for row in rows[1:]), line]
     return "\n".join([f"{type(model).__name__} {model.name!r}", *text, *_totals(model)])
+
+
+def count_params(model: Layer) -> int:
+    """The number of elements of all weights.
+
+    Raises:
+        NotBuiltError: a layer is not built.
+    """
+    if unbuilt := unbuilt_below(model):
+        raise NotBuiltError(
+            f"count_params() of {type(model).__name__}, of which {unbuilt[0].path or unbuilt[0].name!r} is not built",
+            "its weights are made at the first call",
+            "call it on an example first: model(x[:1])",
+        )
+    return sum(v.size for v in model.variables if v.role in ("weight", "state"))
 
 
 def _line(row: tuple[str, str, str, str], widths: list[int]) -> str:

@@ -10,12 +10,14 @@ from graftax import traced_checks
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, GradientError, IndexRangeError, ShapeError, StateError
 from graftax.op_checks import outside
+from graftax.short_traceback import door
 from graftax.transforms.threaded import Outline, Part, Threaded, agreed, arrays_of, as_dtypes, like
 from graftax.typedefs import ArrayLike, unwrap
 
 Branch = Callable[..., Any]
 
 
+@door
 def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> Any:
     """``true_fn(*operands)`` if ``pred``, else ``false_fn(*operands)``.
 
@@ -50,6 +52,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
     return _one_of("cond", ["true_fn", "false_fn"], choose, [true_fn, false_fn], operands)
 
 
+@door
 def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
     """``branches[index](*operands)``.
 
@@ -128,6 +131,7 @@ def _one_of(
     return registry.current().transforms.unflatten(outlines[0].structure, leaves)
 
 
+@door
 def while_loop(
     cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None = None
 ) -> Any:

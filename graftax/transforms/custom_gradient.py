@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax import tree
 from graftax.backend import registry
+from graftax.short_traceback import door
 from graftax.transforms import custom_call
 from graftax.transforms.custom_rule import CustomRule
 from graftax.transforms.scanning import remat
@@ -58,6 +59,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
     """
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> Any:
         return custom_call.run(CustomRule(fn, args, kwargs))
 
@@ -93,6 +95,7 @@ def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
     """
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
         def back(*dys: Any, variables: list[Any] | None = None) -> Any:
             return (list(dys), [None] * len(variables)) if variables else list(dys)

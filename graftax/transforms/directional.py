@@ -8,6 +8,7 @@ from typing import Any
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, ShapeError
+from graftax.short_traceback import door
 from graftax.transforms.pulled import floating_results
 from graftax.transforms.sources import check_sources, function_name
 from graftax.transforms.state import Substitution
@@ -16,6 +17,7 @@ from graftax.variables.storage import frames
 from graftax.variables.variable import Variable
 
 
+@door
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """``fn(*primals)``, and how it changes as they move along ``tangents``; forward mode.
 

@@ -8,6 +8,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.errors import ArgumentError, NotBuiltError
 from graftax.module import Module
+from graftax.short_traceback import door
 from graftax.transforms.state import Substitution
 from graftax.typedefs import Array, ArrayLike, unwrap
 from graftax.variables.storage import frames
@@ -28,6 +29,7 @@ def state(module: Module) -> dict[str, Array]:
     return {path: variable.value for path, variable in module.named_variables().items()}
 
 
+@door
 def functional_call(
     module: Module, state: Mapping[str, ArrayLike], *args: Any, **kwargs: Any
 ) -> tuple[Any, dict[str, Array]]:

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, GradientError
+from graftax.short_traceback import door
 from graftax.transforms.sources import check_sources, expand, first_argument, function_name
 from graftax.transforms.state import Substitution
 from graftax.typedefs import unwrap
@@ -53,6 +54,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         )
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         structure = first_argument(fn, args) if wrt is None else expand(wrt)
         leaves_of_it = tree.flatten(structure)
@@ -104,6 +106,7 @@ def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callab
     both = value_and_grad(fn, wrt, has_aux)
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient

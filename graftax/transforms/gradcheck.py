@@ -10,6 +10,7 @@ import numpy as np
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError
+from graftax.short_traceback import door
 from graftax.transforms.grad import value_and_grad
 from graftax.transforms.sources import expand
 from graftax.transforms.state import Substitution
@@ -41,6 +42,7 @@ class GradientCheck(NamedTuple):
     """How often the function was called."""
 
 
+@door
 def gradcheck(
     fn: Callable[..., Any],
     args: Sequence[Any] = (),

@@ -11,6 +11,7 @@ import numpy as np
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError
+from graftax.short_traceback import door
 from graftax.transforms.pulled import pulled
 from graftax.transforms.sources import function_name
 from graftax.transforms.state import Substitution
@@ -47,6 +48,7 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
     """
 
     @wraps(fn)
+    @door
     def run(*args: Any, dy: Any = None, **kwargs: Any) -> tuple[Any, list[Any]]:
         places = _places(fn, params, args, kwargs)
         chosen = [args[place] if isinstance(place, int) else kwargs[place] for place in places]
@@ -80,6 +82,7 @@ def gradients_function(fn: Callable[..., Any], params: Params = None) -> Callabl
     both = value_and_gradients_function(fn, params)
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> list[Any]:
         return both(*args, **kwargs)[1]
 
@@ -193,6 +196,7 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
     """
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, Variable]]]:
         heard: dict[Storage, Any] = {}
         parent = frames.top
@@ -231,6 +235,7 @@ def implicit_gradients(fn: Callable[..., Any]) -> Callable[..., list[tuple[Any, 
     both = implicit_value_and_gradients(fn)
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> list[tuple[Any, Variable]]:
         return both(*args, **kwargs)[1]
 

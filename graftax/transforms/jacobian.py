@@ -9,6 +9,7 @@ from typing import Any
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, GradientError, ShapeError
+from graftax.short_traceback import door
 from graftax.transforms.derivatives import rows_differ
 from graftax.transforms.pulled import Pulled, floating_results, pulled, substituting
 from graftax.transforms.sources import check_sources, expand, first_argument
@@ -44,6 +45,7 @@ class _Sources:
         return tree.rebuild(self.structure, iter([found[i] for i in self._place]))
 
 
+@door
 def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
     """The derivative of each element of ``fn(*args)``, vectorised.
 
@@ -75,6 +77,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
     return registry.current().transforms.unflatten(found.structure, blocks)
 
 
+@door
 def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
     """The second derivatives of ``fn(*args)``, a scalar, vectorised.
 
@@ -117,6 +120,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
     return sources.rebuild(blocks)
 
 
+@door
 def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = None, check: bool = False) -> Any:
     """The Jacobian of each example of a batch, where no example of ``fn(x)`` depends on another example of ``x``.
 

@@ -18,7 +18,8 @@ from graftax.backend import registry
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
 from graftax.errors import CompileError, RetraceError, StateError
-from graftax.traced_checks import CHECKED, PLAIN
+from graftax.short_traceback import door, shorten
+from graftax.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.transforms import eagerly
 from graftax.transforms.call_key import SCALARS, argument_names, describe, is_static, key_of
 from graftax.transforms.entry import Entry
@@ -92,23 +93,27 @@ class CompiledFunction(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run compiled; trace first if need be."""
-        if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
-            return self._plain(args, kwargs)
-        transforms = registry.current().transforms
-        leaves, tree = transforms.flatten((args, kwargs))
-        if masks.any_set():
-            self._warn_of_masks(leaves)
-        key, dynamic = key_of(leaves, tree)
-        entries = self._entries.get(key)
-        if entries is None or entries[0].difference() is not None:
-            entry = self._find_or_trace(transforms, key, leaves, tree)
-        else:
-            entry = entries[0]
-        if frames.top is None and transforms.eager():
-            results = run_donating(entry, dynamic)
-        else:
-            results = run_nested(entry, dynamic)
-        return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
+        try:
+            if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
+                return self._plain(args, kwargs)
+            transforms = registry.current().transforms
+            leaves, tree = transforms.flatten((args, kwargs))
+            if masks.any_set():
+                self._warn_of_masks(leaves)
+            key, dynamic = key_of(leaves, tree)
+            entries = self._entries.get(key)
+            if entries is None or entries[0].difference() is not None:
+                entry = self._find_or_trace(transforms, key, leaves, tree)
+            else:
+                entry = entries[0]
+            if frames.top is None and transforms.eager():
+                results = run_donating(entry, dynamic)
+            else:
+                results = run_nested(entry, dynamic)
+            return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def _warn_of_masks(self, leaves: list[Any]) -> None:
         if not self._warned and any(masks.mask_of(leaf) is not None for leaf in leaves):
@@ -126,7 +131,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _is_a_part(self) -> bool:
         """True if it belongs to the function being compiled, or run eagerly, around it."""
-        if self._looks != PLAIN and traced_checks.traces.top == PLAIN:
+        if self._looks not in (PLAIN, RANGES) and traced_checks.traces.top == PLAIN:
             raise StateError(
                 f"{_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
                 "what fails is raised after the outermost compiled function has run, and that one does not look",
@@ -134,6 +139,7 @@ class CompiledFunction(Generic[P, R]):
             )
         return isinstance(frames.top, CompileFrame) or traced_checks.traces.top == CHECKED
 
+    @door
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Trace for these arguments, unless that has been done, and give the program to look at; nothing is run.
 
@@ -163,6 +169,20 @@ class CompiledFunction(Generic[P, R]):
         key, dynamic = key_of(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree)
         return entry, dynamic, self._names(transforms, leaves, tree)
+
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Trace for these arguments, unless that has been done; nothing is run."""
+        transforms = registry.current().transforms
+        leaves, tree = transforms.flatten((args, kwargs))
+        key, _ = key_of(leaves, tree)
+        entries = self._entries.get(key)
+        if entries is None or entries[0].difference() is not None:
+            self._find_or_trace(transforms, key, leaves, tree)
+
+    def forget(self) -> None:
+        """Forget all traces: the next call traces anew."""
+        self._entries.clear()
+        self.trace_count = 0
 
     def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
         names = argument_names(self._fn, transforms, tree, len(leaves))
@@ -210,7 +230,8 @@ class CompiledFunction(Generic[P, R]):
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
-        program = transforms.trace(run, concrete, self._looks)
+        # with ranges, a program that has none to look at is a plain one
+        program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
         statics = [leaf for leaf in leaves if is_static(leaf)]

@@ -13,6 +13,7 @@ from graftax import ops, traced_checks
 from graftax.backend import registry
 from graftax.culprit import Culprit
 from graftax.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
+from graftax.short_traceback import door
 from graftax.transforms.jit import CompiledFunction
 from graftax.typedefs import Array, ArrayLike, unwrap
 from graftax.variables.storage import frames
@@ -140,6 +141,7 @@ def _not_finite(message: str, host: Any) -> NumericsError | None:
     )
 
 
+@door
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Culprit | None:
     """Where the first nan (or infinity) in the results of ``fn(*args)``, or in what it assigns, comes from.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.short_traceback import door
 from graftax.transforms.control_flow import settled
 from graftax.transforms.threaded import (
     Around,
@@ -28,6 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@door
 def scan(
     fn: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -139,6 +141,7 @@ class _Loops:
 _loops = _Loops(kept=128)
 
 
+@door
 def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
     """``fn`` of each row, one after the other, the results stacked; a `scan` without a carry.
 
@@ -180,6 +183,7 @@ def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | No
         raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
 
     @wraps(fn)
+    @door
     def run(*args: Any, **kwargs: Any) -> Any:
         transforms = registry.current().transforms
         leaves, structure = transforms.flatten((args, kwargs))

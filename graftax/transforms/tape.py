@@ -32,6 +32,7 @@ from typing import Any, Self
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError, TapeError
+from graftax.short_traceback import door
 from graftax.transforms.derivatives import batch_jacobian, jacobian, pull, rows_differ
 from graftax.transforms.recorded_block import RecordedBlock, Source, Unconnected, unconnected
 from graftax.transforms.replay import Transform, run
@@ -121,6 +122,7 @@ class GradientTape(RecordedBlock):
         self._record.clear()
         self._frame.memo.clear()
 
+    @door
     def gradient(
         self,
         target: Any,
@@ -153,6 +155,7 @@ class GradientTape(RecordedBlock):
         found = self._run(pull, [slot for slot, _ in wanted], leaves, [weight for _, weight in wanted])
         return self._end(structure, _sums(leaves, found, (), 0, unconnected_gradients))
 
+    @door
     def jacobian(
         self,
         target: Array,
@@ -179,6 +182,7 @@ class GradientTape(RecordedBlock):
         found = self._run(jacobian, ends, leaves, [], shape, str(value.dtype), chunk_size)
         return self._end(structure, _sums(leaves, found, shape, 0, unconnected_gradients))
 
+    @door
     def batch_jacobian(
         self,
         target: Array,

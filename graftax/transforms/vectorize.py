@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError, StateError
+from graftax.short_traceback import door
 from graftax.transforms.axes import (
     Axes,
     argument_names,
@@ -56,6 +57,7 @@ def _is_stream(storage: Storage) -> bool:
     return getattr(storage.user, "role", None) == "seed"
 
 
+@door
 def vectorized_map(
     fn: Callable[..., Any],
     *elems: Any,

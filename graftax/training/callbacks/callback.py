@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from graftax.errors import ArgumentTypeError
@@ -117,12 +118,14 @@ class Callback(Constructed):
         """After a batch of a prediction."""
 
 
-def listed(callbacks: Sequence[Callback]) -> list[Callback]:
-    """The callbacks as a list.
+def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
+    """The callbacks as a list; none for None.
 
     Raises:
         ArgumentTypeError: it is no list, or something in it is no callback.
     """
+    if callbacks is None:
+        return []
     if not isinstance(callbacks, Iterable):
         raise ArgumentTypeError(f"callbacks={callbacks!r}", "several may be given, in a list", "callbacks=[callback]")
     found = list(callbacks)
@@ -132,7 +135,23 @@ def listed(callbacks: Sequence[Callback]) -> list[Callback]:
             raise ArgumentTypeError(
                 f"callbacks= holds {callback!r}", "each is an object of a subclass of Callback", f"callbacks=[{name}()]"
             )
+        for hook in dir(callback):
+            if hook.startswith("on_") and not hasattr(Callback, hook):
+                _refuse_hook(type(callback).__name__, hook)
     return found
+
+
+def _refuse_hook(kind: str, hook: str) -> None:
+    """Raise for a method that looks like a hook, but is none: nobody would call it."""
+    hooks = [name for name in dir(Callback) if name.startswith("on_")]
+    near = [hook.replace("on_batch", "on_train_batch")] if hook in ("on_batch_begin", "on_batch_end") else []
+    near = near or get_close_matches(hook, hooks, n=1, cutoff=0.85)
+    if near:
+        raise ArgumentTypeError(
+            f"the callback {kind} has the method {hook}",
+            "no hook is called so, and nobody would call it",
+            f"def {near[0]}",
+        )
 
 
 class CallbackList:

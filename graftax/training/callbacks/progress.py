@@ -7,6 +7,7 @@ import sys
 import time
 from typing import Any
 
+from graftax.training.arguments import verbosity
 from graftax.training.callbacks.callback import Callback, Logs
 
 
@@ -24,7 +25,7 @@ class Progress(Callback):
     """
 
     def __init__(self, verbose: int | str = "auto") -> None:
-        self._verbose = verbose
+        self._verbose = verbosity(verbose)
         self._bar: Any = None
         self._task: Any = None
         self._due = 0.0

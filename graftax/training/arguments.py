@@ -1,0 +1,185 @@
+"""What `compile`, `fit`, `evaluate` and `predict` can be given: everything is used, or refused before anything runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from graftax import user_line
+from graftax.errors import ArgumentError, ArgumentTypeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator for a method: an argument that it does not have is told with what to write instead.
+
+    Args:
+        elsewhere: What other libraries call their arguments, and what to write here.
+    """
+
+    def decorate(fn: Callable[P, R]) -> Callable[P, R]:
+        known = [name for name in inspect.signature(fn).parameters if name != "self"]
+
+        @wraps(fn)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name, value in kwargs.items():
+                if name not in known:
+                    raise _unknown(fn.__name__, name, value, known, elsewhere)
+            return fn(*args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def _unknown(method: str, name: str, value: Any, known: list[str], elsewhere: Mapping[str, str]) -> ArgumentTypeError:
+    near = get_close_matches(name, known, n=1, cutoff=0.7)
+    meant = elsewhere.get(name) or (f"{near[0]}={value!r:.40}; did you mean {near[0]}?" if near else "without it")
+    return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
+
+
+def counted(name: str, value: Any, least: int = 1) -> int:
+    """The value, if it is an integer from ``least`` on.
+
+    Raises:
+        ArgumentError: it is no integer, or too small.
+    """
+    example = f"{name}={max(least, 10)}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentError(f"{name}={value!r}", "it is counted in integers", example)
+    number: int = value.__index__()
+    if number < least:
+        raise ArgumentError(f"{name}={number}", f"it is counted from {least} on", example)
+    return number
+
+
+def counted_or_none(name: str, value: Any) -> int | None:
+    """The value, if it is None or an integer above 0."""
+    return None if value is None else counted(name, value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """The value, if it is True or False.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{name}={value!r}", "it is switched on or off", f"{name}=True")
+    return value
+
+
+def nan_check(value: Any, eager: bool) -> bool:
+    """``check_nans``, if the steps are compiled.
+
+    Raises:
+        ArgumentTypeError: it is no truth value.
+        ArgumentError: the model is to run eagerly.
+    """
+    if truth("check_nans", value) and eager:
+        raise ArgumentError(
+            "fit(check_nans=True) of a model compiled with run_eagerly=True",
+            "a bad step is found, and taken back, where it runs as one program",
+            'model.compile(...) without run_eagerly, or graftax.check_numerics(x, "which") where you suspect it',
+        )
+    return bool(value)
+
+
+def verbosity(value: Any) -> int | str:
+    """``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
+
+    Raises:
+        ArgumentError: it is something else.
+    """
+    if isinstance(value, bool) or (isinstance(value, int) and value in (0, 1, 2)):
+        return int(value)
+    if isinstance(value, str) and value == "auto":
+        return value
+    raise ArgumentError(
+        f"verbose={value!r}", "it is 0 (quiet), 1 (a bar), 2 (a line each epoch) or 'auto'", "verbose=2"
+    )
+
+
+def epochs_of(initial_epoch: Any, epochs: Any) -> range:
+    """The numbers of the epochs to run.
+
+    Raises:
+        ArgumentTypeError: something is no integer.
+        ArgumentError: the end lies before the start.
+    """
+    for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
+        if not hasattr(number, "__index__"):
+            raise ArgumentTypeError(f"{name}={number!r}", "epochs are counted in integers", f"{name}=10")
+    first, stop = counted("initial_epoch", initial_epoch, 0), counted("epochs", epochs)
+    if first > stop:
+        raise ArgumentError(
+            f"initial_epoch={first}, epochs={stop}",
+            "epochs is the number of the epoch to stop before, not how many are run",
+            f"initial_epoch={first}, epochs={first + stop}",
+        )
+    return range(first, stop)
+
+
+def check_validation(
+    epochs: range, split: Any, given: Any, steps: Any, batch_size: Any, freq: Any
+) -> Callable[[int], bool]:
+    """Whether there is a validation after an epoch, counted from 0.
+
+    Args:
+        epochs: The numbers of the epochs.
+        split: The fraction that is kept for validation.
+        given: ``validation_data``.
+        steps: ``validation_steps``.
+        batch_size: ``validation_batch_size``.
+        freq: Every so many epochs, or after which, counted from 1.
+
+    Raises:
+        ArgumentTypeError: something is of a type that it cannot be.
+        ArgumentError: a value cannot be, or something is given that says how to validate, and nothing to validate on.
+    """
+    if isinstance(split, bool) or not isinstance(split, int | float) or not 0 <= split < 1:
+        raise ArgumentError(
+            f"validation_split={split!r}",
+            "it is the fraction of the rows that is kept back",
+            "validation_split=0.2",
+        )
+    if split and given is not None:
+        raise ArgumentError(
+            f"validation_split={split} and validation_data",
+            "there is one validation: on rows that are kept back, or on data of its own",
+            "one of the two",
+        )
+    counted_or_none("validation_steps", steps)
+    counted_or_none("validation_batch_size", batch_size)
+    due = _due(freq)
+    if not split and given is None:
+        named = {"validation_steps": steps, "validation_batch_size": batch_size}
+        named["validation_freq"] = None if freq == 1 else freq
+        for name, value in named.items():
+            if value is not None:
+                raise ArgumentError(
+                    f"{name}={value!r:.80} without data to validate on",
+                    "it says how to validate, and there is no validation",
+                    f"validation_data=(x_val, y_val), {name}={value!r}",
+                )
+    elif epochs and not any(map(due, epochs)):
+        user_line.warn(
+            f"validation_freq={freq!r:.80}: with epochs={epochs.stop} there is no validation at all. "
+            "validation_freq=1 validates after each epoch."
+        )
+    return due
+
+
+def _due(freq: Any) -> Callable[[int], bool]:
+    if isinstance(freq, Sequence) and not isinstance(freq, str):
+        listed = {counted("validation_freq", epoch) for epoch in freq}
+        if not listed:
+            raise ArgumentError(f"validation_freq={freq!r}", "it lists no epoch", "validation_freq=1")
+        return lambda epoch: epoch + 1 in listed
+    every = counted("validation_freq", freq)
+    return lambda epoch: (epoch + 1) % every == 0

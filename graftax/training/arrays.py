@@ -1,0 +1,154 @@
+"""Training data as arrays of the host, in the structure in which they came."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from graftax import tree
+from graftax.errors import DataError
+from graftax.typedefs import VariableLike
+
+_WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+_SHOWN = 4
+
+
+def is_arrays(x: Any) -> bool:
+    """True for an array and for nested containers of arrays and numbers."""
+    if isinstance(x, list | tuple | dict):
+        leaves = tree.flatten(x)
+        return bool(leaves) and all(is_array(leaf) or isinstance(leaf, bool | int | float) for leaf in leaves)
+    return is_array(x)
+
+
+def is_array(x: Any) -> bool:
+    """True for arrays of any library, and tables that can be one."""
+    return hasattr(x, "shape") and (hasattr(x, "dtype") or hasattr(x, "__array__")) and not isinstance(x, type)
+
+
+def is_numbers(x: Any) -> bool:
+    """True for a number, and for lists and tuples of numbers, however nested."""
+    if isinstance(x, list | tuple):
+        return all(map(is_numbers, x))
+    return isinstance(x, bool | int | float)
+
+
+def as_arrays(data: Any, name: str) -> Any:
+    """Host arrays of 32 bits at most, in the same structure; nested lists of numbers become one array.
+
+    Raises:
+        DataError: something in it is no array of numbers, or rows of numbers differ in their length.
+    """
+    if data is None:
+        return None
+    if isinstance(data, list | tuple) and data and is_numbers(data):
+        try:
+            return _host(np.asarray(data), name)
+        except ValueError as error:
+            raise _ragged(data, name, error) from None
+    return tree.map_structure(lambda leaf: None if leaf is None else _host(leaf, name), data)
+
+
+def _ragged(data: Any, name: str, error: ValueError) -> Exception:
+    if isinstance(error, DataError):
+        return error
+    sizes = {len(row) if isinstance(row, list | tuple) else 0 for row in data}
+    lengths = f", of {min(sizes)} to {max(sizes)} numbers" if len(sizes) > 1 else ""
+    return DataError(
+        f"{name} is a list of {len(data)} rows of different lengths{lengths}",
+        "an array has one length for all of its rows",
+        f"{name} = np.stack([np.pad(row, (0, longest - len(row))) for row in {name}]), with longest = max(map(len, "
+        f"{name})); a mask says what is padding: layers.Embedding(..., mask_zero=True)",
+    )
+
+
+def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
+    if isinstance(leaf, VariableLike):
+        leaf = leaf.value
+    if _is_of_torch(leaf):
+        leaf = leaf.detach().cpu()
+        leaf = leaf.resolve_conj().resolve_neg()
+        leaf = (leaf.float() if str(leaf.dtype) == "torch.bfloat16" else leaf).numpy()
+    array = np.asarray(leaf)
+    if array.dtype.kind not in "biufcV":  # V: bfloat16 and its kin
+        raise DataError(
+            f"{name} holds {type(leaf).__name__ if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}",
+            "models compute with numbers",
+            "map texts and objects to numbers first",
+        )
+    narrow = _WIDE.get(array.dtype.name)
+    return array if narrow is None else _narrowed(array, narrow, name)
+
+
+def _is_of_torch(leaf: Any) -> bool:
+    """True for a tensor of torch, or of a class made from it; torch itself is not imported for that."""
+    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(leaf).__mro__)
+
+
+def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[Any, Any]:
+    if array.size and array.dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        low, high = array.min(), array.max()
+        if low < limits.min or high > limits.max:
+            raise DataError(
+                f"{name} holds {low if low < limits.min else high}, of dtype {array.dtype}",
+                f"models compute with integers of 32 bits, which end at {limits.min} and {limits.max}",
+                f"np.asarray({name}, 'float32'), or smaller numbers for what they stand for",
+            )
+    with np.errstate(over="ignore"):
+        found = array.astype(dtype)
+    if array.size and array.dtype.kind in "fc" and np.isinf(found).any() and not np.isinf(array).any():
+        raise DataError(
+            f"{name} holds {np.abs(array).max()}, of dtype {array.dtype}",
+            "models compute with floats of 32 bits, which end at 3.4e38",
+            f"{name} / scale",
+        )
+    return found
+
+
+def take_rows(data: Any, rows: Any) -> Any:
+    """The same rows of every array of a structure."""
+    return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
+
+
+def count_rows(**parts: Any) -> int:
+    """The number of rows, the same in every array of the parts, which are named as in messages.
+
+    Raises:
+        DataError: the numbers differ, or there are none.
+    """
+    sizes: dict[str, int] = {}
+    for name, part in parts.items():
+        for path, leaf in tree.flatten_with_paths(part):
+            if leaf is None:
+                continue
+            if not leaf.shape:
+                raise DataError(
+                    f"{name}{f'/{path}' if path else ''} is a single number",
+                    "rows are counted along the first axis",
+                    f"an array with an axis of rows: np.asarray([{name}])",
+                )
+            sizes[f"{name}/{path}" if path else name] = leaf.shape[0]
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name} has {rows}" for name, rows in _telling(sizes))
+        more = f", and {len(sizes) - _SHOWN} more" if len(sizes) > _SHOWN else ""
+        raise DataError(
+            f"different numbers of rows: {listed}{more}",
+            "row i of each belongs together",
+            "cut them to one length" + ("; np.stack(x) if x is a list of rows" if len(sizes) > _SHOWN else ""),
+        )
+    rows = next(iter(sizes.values()), 0)
+    if rows == 0:
+        raise DataError("no rows at all", "there is nothing to compute", "at least one row")
+    return rows
+
+
+def _telling(sizes: dict[str, int]) -> list[tuple[str, int]]:
+    """Few of many, in their order, among them the first that differs from the one before."""
+    if len(sizes) <= _SHOWN:
+        return list(sizes.items())
+    first = next(iter(sizes.values()))
+    other = next(item for item in sizes.items() if item[1] != first)
+    return list(dict([*islice(sizes.items(), _SHOWN - 1), other]).items())

@@ -1,0 +1,103 @@
+"""What a batch means, and a list of batches; the one place that decides it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax import tree
+from graftax.errors import DataError
+from graftax.training.arrays import is_array, is_numbers
+
+Batch = tuple[Any, ...]
+"""``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``."""
+
+Parts = tuple[Any, Any, Any]
+"""Inputs, targets or None, sample weights or None."""
+
+NAMES = ("x", "y", "sample_weight")
+
+
+def unpack(batch: Any) -> Parts:
+    """A batch as a triple: a tuple or a list is ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; all else is ``x``.
+
+    A flat list of numbers is ``x``, too: neither targets nor inputs of a batch are one number.
+
+    Raises:
+        DataError: a tuple or list of another length, or lists of numbers in a list, which may be rows or parts.
+
+    Example:
+        >>> unpack(["x", "y"]), unpack({"a": 1})
+        (('x', 'y', None), ({'a': 1}, None, None))
+    """
+    if isinstance(batch, list) and batch and is_numbers(batch):
+        if any(isinstance(part, list | tuple) for part in batch):
+            raise DataError(
+                f"a batch that is a list of {len(batch)} lists of numbers",
+                "it may be the rows of x, or the parts x and y",
+                "np.asarray(batch) for rows; a tuple for parts: (x, y)",
+            )
+        return batch, None, None
+    if not isinstance(batch, tuple | list):
+        return batch, None, None
+    if not 1 <= len(batch) <= 3:
+        raise DataError(
+            f"a batch that is a {type(batch).__name__} of {len(batch)}",
+            "a batch is x, (x, y) or (x, y, sample_weight)",
+            "several inputs go into a list or dict: ({'a': ..., 'b': ...}, y)",
+        )
+    x, y, sample_weight = (*batch, None, None)[:3]
+    return x, y, sample_weight
+
+
+def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Batch:
+    """A batch without the parts that are missing at its end."""
+    if sample_weight is not None:
+        return x, y, sample_weight
+    return (x,) if y is None else (x, y)
+
+
+def is_list_of_batches(x: Any) -> bool:
+    """True for a list whose elements are batches: tuples, lists of two or three structures of arrays, or dicts.
+
+    A list of arrays is no list of batches: a model with several inputs takes them in a list.
+
+    Example:
+        >>> import numpy as np
+        >>> a = np.ones(2)
+        >>> is_list_of_batches([[a, a], [a, a]]), is_list_of_batches([a, a]), is_list_of_batches([[1, 2], [3, 4]])
+        (True, False, False)
+    """
+    if not isinstance(x, list) or not x:
+        return False
+    if all(isinstance(batch, tuple) for batch in x):
+        return all(1 <= len(batch) <= 3 and not isinstance(batch[0], bool | int | float) for batch in x)
+    if all(isinstance(batch, list) for batch in x):
+        return all(2 <= len(batch) <= 3 and _holds_arrays(batch) for batch in x)
+    return all(isinstance(batch, dict) and _holds_arrays(batch) for batch in x)
+
+
+def _holds_arrays(batch: Any) -> bool:
+    leaves = [leaf for leaf in tree.flatten(batch) if leaf is not None]
+    return bool(leaves) and all(is_array(leaf) for leaf in leaves)
+
+
+def parts_of_validation(given: Any) -> Parts | None:
+    """``x``, ``y`` and weights of ``validation_data``; None where it is an iterable of batches, or nothing but ``x``.
+
+    Raises:
+        DataError: a list of lists (or of dicts), which may be batches or parts.
+    """
+    if isinstance(given, tuple):
+        return unpack(given)
+    if not isinstance(given, list) or not given:
+        return None
+    if is_list_of_batches(given) and not isinstance(given[0], tuple) and len(given) <= 3:
+        inner = "lists of arrays" if isinstance(given[0], list) else "dicts"
+        raise DataError(
+            f"validation_data is a list of {len(given)} {inner}",
+            "it may be batches, or x and y with several arrays each",
+            "tuples for what is x and y: validation_data=(x, y), or validation_data=[(x, y), (x, y)] for batches",
+        )
+    if is_list_of_batches(given):
+        return None
+    return unpack(tuple(given))

@@ -1,0 +1,120 @@
+"""Weights of rows by the class of their target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graftax.errors import ArgumentError, ArgumentTypeError, DataError
+
+
+class ClassWeights:
+    """A weight for each class; a class that is not named counts 1.
+
+    Args:
+        given: Class numbers and their weights.
+
+    Raises:
+        ArgumentTypeError: it is no dict of numbers.
+        ArgumentError: a class or a weight is negative, or a weight is not finite.
+
+    Example:
+        >>> ClassWeights({1: 2.0}).times(np.array([0, 1, 1]), None).tolist()
+        [1.0, 2.0, 2.0]
+    """
+
+    def __init__(self, given: Mapping[int, float]) -> None:
+        if not isinstance(given, Mapping):
+            raise ArgumentTypeError(
+                f"class_weight={given!r}", "it says a weight for each class number", "class_weight={0: 1.0, 1: 5.0}"
+            )
+        self._weights: dict[int, float] = {}
+        for label, weight in given.items():
+            if isinstance(label, bool) or not hasattr(label, "__index__") or label.__index__() < 0:
+                raise ArgumentError(
+                    f"class_weight={{{label!r:.40}: {weight!r:.40}}}",
+                    "classes are counted from 0",
+                    "class_weight={0: 1.0, 1: 5.0}",
+                )
+            if isinstance(weight, bool | str) or not hasattr(weight, "__float__") or not 0 <= float(weight) < math.inf:
+                raise ArgumentError(
+                    f"class_weight={{{label!r:.40}: {weight!r:.40}}}",
+                    "a weight is a finite number, not below 0",
+                    f"class_weight={{{label!r:.40}: 1.0}}",
+                )
+            self._weights[label.__index__()] = float(weight)
+        if not self._weights:
+            raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
+
+    def times(self, y: Any, sample_weight: Any) -> np.ndarray[Any, Any]:
+        """The weight of each row, times the sample weights if there are some.
+
+        Raises:
+            DataError: the targets are not class numbers or one-hot rows, or the sample weights are not one a row.
+        """
+        labels = self._labels(y)
+        weights = np.ones(len(labels), "float32")
+        for label, weight in self._weights.items():
+            weights[labels == label] = weight
+        if sample_weight is None:
+            return weights
+        if not isinstance(sample_weight, np.ndarray) or sample_weight.shape[:1] != labels.shape:
+            raise DataError(
+                f"class_weight, and sample_weight of shape {np.shape(sample_weight)} for {len(labels)} rows",
+                "the two are multiplied row by row",
+                f"sample_weight of shape ({len(labels)},)",
+            )
+        return np.asarray(weights.reshape(-1, *[1] * (sample_weight.ndim - 1)) * sample_weight, "float32")
+
+    def require_all(self, y: Any) -> None:
+        """Raise if a class that is named is not among the targets, where these are all there are.
+
+        Raises:
+            DataError: names the class.
+        """
+        there = np.unique(self._labels(y))
+        for label in self._weights:
+            if label not in there:
+                shown = ", ".join(map(str, there[:10])) + (", ..." if len(there) > 10 else "")
+                raise DataError(
+                    f"class_weight for the class {label}",
+                    f"no target is of that class; there are {shown}, counted from 0",
+                    f"class_weight={{{there[0]}: 1.0}}, with classes that there are",
+                )
+
+    def _labels(self, y: Any) -> np.ndarray[Any, Any]:
+        if not isinstance(y, np.ndarray):
+            raise DataError(
+                f"class_weight for {'no targets' if y is None else 'targets of several outputs'}",
+                "it weighs rows by the class of their target",
+                "sample_weight=, a number for each row" + ("" if y is None else " (and output, in a dict)"),
+            )
+        if y.ndim == 2 and y.shape[1] > 1:
+            if not ((y >= 0).all() and np.allclose(y.sum(axis=1), 1, atol=1e-3)):
+                raise DataError(
+                    f"class_weight for targets of shape {y.shape} that are no one-hot rows",
+                    "a row belongs to one class",
+                    "sample_weight=, a number for each row",
+                )
+            if max(self._weights) >= y.shape[1]:
+                raise DataError(
+                    f"class_weight for the class {max(self._weights)}",
+                    f"the targets have {y.shape[1]} classes, counted from 0",
+                    "class_weight={0: 1.0, 1: 5.0}",
+                )
+            return np.asarray(y.argmax(axis=1))
+        if y.ndim == 0 or y.size != len(y):
+            raise DataError(
+                f"class_weight for targets of shape {y.shape}", "they are not one class a row", "sample_weight="
+            )
+        labels = y.reshape(-1)
+        if labels.dtype.kind == "f" and not (labels == np.floor(labels)).all():
+            raise DataError(
+                f"class_weight for targets of dtype {y.dtype} that are no integers",
+                "they are no classes",
+                "sample_weight=, a number for each row",
+            )
+        return labels.astype("int32")

@@ -1,0 +1,118 @@
+"""What comes before a step: the model is built, the step traced, and its batch looked at on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from graftax.errors import GraftaxError, StateError
+from graftax.layers.building import unbuilt_below
+from graftax.layers.description import describe_call
+from graftax.layers.layer import Layer
+from graftax.module import Module
+from graftax.training.batch import Batch, unpack
+from graftax.training.heard_limits import limits_of
+from graftax.training.output_masks import masks_of
+from graftax.transforms import eagerly
+from graftax.transforms.jit import CompiledFunction
+from graftax.variables.storage import frames
+
+if TYPE_CHECKING:
+    from graftax.training.model import Model
+
+
+class FirstStep:
+    """Looks at the batches of one loop before their steps.
+
+    Args:
+        model: Whose steps they are.
+        builds: Whether the model is to be built before the first step: a ``train_step`` of the user asks for its
+            variables, which must be there.
+    """
+
+    def __init__(self, model: Model, builds: bool) -> None:
+        self._model = model
+        self._builds = builds
+        self._traced: set[int] = set()
+        self._told = ""
+
+    def before(self, run: Callable[..., Any], given: Any, batches: Sequence[Batch]) -> None:
+        """Make ready for ``run(given)``, a step with these batches.
+
+        Raises:
+            IndexRangeError: an index or a label is out of range.
+        """
+        if id(run) not in self._traced:
+            if self._builds and not self._traced:
+                self._build(unpack(batches[0])[0])
+            self._traced.add(id(run))
+            if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
+                self._trace(run, given)
+        for batch in batches:
+            limits_of(self._model).check(batch)
+            self._check_targets(*unpack(batch))
+
+    def _check_targets(self, x: Any, y: Any, sample_weight: Any) -> None:
+        objectives = self._model.objectives
+        outputs = objectives.outputs
+        if not outputs or y is None or not objectives.checks_targets():  # or no compiled loss has seen outputs
+            return
+        try:
+            objectives.check_targets(y, outputs, sample_weight)
+        except GraftaxError:
+            masks = masks_of(self._model, x)  # a mask may hide what is wrong, and is not known before
+            if masks is None:
+                raise
+            objectives.check_targets(y, outputs, sample_weight, masks)
+
+    def explain(self, error: GraftaxError) -> None:
+        """Say in an error of a step how the model came to be built, or not, before it."""
+        if self._told:
+            error.add_context(self._told)
+
+    def _build(self, x: Any) -> None:
+        model = self._model
+        unbuilt = unbuilt_below(model)
+        if not unbuilt:
+            return
+        if type(model).call is Layer.call:
+            names = ", ".join(repr(layer.path or layer.name) for layer in unbuilt[:3])
+            self._told = f"fit cannot build {names}: {type(model).__name__} has no call; call them on an example before"
+            return
+        try:
+            model.build_for(x, training=True)
+        except Exception as error:  # noqa: BLE001 - what train_step does may be right all the same
+            first = str(error).partition("\n")[0]
+            self._told = f"fit called the model on x to build it before train_step, and that failed: {first:.200}"
+        else:
+            self._told = f"fit built the model before train_step by a call on x, {describe_call((x,), {})}"
+
+    def _trace(self, run: CompiledFunction[..., Any], given: Any) -> None:
+        known = len(self._model.variables) if self._builds else 0
+        run.trace(given)
+        if self._builds and len(self._model.variables) > known:
+            run.forget()  # the step has made weights after it asked which there are
+
+
+def build_all(model: Model, x: Any) -> None:
+    """Build what is not built, so that its variables are among those that are trained."""
+    unbuilt = frozenset(map(id, unbuilt_below(model)))
+    if unbuilt - model._never_called:
+        model.build_for(x, training=True)
+        object.__setattr__(model, "_never_called", frozenset(map(id, unbuilt_below(model))))
+
+
+def require_restored(*modules: Module) -> None:
+    """Raise if values of a checkpoint still wait for Variables of these.
+
+    Raises:
+        StateError: names the values.
+    """
+    for module in modules:
+        waiting = module._pending.waiting() if module._pending is not None else ()
+        if waiting:
+            raise StateError(
+                f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",
+                "the model is built now, and has no such Variables",
+                "restore what fits: Checkpoint(...).restore(path, skip=[...]), or build the model as it was saved",
+            )

@@ -1,0 +1,94 @@
+"""What a compiled step says of its batch while it is traced: which arrays are indices or labels, and up to where.
+
+A compiled step sees no values, so it cannot raise for an index out of range. Its batches come from the host, where
+they can be looked at before the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import update_wrapper
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftax import traced_checks, tree
+from graftax.layers.call_context import part_of_program
+from graftax.training.batch import NAMES
+
+
+class _Limit(NamedTuple):
+    wrong: Callable[[Any], Any]
+    explain: traced_checks.Explain
+    layer: str
+
+
+class HeardLimits:
+    """Limits of the arrays of a batch, by their paths; what is computed from them on the way is not known."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[str, list[_Limit]] = {}
+
+    def __reduce__(self) -> tuple[type[HeardLimits], tuple[()]]:
+        return HeardLimits, ()  # a copy of the model traces, and hears, for itself
+
+    @contextmanager
+    def listening(self, batch: Any) -> Iterator[None]:
+        self._by_path = {}
+        paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
+
+        def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: Any) -> None:
+            if (path := paths.get(id(value))) is not None:
+                self._by_path.setdefault(path, []).append(_Limit(wrong, explain, part_of_program()))
+
+        with traced_checks.listeners.entered(hear):
+            yield
+
+    def check(self, batch: Any) -> None:
+        """Raise if an array on the host is out of its limits.
+
+        Raises:
+            IndexRangeError: as the same step would without being compiled.
+        """
+        if not self._by_path:
+            return
+        for path, leaf in tree.flatten_with_paths(batch):
+            for limit in self._by_path.get(path, ()):
+                if isinstance(leaf, np.ndarray) and np.any(limit.wrong(leaf)):
+                    error = limit.explain(leaf)
+                    if error is None:
+                        continue
+                    part, _, below = path.partition("/")
+                    error.add_context(f"{NAMES[int(part)]}{f'/{below}' if below else ''} of a batch")
+                    if limit.layer:
+                        error.add_context(f"layer {limit.layer!r}")
+                    raise error
+
+
+class ListenedStep:
+    """A step, whose traces are listened to.
+
+    Args:
+        limits: What is heard.
+        step: A step of a model, a function of a batch.
+    """
+
+    def __init__(self, limits: HeardLimits, step: Callable[[Any], Any]) -> None:
+        self._limits = limits
+        self._step = step
+        update_wrapper(self, step)
+
+    def __call__(self, batch: Any) -> Any:
+        """Run the step."""
+        with self._limits.listening(batch):
+            return self._step(batch)
+
+
+def limits_of(model: Any) -> HeardLimits:
+    """What has been heard of the steps of a model."""
+    found: HeardLimits | None = model.__dict__.get("_limits")
+    if found is None:
+        found = HeardLimits()
+        object.__setattr__(model, "_limits", found)
+    return found

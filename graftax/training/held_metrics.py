@@ -1,0 +1,56 @@
+"""The metrics that a model holds itself: its attributes, those of its layers, and what its ``metrics`` lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from graftax.errors import ArgumentTypeError
+from graftax.metrics.metric import Metric
+from graftax.module import Module, walk_with_edges
+from graftax.training.objectives import Objectives
+from graftax.typedefs import Array
+from graftax.variables.node import Edge
+
+
+def held_metrics(model: Module) -> dict[str, Metric]:
+    """The metrics anywhere in a model's object graph, by path; those inside of other metrics are these metrics' own."""
+    found: dict[tuple[Edge, ...], Metric] = {}
+    for edges, node in walk_with_edges(model):
+        if isinstance(node, Metric) and not any(edges[:depth] in found for depth in range(1, len(edges))):
+            found[edges] = node
+    return {"/".join(map(str, edges)): metric for edges, metric in found.items()}
+
+
+def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) -> list[Metric]:
+    """Each metric once: those given to ``compile``, those that the model's ``metrics`` lists, and those it holds.
+
+    Raises:
+        ArgumentTypeError: ``metrics`` lists something else.
+    """
+    found: dict[int, Metric] = {}
+    for metric in [*(compiled.metrics if compiled is not None else ()), *listed, *held_metrics(model).values()]:
+        if not isinstance(metric, Metric):
+            raise ArgumentTypeError(
+                f"the metrics of {type(model).__name__} list {metric!r:.80}",
+                "each is reset at the start of an epoch, which a graftax.metrics.Metric can be",
+                "return [self.loss_tracker, ...], with graftax.metrics.Mean and others",
+            )
+        found.setdefault(id(metric), metric)
+    return list(found.values())
+
+
+def results(model: Any, compiled: Objectives) -> dict[str, Array]:
+    """What the compiled metrics say, and the model's own, by their names; by their paths where two have one name."""
+    shown = compiled.results()
+    known = {id(metric) for metric in compiled.metrics}
+    paths = {id(metric): path for path, metric in held_metrics(model).items()}
+    own = [metric for metric in all_metrics(model, None, model.metrics) if id(metric) not in known]
+    names = Counter([*shown, *(metric.name for metric in own)])
+    found = dict(shown)
+    for metric in own:
+        name = metric.name if names[metric.name] == 1 else paths.get(id(metric), metric.name)
+        result = metric.result()
+        found |= result if isinstance(result, dict) else {name: result}
+    return found

@@ -1,0 +1,59 @@
+"""A look at whether a loss that takes probabilities is given raw scores, which a compiled step trains on in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from graftax import ops, traced_checks, user_line
+from graftax.metrics.metric import Metric
+from graftax.transforms.custom_gradient import stop_gradient
+from graftax.typedefs import Array
+from graftax.variables.variable import Variable
+
+
+class RawScores(Metric):
+    """The prediction furthest out of the range that a loss takes, in the latest batch; 0 if there was none.
+
+    It is a Variable that each step assigns and nobody reads but once, so that no step waits.
+
+    Args:
+        name: Its name.
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"explain"})
+    explain: traced_checks.Explain | None = None
+    worst: Variable | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Inside, a loss that is traced tells its limits, and the predictions are compared with them."""
+        found: list[Array] = []
+
+        def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], values: Any) -> None:
+            object.__setattr__(self, "explain", explain)
+            bad = ops.where(wrong(values), values, 0.0)
+            low, high = ops.min(bad), ops.max(bad)
+            found.append(ops.where(low < 0, low, high))
+
+        with traced_checks.score_listeners.entered(hear):
+            yield
+        if found:
+            if self.worst is None:
+                self.worst = self.add_variable(())
+            self.worst.assign(ops.cast(stop_gradient(found[0]), "float32"))
+
+    def warn(self, output: str) -> None:
+        """Warn if a prediction of the latest batch was out of range."""
+        if self.explain is None or self.worst is None:
+            return
+        worst = self.worst.numpy()
+        error = self.explain(worst) if worst else None
+        if error is not None:
+            of = f" of the output {output!r}" if output else ""
+            user_line.warn(
+                f"{error.received}{of} in the first batch: {error.reason}. Training on them means nothing. "
+                f"Instead: {error.instead} for the loss, or a last layer that gives what the loss takes, such as "
+                'layers.Activation("softmax" or "sigmoid").'
+            )
