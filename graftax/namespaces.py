@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
 from typing import Any
@@ -46,16 +47,22 @@ def _is_submodule(space: str, name: str) -> bool:
 
 def missing(space: str, name: str, elsewhere: Elsewhere | None = None) -> MissingAttributeError:
     """The error for a name that a namespace has not."""
+    known = NAMES.get(f"{space}.{name}") or NAMES.get(name)
+    answer = (elsewhere or {}).get(squashed(name)) if known is None else None
+    return MissingAttributeError(f"{_title(space)} has no {name!r}", *(answer or _answer(space, name)))
+
+
+@cache  # some programs ask for names that are not there again and again
+def _answer(space: str, name: str) -> tuple[str, str]:
+    """What the namespace has, and the line to write."""
     title = _title(space)
-    if (answer := (elsewhere or {}).get(squashed(name))) is not None:
-        return MissingAttributeError(f"{title} has no {name!r}", *answer)
     names = list(public(space))
     there = f"it has {', '.join(names)}" if len(names) <= _MANY else f"dir({title}) lists what it has"
     line = NAMES.get(f"{space}.{name}") or NAMES.get(name)
     if line is None:
         near = closest(name, names)
         line = f"{title}.{near}" if near else _elsewhere(space, name) or f"dir({title})"
-    return MissingAttributeError(f"{title} has no {name!r}", there, line)
+    return there, line
 
 
 def public(space: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 # Before anything imports JAX: one platform, and what is compiled is kept for the other workers and for the next run.
@@ -82,6 +82,8 @@ def what_it_says(code: CodeType) -> tuple[bool, bool, frozenset[str]]:
 
 def needs_peer(found: Any, given: tuple[Any, ...] = (), seen: set[int] | None = None) -> bool:
     """Whether a function of the tests imports a peer, or calls one that does; ``given`` are its arguments, if known."""
+    if not isinstance(found, FunctionType | MethodType):  # others answer to any name, and take their time
+        return False
     seen = set() if seen is None else seen
     inner = getattr(getattr(found, "hypothesis", None), "inner_test", None) or getattr(found, "__wrapped__", None)
     if inner is not None and needs_peer(inner, given, seen):
