@@ -88,17 +88,17 @@ class GraftaxError(Exception):
     """How many characters of what came are told, the middle left out; None for all. A value may be of any length."""
 
     def __init__(self, received: str, reason: str = "", instead: str = "") -> None:
-        received = cut(received, self.longest)
+        received = _cut(received, self.longest)
         super().__init__(received)  # one argument: OSError would take three for errno, strerror and filename
         self.received = received
-        self.reason = cut(reason, self.longest and 2 * self.longest)
-        self.instead = cut(instead, self.longest and 4 * self.longest)  # names of all that there is, often
+        self.reason = _cut(reason, self.longest and 2 * self.longest)
+        self.instead = _cut(instead, self.longest and 4 * self.longest)  # names of all that there is, often
         self.context: list[str] = []
         self.place: user_line.Place | None = user_line.of_stack(sys._getframe(1))
 
     def add_context(self, line: str) -> None:
         """Append where it happened, for example the layer path; shown as a line of its own, innermost first."""
-        line = cut(line, self.longest)
+        line = _cut(line, self.longest)
         if line not in self.context:
             self.context.append(line)
 
@@ -117,11 +117,11 @@ class GraftaxError(Exception):
         return "\n".join(lines)
 
 
-def cut(text: str, longest: int | None) -> str:
+def _cut(text: str, longest: int | None) -> str:
     """The text without its middle, if it is longer.
 
     Example:
-        >>> cut("x = " + 100 * "1, ", 40)
+        >>> _cut("x = " + 100 * "1, ", 40)
         'x = 1, 1, 1, 1, 1, 1, 1,  ...  1, 1, 1, '
     """
     if longest is None or len(text) <= longest:

@@ -122,7 +122,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "clip_norm": ("clipnorm",),
     "clip_value": ("clipvalue",),
     "clip_by_global_norm": ("global_clipnorm",),
-    "use_ema": ("ema_momentum",),
     "initial_accumulator_value": ("initial_accumulator",),
     "l1_regularization_strength": ("l1_strength",),
     "l2_regularization_strength": ("l2_strength",),
@@ -186,7 +185,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "eta_min": ("alpha", "alpha=eta_min / initial_learning_rate"),
     "use_ema": ("ema_momentum", "ema_momentum=0.99"),
     "betas": ("beta_1", "beta_1=..., beta_2=..."),
-    "alpha": ("beta_2", "rho=..., or beta_2=..."),
     "decay": ("learning_rate", "learning_rate=graftax.optimizers.schedules.InverseTimeDecay(rate, 1, decay)"),
     "maximize": ("learning_rate", "minimize(lambda: -value, variables)"),
     "params": ("learning_rate", "leave it out: apply and minimize get the variables"),
@@ -266,6 +264,8 @@ def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) ->
     meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
     needs, text = WORDS.get(name.lower(), ("", ""))
     shown = f"{value!r:.40}"
+    if name == "betas" and isinstance(value, tuple | list):
+        text = ", ".join(f"beta_{i}={beta!r:.40}" for i, beta in enumerate(value, 1))
     if meant is None or needs in names:
         instead = text if needs in names else "leave it out"
     else:

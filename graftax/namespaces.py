@@ -47,8 +47,7 @@ def _is_submodule(space: str, name: str) -> bool:
 
 def missing(space: str, name: str, elsewhere: Elsewhere | None = None) -> MissingAttributeError:
     """The error for a name that a namespace has not."""
-    known = NAMES.get(f"{space}.{name}") or NAMES.get(name)
-    answer = (elsewhere or {}).get(squashed(name)) if known is None else None
+    answer = (elsewhere or {}).get(squashed(name)) if f"{space}.{name}" not in NAMES else None
     return MissingAttributeError(f"{_title(space)} has no {name!r}", *(answer or _answer(space, name)))
 
 

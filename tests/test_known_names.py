@@ -27,7 +27,7 @@ def test_nothing_is_near():
         (gx.activations.get, "Rellu", "relu"),
         (gx.initializers.get, "orthogonnal", "orthogonal"),
         (gx.constraints.get, "nonneg", "non_neg"),
-        (gx.regularizers.get, "L1_L", "l1_l2"),
+        (gx.regularizers.get, "L1_LL2", "l1_l2"),
     ],
 )
 def test_everything_that_has_names(get, wrong, right):

@@ -109,8 +109,11 @@ def missing_attribute(self: Layer, name: str) -> Any:
     near = name if name in later else None
     if near is None and name not in OF_LAYERS:
         own = [known for known in (*vars(self), *dir(type(self))) if not known.startswith("_")]
-        near = closest(name, later) if closest(name, own) is None else None
-    if near is None and (name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
+        misspelt = closest(name, own)
+        near = closest(name, later) if misspelt is None else None
+    else:
+        misspelt = None
+    if near is None and (misspelt or name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
         raise missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._title())
     raise MissingAttributeError(
         f"{name!r} of {self._title()}, which is not built",

@@ -59,6 +59,6 @@ CLASSES: Elsewhere = {
     "msle": (_SHORT, "graftax.losses.MeanSquaredLogarithmicError"),
     "bce": (_SHORT, "graftax.losses.BinaryCrossentropy"),
     "kld": (_SHORT, "graftax.losses.KLDivergence"),
-    **ELSEWHERE,
+    **{name: answer for name, answer in ELSEWHERE.items() if answer[0] != _TORCH},
 }
 """Likewise for names of classes, which have no short forms."""

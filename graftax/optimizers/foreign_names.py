@@ -19,23 +19,12 @@ _GRADIENTS = "graftax.value_and_grad(loss_fn, wrt=model.trainable_variables)()"
 _CLASSES = "graftax.optimizers."
 _SCHEDULES = "graftax.optimizers.schedules."
 
-ATTRIBUTES: dict[str, Answer] = OF_OPTIMIZERS | {
-    "lr": Answer("the rate is called learning_rate", "optimizer.learning_rate"),
-    "step": Answer("a step needs the loss, or its gradients", "optimizer.minimize(loss_fn, model.trainable_variables)"),
-    "zero_grad": Answer("gradients are values, and nothing gathers them", "optimizer.minimize(loss_fn, model)"),
+ATTRIBUTES: dict[str, Answer] = {
     "backward": Answer("gradients are values", _GRADIENTS),
     "compute_gradients": Answer("gradients are values", _GRADIENTS),
-    "param_groups": Answer(
-        "settings that differ are rules", 'optimizer.explain(model); rules=[("**/bias", {{"l2": 0.0}})]'
-    ),
     "add_param_group": Answer("a variable that is new gets slots by itself", "optimizer.build(model)"),
-    "state_dict": Answer("state is saved by path", _SAVED),
     "save_own_variables": Answer("state is saved by path", _SAVED),
-    "load_state_dict": Answer("state is restored by path", _RESTORED),
     "load_own_variables": Answer("state is restored by path", _RESTORED),
-    "get_config": Answer("a rate may be any function", "copy.deepcopy(optimizer); repr(optimizer)"),
-    "from_config": Answer("a rate may be any function", "copy.deepcopy(optimizer)"),
-    "weights": Answer("what it keeps are Variables", "optimizer.variables"),
     "get_weights": Answer("what it keeps are Variables", "[v.numpy() for v in optimizer.variables]"),
     "set_weights": Answer("what it keeps are Variables", "optimizer.variables[0].assign(0)"),
     "trainable_variables_list": Answer("what it moves is passed to it", "model.trainable_variables"),
@@ -43,7 +32,6 @@ ATTRIBUTES: dict[str, Answer] = OF_OPTIMIZERS | {
     "get_slot": Answer("slots have names", "[record.name for record in optimizer.slots()]; optimizer.variables"),
     "add_slot": Answer("slots are declared", "optimizer.create_slots(model.trainable_variables[0])"),
     "stateless_apply": Answer("a pure step is pure_update", "state = optimizer.pure_state(model)"),
-    "update_step": Answer("a rule is `update`, which returns the new value and slots", "optimizer.update"),
     "exclude_from_weight_decay": Answer(
         "settings that differ are rules", 'graftax.optimizers.AdamW(1e-3, rules=[("**/bias", {{"weight_decay": 0.0}})])'
     ),
@@ -124,7 +112,7 @@ def missing_attribute(self: Any, name: str) -> Any:
     return (_of_optimizers if optimizes else _of_schedules)(self, name)
 
 
-_of_optimizers = attributes.answering("optimizer", ATTRIBUTES)
+_of_optimizers = attributes.answering("optimizer", ATTRIBUTES | OF_OPTIMIZERS)
 _of_schedules = attributes.answering("schedule", attributes.OF_MODULES)
 
 

@@ -51,49 +51,10 @@ EVALUATE = {**_DATA, "return_dict": "without it: what comes back is a dict", "sa
 PREDICT = {**_DATA, "y": "without it: predictions need no targets"}
 ON_BATCH = {"class_weight": "sample_weight=..., the weight of each row's class", "return_dict": EVALUATE["return_dict"]}
 
-_FILES = "a model is a part of a program; its values go to files and come back with a Checkpoint"
-_SAVE = "graftax.Checkpoint(model=model).save('weights')"
-_RESTORE = "graftax.Checkpoint(model=model).restore('weights')"
-_VALUES = "values belong to Variables, which have names by their place in the model"
-_TAKE = "{name: variable.numpy() for name, variable in model.named_variables().items()}"
-_GIVE = "for name, value in values.items(): model.named_variables()[name].assign(value)"
-_MODES = "a model has no mode: each call says whether it is one of training, and fit, evaluate and predict do"
-_PLACES = "Variables live where they are made, and batches are put there by themselves"
-_PLACE = "with graftax.device('cpu'): model = ..., around the making of the model"
-_CODE = "how a model is made is said by the program that makes it"
-_MADE = "the lines that make the model, in a function: model = make()"
 _PARTS = "layers are attributes of the model, or in its list"
 
 METHODS: dict[str, tuple[str, str]] = {
-    "save": (_FILES, _SAVE),
-    "save_weights": (_FILES, _SAVE),
-    "save_pretrained": (_FILES, _SAVE),
-    "load": (_FILES, _RESTORE),
-    "load_weights": (_FILES, _RESTORE),
-    "from_pretrained": (_FILES, _RESTORE),
-    "state_dict": (_VALUES, _TAKE),
-    "get_weights": (_VALUES, _TAKE),
-    "load_state_dict": (_VALUES, _GIVE),
-    "set_weights": (_VALUES, _GIVE),
-    "train": (_MODES, "model(x, training=True)"),
-    "eval": (_MODES, "model(x, training=False)"),
-    "get_config": (_CODE, _MADE),
-    "from_config": (_CODE, _MADE),
-    "to_json": (_CODE, _MADE),
-    "to": (_PLACES, _PLACE),
-    "cuda": (_PLACES, _PLACE),
-    "cpu": (_PLACES, _PLACE),
-    "half": ("dtypes are said where a model is made", 'graftax.set_dtype_policy("mixed_bfloat16"), before it'),
-    "parameters": (_VALUES, "model.trainable_variables"),
-    "named_parameters": (_VALUES, "model.named_variables()"),
-    "weights": (_VALUES, "model.variables"),
-    "trainable_weights": (_VALUES, "model.trainable_variables"),
-    "non_trainable_weights": (_VALUES, "model.non_trainable_variables"),
-    "requires_grad_": ("what trains is said by trainable", "model.trainable = False"),
-    "zero_grad": ("gradients are returned, not kept", "graftax.value_and_grad(loss_fn, wrt=model)()"),
-    "forward": ("a model is called", "model(x)"),
     "get_layer": (_PARTS, "model.layers[0]"),
-    "modules": (_PARTS, "model.submodules"),
     "metrics_names": ("numbers have their names where they come from", "list(model.evaluate(x, y))"),
     "fit_generator": ("fit takes whatever yields batches", "model.fit(batches)"),
     "evaluate_generator": ("evaluate takes whatever yields batches", "model.evaluate(batches)"),
@@ -104,7 +65,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "score": ("what is measured is said by compile", "model.evaluate(x, y)"),
     "make_train_function": ("fit compiles train_step by itself", "model.train_step(batch)"),
 }
-"""Attributes of models elsewhere: why there is none here, and the line to write, for a model called ``model``."""
+"""Attributes of models elsewhere, besides those of all layers: why there is none, and the line to write."""
 
 
 def refuse(model: Any, name: str) -> None:

@@ -93,7 +93,7 @@ def test_a4_keyword_names_of_elsewhere():
         own = foreign_names.names_of(kind)
         for name, ours in keywords.ELSEWHERE.items():
             meant = next((one for one in ours if one in own), None)
-            if meant is None or name in own:
+            if meant is None or name in own or name in keywords.WORDS:
                 continue
             with pytest.raises(ArgumentTypeError, match=f"{kind.__name__} got {name}=0.5") as caught:
                 kind(**{name: 0.5})
@@ -102,10 +102,7 @@ def test_a4_keyword_names_of_elsewhere():
     assert tried > 300
 
 
-OF_OPTIMIZERS = ("decay", "maximize", "params", "weight_decouple", "jit_compile", "betas", "use_ema", "amsgrad")
-
-
-@pytest.mark.parametrize("name", OF_OPTIMIZERS)
+@pytest.mark.parametrize("name", ["decay", "maximize", "params", "weight_decouple", "jit_compile", "use_ema"])
 def test_a4_keyword_names_that_take_more_words(name):
     with pytest.raises(ArgumentTypeError) as caught:
         optimizers.RMSprop(**{name: 0.1})

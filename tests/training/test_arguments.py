@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 
 import numpy as np
 import pytest
@@ -168,8 +167,7 @@ def test_a4_misspelt_arguments(method, name, meant):
 
 @pytest.mark.parametrize("built", [False, True])
 @pytest.mark.parametrize("name", elsewhere.METHODS)
-def test_a4_attributes_from_elsewhere_say_what_to_write_and_that_runs(name, built, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a4_attributes_from_elsewhere_say_what_to_write_and_that_runs(name, built):
     model = gx.Sequential([layers.Dense(1)])
     if built:
         model(X)
@@ -180,21 +178,11 @@ def test_a4_attributes_from_elsewhere_say_what_to_write_and_that_runs(name, buil
     assert not hasattr(model, name)
     model(X)
     model.compile(gx.optimizers.SGD(0.1), "mse")
-    gx.Checkpoint(model=model).save("old")
     code = caught.value.instead
     space = {"graftax": gx, "model": model, "x": X, "y": Y, "batch": (X, Y), "batches": [(X, Y)], "loss_fn": None}
-    space |= {"values": {"layers/0/bias": np.ones(1, "float32")}, "make": lambda: gx.Sequential([layers.Dense(1)])}
     space["loss_fn"] = lambda: ops.sum(model(X))
-    if "restore" in code:
-        gx.Checkpoint(model=model).save("weights")
-    code = {
-        elsewhere._PLACE: "with graftax.device('cpu'): model = make()",
-        elsewhere._MADE: "model = make()",
-        elsewhere.METHODS["half"][1]: "graftax.set_dtype_policy",
-    }.get(code, code)
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(code, "line", "exec"), space)
-    assert os.listdir(tmp_path)
 
 
 def test_a4_misspelt_attributes_are_still_told_by_layers():
