@@ -13,7 +13,7 @@ from graftax.layers import building, masking, shapes
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call
-from graftax.layers.description import all_numbers
+from graftax.layers.inputs import inputs_in
 from graftax.layers.keras_names import KerasNames
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -286,7 +286,7 @@ class Layer(KerasNames):
         context = CallContext(self, training, outer)
         object.__setattr__(self, "_call_number", context.number)
         with contexts.entered(context), self._explained(args, kwargs):
-            args, kwargs = self._converted(args, kwargs)
+            args, kwargs = inputs_in(self.policy.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
             if not self.built:
                 building.warn_if_not_held(self, context)
@@ -345,31 +345,6 @@ class Layer(KerasNames):
         return f"<{type(self).__name__} {self.path or self.name!r}{built}>"
 
     # --- inside -----------------------------------------------------------------------------------------------------
-
-    def _converted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        arrays = registry.current().arrays
-        dtype = self.policy.compute_dtype
-        if len(args) == 1 and not kwargs and arrays.is_array(args[0]) and args[0].dtype == dtype:
-            return args, kwargs
-
-        def convert(leaf: Any) -> Any:
-            leaf = unwrap(leaf)
-            if not hasattr(leaf, "dtype"):
-                return leaf
-            array = leaf if arrays.is_array(leaf) else arrays.asarray(leaf)
-            kind = str(array.dtype)
-            if kind != dtype and "float" in kind:
-                array = array.astype(dtype)
-            if array is not leaf:
-                masks.carry_over(leaf, array)
-            return array
-
-        if args and isinstance(args[0], list | tuple) and all_numbers(args[0]):
-            args = (arrays.asarray(args[0]), *args[1:])
-        return (
-            tuple(tree.map_structure(convert, a) for a in args),
-            {name: tree.map_structure(convert, value) for name, value in kwargs.items()},
-        )
 
     def mark_built(self) -> None:
         """Note that the weights are there; for subclasses that build in another way than through `build`."""

@@ -1,0 +1,37 @@
+"""What a layer is called with, as its `call` gets it: arrays, in the dtype that the layer computes in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax import tree
+from graftax.backend import registry
+from graftax.layers.description import all_numbers
+from graftax.typedefs import unwrap
+from graftax.variables import masks
+
+
+def inputs_in(dtype: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments with floating arrays in a dtype; a list of numbers as the first one becomes an array."""
+    arrays = registry.current().arrays
+    if len(args) == 1 and not kwargs and arrays.is_array(args[0]) and args[0].dtype == dtype:
+        return args, kwargs
+
+    def convert(leaf: Any) -> Any:
+        leaf = unwrap(leaf)
+        if not hasattr(leaf, "dtype"):
+            return leaf
+        array = leaf if arrays.is_array(leaf) else arrays.asarray(leaf)
+        kind = str(array.dtype)
+        if kind != dtype and "float" in kind:
+            array = array.astype(dtype)
+        if array is not leaf:
+            masks.carry_over(leaf, array)
+        return array
+
+    if args and isinstance(args[0], list | tuple) and all_numbers(args[0]):
+        args = (arrays.asarray(args[0]), *args[1:])
+    return (
+        tuple(tree.map_structure(convert, a) for a in args),
+        {name: tree.map_structure(convert, value) for name, value in kwargs.items()},
+    )
