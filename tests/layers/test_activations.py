@@ -102,5 +102,5 @@ def test_get():
     assert activations.get(None) is activations.linear
     assert activations.get("swish") is activations.silu
     assert activations.get(np.tanh) is np.tanh
-    with pytest.raises(gx.errors.ArgumentError, match=r"'rulu'(.|\n)*none of that name\n.*'relu'; there are.*relu6"):
-        activations.get("rulu")
+    with pytest.raises(gx.errors.ArgumentError, match=r"'reul'(.|\n)*none of that name\n.*'relu'; there are.*relu6"):
+        activations.get("reul")
