@@ -82,6 +82,7 @@ _CROSSENTROPIES: dict[str, type[Metric]] = {
     "categorical": classification.CategoricalCrossentropy,
     "sparse": classification.SparseCategoricalCrossentropy,
 }
+_THRESHOLDS = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall)
 _KINDS: dict[str, tuple[type[Metric], ...]] = {
     "binary": (
         accuracy.BinaryAccuracy,
@@ -121,7 +122,7 @@ def get(
             ``axis`` hold for what has a name.
 
     Raises:
-        ArgumentError: no metric has that name, or it needs shapes.
+        ArgumentError: no metric has that name, it needs shapes, or it has a threshold and gets logits of classes.
         ArgumentTypeError: it is a class, a loss, or nothing that can be called.
 
     Example:
@@ -146,6 +147,12 @@ def get(
             return reduction.FormulaMetric(formula, form, metric)
         cls = _NAMES[_SPELLINGS[metric]]
         kind: str = getattr(loss, "target_kind", None) or ""
+        if kind in ("categorical", "sparse") and cls in _THRESHOLDS and getattr(loss, "from_logits", False):
+            raise ArgumentError(
+                f"metric={metric!r} beside {loss!r}",
+                "its threshold 0.5 lies between probabilities, and the model gives logits of classes",
+                f'activation="softmax" in the last layer and from_logits=False; {cls.__name__}(threshold) for logits',
+            )
         return cls(name=metric, **(_said_by(loss, kind, cls) if cls in _KINDS.get(kind, ()) else {}))
     if isinstance(metric, type | Module) or not callable(metric):
         shown = f"{metric.__name__}()" if isinstance(metric, type) else '"mae"'

@@ -50,7 +50,11 @@ def results(model: Any, compiled: Objectives) -> dict[str, Array]:
     names = Counter([*shown, *(metric.name for metric in own)])
     found = dict(shown)
     for metric in own:
-        name = metric.name if names[metric.name] == 1 else paths.get(id(metric), metric.name)
+        path = paths.get(id(metric), metric.name)
+        name = metric.name if names[metric.name] == 1 else path
         result = metric.result()
-        found |= result if isinstance(result, dict) else {name: result}
+        if isinstance(result, dict):
+            found |= {key if key not in found else f"{path}/{key}": number for key, number in result.items()}
+        else:
+            found[name] = result
     return found

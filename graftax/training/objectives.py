@@ -18,6 +18,7 @@ from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.optimizers.minimizer import Minimizer
 from graftax.targets import spread
 from graftax.training.raw_scores import RawScores
+from graftax.training.shown_names import free_name, require_apart
 from graftax.typedefs import Array, Shape
 
 _ONLY = ""  # the name of the output of a model that has one
@@ -113,6 +114,7 @@ class Objectives:
             for one in tree.flatten(wanted):
                 if one is not None:
                     self._looks |= metric_registry.needs_shapes(one) or _checks(metric_registry.get(one))
+        require_apart([one for _, wanted, _ in self._wanted for one in tree.flatten(wanted)])
         self.loss_tracker = Mean(name="loss")
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
@@ -251,9 +253,10 @@ class Objectives:
                     metric = metric_registry.get(one, *shapes, by_output.get(output))
                     if isinstance(one, str):
                         self._named.add(metric)
-                    shown = f"{output}_{metric.name}" if output else metric.name
-                    if any(shown == other for _, other, _, _ in self._metrics):
-                        shown = f"{prefix or 'also_'}{shown}"
+                    require_apart([*(kept for _, _, kept, _ in self._metrics), metric])
+                    taken = {"loss", *(tracker.name for tracker in self._trackers.values())}
+                    taken |= {other for _, other, _, _ in self._metrics}
+                    shown = free_name(f"{output}_" if output else "", prefix or "also_", metric.name, taken)
                     self._metrics.append((output, shown, metric, weighted))
         self._made = True
 
@@ -261,9 +264,16 @@ class Objectives:
         """All numbers now, by name; ``loss`` first, if there is one."""
         found = {"loss": self.loss_tracker.result()}
         found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
-        for _, shown, metric, _ in self._metrics:
+        taken = {*found, *(shown for _, shown, _, _ in self._metrics)}
+        for output, shown, metric, _ in self._metrics:
             result = metric.result()
-            found |= result if isinstance(result, dict) else {shown: result}
+            if not isinstance(result, dict):
+                found[shown] = result
+                continue
+            for key, number in result.items():
+                name = free_name(f"{output}_" if output else "", f"{metric.name}_", key, taken)
+                taken.add(name)
+                found[name] = number
         return found
 
     def reset(self) -> None:
@@ -320,6 +330,14 @@ def _check_losses(loss: Any, weights: Any) -> None:
         )
     if not found:
         raise ArgumentError(f"loss_weights={weights!r} without a loss", "there is nothing to weigh", 'loss="mse"')
+    if isinstance(weights, Mapping) and isinstance(loss, Mapping):
+        idle = [name for name, factor in weights.items() if factor is not None and loss.get(name) is None]
+        if idle:
+            raise ArgumentError(
+                f"loss_weights={weights!r}",
+                f"there is no loss for {', '.join(map(repr, idle))}: the losses are for {', '.join(map(repr, loss))}",
+                f"a loss for it, or loss_weights without {idle[0]!r}",
+            )
     for factor in weights.values() if isinstance(weights, Mapping) else weights:
         number = isinstance(factor, int | float) or (hasattr(factor, "__float__") and not isinstance(factor, str))
         if factor is not None and not (number and math.isfinite(float(factor))):

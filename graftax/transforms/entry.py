@@ -70,19 +70,24 @@ class Entry(Guard):
                 buffers = self._buffers
                 if self._moves != Moves.count or not self._together:
                     continue  # another thread was quicker
-                busy = buffers[0]
-                if type(busy) is not Donation:
+                kinds = list(map(type, buffers))
+                if Donation not in kinds:
                     for pack in self._packs:
                         pack.join()
                     donation.take_list(buffers)
                     return buffers
+                busy = buffers[kinds.index(Donation)]  # of this function, or of one that takes some of these only
             busy.wait()
-        cells = self.taken()
-        with at_rest(cells):
-            for pack in self._packs:
-                pack.join()
-            donation.take(cells)
-        return None
+        while True:
+            packs = list(self._packed())
+            cells: list[Storage | Pack] = [*packs, *self._alone[0]]
+            with at_rest(cells):
+                if not all(map(Pack.holds, packs, self._groups)):
+                    continue  # another thread has just put some of these into a pack of its own
+                for pack in packs:
+                    pack.join()
+                donation.take(cells)
+            return None
 
     def _gather(self) -> None:
         """Put all that is assigned into one list."""

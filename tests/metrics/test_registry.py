@@ -58,6 +58,15 @@ def test_crossentropy_by_loss():
     assert isinstance(metrics.get("ce", (8,), (8, 1)), metrics.BinaryCrossentropy)
 
 
+@pytest.mark.parametrize("name", ["precision", "recall", "binary_accuracy", "Precision"])
+def test_a_threshold_between_probabilities_does_not_meet_logits_of_classes(name):
+    for loss in (losses.CategoricalCrossentropy, losses.SparseCategoricalCrossentropy):
+        with pytest.raises(ArgumentError, match="logits of classes"):
+            metrics.get(name, (8, 3), (8, 3), loss(from_logits=True))
+        assert metrics.get(name, (8, 3), (8, 3), loss()).threshold == 0.5
+    assert metrics.get(name, (8, 1), (8, 1), losses.BinaryCrossentropy(from_logits=True)).threshold == 0.0
+
+
 def test_the_first_batch_is_needed():
     assert registry.needs_shapes("accuracy")
     assert not registry.needs_shapes("binary_accuracy")

@@ -157,6 +157,46 @@ def test_x13_two_threads_train_two_models_that_read_each_other(switching):
     assert {float(part.numpy().min()) for part in (*left.parts, *right.parts)} == {100.0}
 
 
+@pytest.mark.parametrize("kind", ["small", "large", "within"])
+def test_x13_two_threads_run_two_steps_that_assign_some_variables_of_each_other(kind, switching):
+    parts = [gx.Variable(np.zeros((8, 8) if kind == "small" else (300, 300), "float32")) for _ in range(30)]
+    if kind != "small":
+        del parts[6:]
+    shared = len(parts) // 3
+
+    def make(some):
+        @gx.jit
+        def step():
+            for part in some:
+                part.assign_add(ops.ones_like(part.value))
+
+        return step
+
+    steps = (make(parts[: 2 * shared]), make(parts[shared:])) if kind != "within" else (make(parts), make(parts[-2:]))
+    wrong = []
+
+    def run(step):
+        try:
+            for _ in range(300):
+                step()
+        except Exception as error:  # noqa: BLE001 - raised below, in the thread of the test
+            wrong.append(error)
+
+    threads = [threading.Thread(target=run, args=(step,)) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    if wrong:
+        raise wrong[0]
+    counts = [float(part.numpy().min()) for part in parts]
+    if kind == "within":
+        assert counts == [300.0] * (len(parts) - 2) + [600.0] * 2
+    else:
+        assert counts == [300.0] * shared + [600.0] * shared + [300.0] * shared
+
+
 def test_an_error_of_a_step_leaves_the_values_to_all_threads():
     model = Counters([(2, 2)])
 

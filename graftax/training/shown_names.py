@@ -1,0 +1,37 @@
+"""The names by which numbers are shown: no two numbers under one, and no metric for two numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from itertools import chain, count
+from typing import Any
+
+from graftax.errors import ArgumentError
+from graftax.metrics.metric import Metric
+
+
+def free_name(where: str, how: str, name: str, taken: Container[str]) -> str:
+    """A name that no other number is shown by: ``where + name``, with ``how`` between if that is taken, then counted.
+
+    Example:
+        >>> [free_name("", "also_", "mae", taken) for taken in ((), ("mae",), ("mae", "also_mae"))]
+        ['mae', 'also_mae', 'mae_3']
+    """
+    names = chain((f"{where}{name}", f"{where}{how}{name}"), (f"{where}{name}_{n}" for n in count(3)))
+    return next(one for one in names if one not in taken)
+
+
+def require_apart(given: list[Any]) -> None:
+    """Raise if one metric is to measure two things: its sums would be those of both.
+
+    Raises:
+        ArgumentError: it is there twice.
+    """
+    kept = [one for one in given if isinstance(one, Metric)]
+    for number, metric in enumerate(kept):
+        if any(metric is other for other in kept[:number]):
+            raise ArgumentError(
+                f"{metric!r} is given twice",
+                "a metric keeps one sum, which would be that of both outputs, or with and without sample weights",
+                f"another {type(metric).__name__}(...) for each",
+            )
