@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graftax.backend import registry
+from graftax.layers.arguments import flag
 from graftax.scopes import ScopeStack
 from graftax.variables.calls import CallContext, contexts
 
@@ -27,7 +28,9 @@ def call_context(training: bool | None = None) -> Iterator[CallContext]:
         [[True, False]]
     """
     outer = contexts.top
-    if training is None and outer is not None:
+    if training is not None:
+        training = flag("training", training)
+    elif outer is not None:
         training = outer.training
     with contexts.entered(CallContext(None, training, outer)):
         yield contexts.top  # type: ignore[misc]

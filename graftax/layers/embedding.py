@@ -5,6 +5,7 @@ from __future__ import annotations
 from graftax import ops
 from graftax.layers.arguments import flag, positive
 from graftax.layers.layer import Layer
+from graftax.layers.masking import both
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
 from graftax.variables import constraints, initializers, regularizers
@@ -77,5 +78,5 @@ class Embedding(Layer):
         return ops.take(self.embeddings, indices, axis=0)
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
-        """True where the integer is not 0, if 0 is padding."""
-        return ops.not_equal(inputs, 0) if self.mask_zero else mask
+        """True where the integer is not 0, if 0 is padding, and where a mask that comes lets through."""
+        return both(mask, ops.not_equal(inputs, 0)) if self.mask_zero else mask

@@ -24,8 +24,13 @@ class GlobalPooling(Layer):
         self.keepdims = flag("keepdims", keepdims)
         self.axes = tuple(range(1, self.space + 1))
 
-    def build(self, input_shape: Shape) -> None:
-        single_shape(input_shape, self.space + 2, self.space + 2)
+    def call(self, x: Array) -> Array:
+        single_shape(tuple(x.shape), self.space + 2, self.space + 2)
+        return self.pooled(x)
+
+    def pooled(self, x: Array) -> Array:
+        """What is left of the axes of space; subclasses must define it."""
+        raise TypeError(f"{type(self).__name__} must define pooled(x)")
 
 
 def mean(x: Array, axes: Shape, keepdims: bool) -> Array:
@@ -50,7 +55,7 @@ class GlobalMaxPooling1D(GlobalPooling):
 
     space = 1
 
-    def call(self, x: Array) -> Array:
+    def pooled(self, x: Array) -> Array:
         return ops.max(x, axis=self.axes, keepdims=self.keepdims)
 
 
@@ -89,6 +94,7 @@ class GlobalAveragePooling1D(GlobalPooling):
     space = 1
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
+        single_shape(tuple(x.shape), 3, 3)
         if mask is None:
             return mean(x, self.axes, self.keepdims)
         mask = checked(mask, tuple(x.shape), axes=2)
@@ -122,7 +128,7 @@ class GlobalAveragePooling2D(GlobalPooling):
 
     space = 2
 
-    def call(self, x: Array) -> Array:
+    def pooled(self, x: Array) -> Array:
         return mean(x, self.axes, self.keepdims)
 
 

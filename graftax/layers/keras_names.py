@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 import numpy as np
 
-from graftax.errors import ArgumentError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.module import Module
 from graftax.typedefs import ArrayLike
 
@@ -82,11 +82,19 @@ class KerasNames(Module):
 
         Raises:
             NotBuiltError: the layer is not built.
+            ArgumentTypeError: it is no list of arrays.
             ArgumentError: there are more or fewer arrays than weights.
             ShapeError: an array has another shape than its weight.
+            AssignmentError: an array has another dtype than its weight.
         """
         self.require_built("set_weights")
         variables = _weights(self)
+        if not isinstance(weights, list | tuple | np.ndarray):
+            raise ArgumentTypeError(
+                f"set_weights got a {type(weights).__name__}",
+                "it is a list of arrays, one for each weight, in their order",
+                "layer.set_weights(other.get_weights()), of another layer like it",
+            )
         if len(weights) != len(variables):
             raise ArgumentError(
                 f"set_weights got {len(weights)} arrays for {len(variables)} weights",
@@ -101,8 +109,14 @@ class KerasNames(Module):
                     f"it has the shape {variable.shape}",
                     "layer.set_weights(other.get_weights()), of another layer like it",
                 )
-        for variable, array in zip(variables, weights, strict=True):
-            variable.assign(array)
+        before = [variable.value for variable in variables]
+        try:
+            for variable, array in zip(variables, weights, strict=True):
+                variable.assign(array)
+        except BaseException:
+            for variable, value in zip(variables, before, strict=True):
+                variable.assign(value)
+            raise
 
     def require_built(self, purpose: str) -> None:
         """Raise if there are no weights yet."""

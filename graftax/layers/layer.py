@@ -168,7 +168,7 @@ class Layer(KerasNames):
         prefix = self.path
         spec = VariableSpec(
             shape=sizes(shape),
-            dtype=dtype or self.policy.variable_dtype,
+            dtype=registry.current().arrays.canonical_dtype(dtype) if dtype else self.policy.variable_dtype,
             initializer=initializers.get(initializer),
             trainable=flag("trainable", trainable),
             role=role,
@@ -187,7 +187,7 @@ class Layer(KerasNames):
     def add_loss(self, loss: ArrayLike) -> None:
         """Add a term to the loss of the model; to be called inside `call`, forgotten at the next outermost call."""
         number = contexts.top.number if contexts.top is not None else 0
-        if self._losses[0] != number:
+        if self._losses[0] != number or "_losses" not in vars(self):  # the list of the class is nobody's
             object.__setattr__(self, "_losses", (number, []))
         self._losses[1].append(registry.current().arrays.asarray(unwrap(loss)))
 

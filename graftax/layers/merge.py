@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from graftax import ops
+import numpy as np
+
+from graftax import ops, tree
 from graftax.errors import ArgumentTypeError
 from graftax.layers import shapes
 from graftax.layers.arguments import axis_number, narrow, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array
+from graftax.typedefs import Array, Shape
 
 
 class Merge(Layer):
@@ -21,9 +23,10 @@ class Merge(Layer):
     supports_masking = True  # of its inputs together, as compute_mask says
 
     def build(self, input_shape: Any) -> None:
-        if shapes.is_shape(input_shape) or isinstance(input_shape, dict) or len(input_shape) < 2:
+        several = isinstance(input_shape, list | tuple) and not shapes.is_shape(input_shape)
+        if not several or len(input_shape) < 2:
             raise ArgumentTypeError(
-                "not a list of arrays" if len(input_shape) != 1 else "a list of one array",
+                "a list of one array" if several and len(input_shape) == 1 else "not a list of arrays",
                 f"{type(self).__name__} combines at least two",
                 f"{self.name}([x, y])",
             )
@@ -33,12 +36,21 @@ class Merge(Layer):
         raise TypeError(f"{type(self).__name__} must define pair(x, y)")
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        return reduce(self.pair, inputs)
+        return reduce(self.pair, self.checked(inputs))
+
+    def checked(self, inputs: Sequence[Array]) -> list[Array]:
+        """The inputs, if they are what the layer combines: a later call is not asked by `build`."""
+        Merge.build(self, tree.map_structure(shapes.shape_of, inputs))
+        return [ops.asarray(x) for x in inputs]
 
     def compute_mask(self, inputs: Sequence[Array], mask: Sequence[Array | None] | None) -> Array | None:
-        """True where every input that has a mask lets through."""
-        present = [m for m in mask or () if m is not None]
-        return reduce(ops.logical_and, present) if present else None
+        """True where every input that has a mask lets through, each as its input is broadcast."""
+        present = [(x, m) for x, m in zip(inputs, mask or (), strict=False) if m is not None]
+        if not present:
+            return None
+        shape = np.broadcast_shapes(*(np.shape(x) for x in inputs))
+        axes = max(len(shape) - x.ndim + m.ndim for x, m in present)
+        return reduce(ops.logical_and, [_placed(m, len(shape) - x.ndim, tuple(shape[:axes])) for x, m in present])
 
 
 class Add(Merge):
@@ -80,10 +92,11 @@ class Subtract(Merge):
     def pair(self, x: Array, y: Array) -> Array:
         return ops.subtract(x, y)
 
-    def build(self, input_shape: Any) -> None:
-        super().build(input_shape)
-        if len(input_shape) != 2:
-            raise ArgumentTypeError(f"a list of {len(input_shape)} arrays", "a difference has two sides", "[x, y]")
+    def checked(self, inputs: Sequence[Array]) -> list[Array]:
+        arrays = super().checked(inputs)
+        if len(arrays) != 2:
+            raise ArgumentTypeError(f"a list of {len(arrays)} arrays", "a difference has two sides", "[x, y]")
+        return arrays
 
 
 class Multiply(Merge):
@@ -126,8 +139,9 @@ class Average(Merge):
         return ops.add(x, y)
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        total = super().call([wide(x) for x in inputs])
-        return narrow(total / len(inputs), inputs[0])
+        arrays = self.checked(inputs)
+        total = reduce(self.pair, [wide(x) for x in arrays])
+        return narrow(total / len(arrays), arrays[0])
 
 
 class Maximum(Merge):
@@ -196,15 +210,24 @@ class Concatenate(Merge):
         self.axis = axis_number("axis", axis)
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        return ops.concatenate(list(inputs), axis=self.axis)
+        return ops.concatenate(self.checked(inputs), axis=self.axis)
 
     def compute_mask(self, inputs: Sequence[Array], mask: Sequence[Array | None] | None) -> Array | None:
         """The masks joined too if they have the axis, else True where every mask lets through."""
-        present = [m for m in mask or () if m is not None]
+        present = [(x, m) for x, m in zip(inputs, mask or (), strict=False) if m is not None]
         axis = self.axis % inputs[0].ndim
-        if not present or axis >= present[0].ndim:
-            return super().compute_mask(inputs, mask)
-        whole = [x.shape[: present[0].ndim] for x in inputs]
-        return ops.concatenate(
-            [ops.ones(size, "bool") if m is None else m for size, m in zip(whole, mask or (), strict=True)], axis=axis
-        )
+        axes = max((m.ndim for _, m in present), default=0)
+        if axis < axes:
+            parts = [
+                ops.ones(x.shape[:axes], "bool") if m is None else m for x, m in zip(inputs, mask or (), strict=True)
+            ]
+            whole = [_placed(m, 0, tuple(x.shape[:axes])) for x, m in zip(inputs, parts, strict=True)]
+            return ops.concatenate(whole, axis=axis)
+        shape = inputs[0].shape[:axes]
+        return reduce(ops.logical_and, [_placed(m, 0, tuple(shape)) for _, m in present]) if present else None
+
+
+def _placed(mask: Array, first: int, shape: Shape) -> Array:
+    """The mask of an input whose axes begin at ``first`` of those of the output, for these sizes."""
+    after = len(shape) - first - mask.ndim
+    return ops.broadcast_to(ops.reshape(mask, (*[1] * first, *mask.shape, *[1] * after)), shape)

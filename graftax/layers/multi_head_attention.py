@@ -15,7 +15,7 @@ from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, both, calm, checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.rotary import RotaryEmbedding
-from graftax.layers.shapes import is_shape
+from graftax.layers.shapes import is_shape, shape_of
 from graftax.typedefs import Array
 from graftax.variables import random
 from graftax.variables.initializers import InitializerLike
@@ -155,10 +155,7 @@ class MultiHeadAttention(Layer):
         self.output = None if self.output_dim is None else self._projection(self.output_dim)
 
     def build(self, input_shape: Any) -> None:
-        if not is_shape(input_shape) or len(input_shape) != 3:
-            raise ShapeError(
-                f"a query of shape {input_shape}", "it is (batch, length, size)", "x[None] for a missing batch axis"
-            )
+        self._check_axes("query", input_shape)
         if self.output is None:
             self.output = self._projection(input_shape[-1])
         if self.seed_generator is not None:
@@ -178,6 +175,9 @@ class MultiHeadAttention(Layer):
         key_mask: Array | None = None,
     ) -> Any:
         use_causal_mask = flag("use_causal_mask", use_causal_mask)
+        for name, part in (("query", query), ("value", value), ("key", key)):
+            if part is not None:
+                self._check_axes(name, shape_of(part))
         query_mask = self._mask(query_mask, query, "query_mask")
         if value is None:
             value, value_mask = query, query_mask if value_mask is None else value_mask
@@ -251,6 +251,12 @@ class MultiHeadAttention(Layer):
             dtype=self._policy,
         )
 
+    def _check_axes(self, name: str, shape: Any) -> None:
+        if shape is None or not is_shape(shape) or len(shape) != 3:
+            raise ShapeError(
+                f"a {name} of shape {shape}", "it is (batch, length, size)", "x[None] for a missing batch axis"
+            )
+
     def _output(self) -> Dense:
         if self.output is None:
             raise StateError("build() was not called", "the size of the result is that of the input", "layer(x)")
@@ -282,6 +288,14 @@ class MultiHeadAttention(Layer):
             )
         rows, room = cache.key.shape[:2]
         new = queries.shape[1]
+        heads = self.num_key_value_heads
+        sizes = tuple(cache.key.shape[2:]), tuple(cache.value.shape[2:])
+        if sizes != ((heads, self.key_dim), (heads, self.value_dim)):
+            raise ShapeError(
+                f"a cache of {sizes[0][0]} heads, keys of {sizes[0][1]} and values of {sizes[1][1]} numbers each",
+                f"this layer has {heads} heads of keys and values, of {self.key_dim} and {self.value_dim}",
+                f"the make_cache of this layer: {self.name}.make_cache({queries.shape[0]}, {room})",
+            )
         if keys.shape[1] != new:
             raise ShapeError(
                 f"a query of {new} positions and values of {keys.shape[1]}, with a cache",

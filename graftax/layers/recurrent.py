@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.layers import activations
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, within
@@ -184,6 +184,12 @@ class Recurrent(Layer):
         if given is None:
             return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
         state = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if not all(hasattr(part, "shape") for part in state):
+            raise ArgumentTypeError(
+                f"initial_state={given!r:.60}",
+                f"{type(self).__name__} carries {self.states} of shape {shape}, as arrays",
+                "what the same layer gave with return_state=True: out, *state = layer(x)",
+            )
         if [tuple(part.shape) for part in state] != [shape] * self.states:
             raise ShapeError(
                 f"initial_state of shapes {[tuple(part.shape) for part in state]}",

@@ -11,7 +11,7 @@ from graftax.errors import ArgumentError, ShapeError
 from graftax.layers.arguments import narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, ArrayLike, Shape
+from graftax.typedefs import Array, ArrayLike
 
 
 class RotaryEmbedding(Layer):
@@ -53,16 +53,20 @@ class RotaryEmbedding(Layer):
             raise ArgumentError(f"base={base!r}", "the slowest pair turns base times slower than the first", "base=1e4")
         self.base = float(base)
 
-    def build(self, input_shape: Shape) -> None:
-        size = single_shape(input_shape, 4, 4)[-1]
+    def call(self, x: Array, start: ArrayLike = 0) -> Array:
+        size = single_shape(tuple(x.shape), 4, 4)[-1]
         if size % 2:
             raise ShapeError(
-                f"an input of shape {tuple(input_shape)}",
+                f"an input of shape {tuple(x.shape)}",
                 f"features are turned in pairs, and {size} is odd",
                 "an even size of heads",
             )
-
-    def call(self, x: Array, start: ArrayLike = 0) -> Array:
+        if ops.asarray(start).ndim:
+            raise ShapeError(
+                f"start of shape {tuple(ops.asarray(start).shape)}",
+                "it is the position of the first row, one for the whole batch",
+                "start=3, or gx.vectorized_map over the batch",
+            )
         length, half = x.shape[1], x.shape[3] // 2
         x, given = wide(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)

@@ -11,7 +11,7 @@ from graftax.errors import GraftError
 from graftax.module import Module, structure, walk
 from graftax.namespaces import answering as _answering
 from graftax.reparam.adapted import Adapted, adapter_of
-from graftax.reparam.distance import distance, tolerance_for
+from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
 from graftax.reparam.places import replace, thaw, weights
 from graftax.selectors import Selector
 from graftax.variables.storage import concretely
@@ -143,6 +143,7 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
         >>> layer.kernel, bool(np.allclose(layer.kernel, before))
         (Variable('kernel', shape=(2, 3), dtype=float32, ...), True)
     """
+    tolerance = checked_tolerance(tolerance)
     chosen = _having(model, _some(names, "merge"), "merge")
     for weight in chosen:
         _check_order(weight, names)

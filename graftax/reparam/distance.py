@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
+from graftax.errors import ArgumentError
 
 _MARGIN = 1.05  # what starts from random vectors ends a little further off the next time
 
@@ -33,3 +34,10 @@ def tolerance_for(error: float) -> str:
         return "float('inf')"
     step = 10.0 ** (math.floor(math.log10(wanted)) - 1)
     return f"{math.ceil(wanted / step) * step:.2g}"
+
+
+def checked_tolerance(tolerance: Any) -> float:
+    """The value, if it is how far a weight may move."""
+    if not isinstance(tolerance, int | float | np.number) or isinstance(tolerance, bool) or not tolerance >= 0:
+        raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
+    return float(tolerance)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from graftax import ops
 from graftax.errors import ArgumentError, CreatorError
 from graftax.keywords import Constructed
@@ -47,9 +49,9 @@ class FakeQuant(Constructed):
     """
 
     def __init__(self, bits: int = 8, per: Per = "tensor", symmetric: bool = True) -> None:
-        if not isinstance(bits, int) or not 2 <= bits <= 16:
+        if not isinstance(bits, int | np.integer) or not 2 <= bits <= 16:
             raise ArgumentError(f"bits={bits!r}", "a grid has 2 to 16 bits", "FakeQuant(bits=8)")
-        self.bits = bits
+        self.bits = int(bits)
         self.per: Per = checked_per(per)
         self.symmetric = symmetric
         self.tolerance = min(1.0, 8 / 2**bits)

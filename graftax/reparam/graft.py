@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from graftax.errors import ArgumentError, CreatorError, GraftError
+from graftax.errors import CreatorError, GraftError
 from graftax.module import Module, outermost, structure
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
-from graftax.reparam.distance import distance, tolerance_for
+from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
 from graftax.reparam.places import (
     Weight,
     chosen_weights,
@@ -84,9 +84,8 @@ def graft(
     """
     check_creator(creator)
     if tolerance is None:
-        tolerance = float(getattr(creator, "tolerance", 1e-3))
-    if not isinstance(tolerance, int | float) or not tolerance >= 0:
-        raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
+        tolerance = getattr(creator, "tolerance", 1e-3)
+    tolerance = checked_tolerance(tolerance)
     wanted = checked_roles(roles)
     known = [weight for weight in weights(module) if weight.node.role in wanted]
     chosen = chosen_weights(known, where, "graft: where")

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, CreatorError, ShapeError
 from graftax.keywords import Constructed
@@ -56,12 +58,12 @@ class HyperNetwork(Constructed):
                 "it computes the weights, and its own weights are trained",
                 "HyperNetwork(graftax.layers.Dense(256))",
             )
-        if not isinstance(embedding_size, int) or embedding_size < 1:
+        if not isinstance(embedding_size, int | np.integer) or embedding_size < 1:
             raise ArgumentError(
                 f"embedding_size={embedding_size!r}", "a size is a positive integer", "embedding_size=8"
             )
         self.module = module
-        self.embedding_size = embedding_size
+        self.embedding_size = int(embedding_size)
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the computed weight for a matrix or kernel, anything else as it would have been."""

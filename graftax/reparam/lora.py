@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
+
 from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.reparam.adapted import Adapter, AdapterCreator
@@ -47,11 +49,11 @@ class LoRA(AdapterCreator):
     def __init__(self, rank: int, alpha: float | None = None, name: str = "lora", stabilized: bool = False) -> None:
         super().__init__(name)
         kind = type(self).__name__
-        if not isinstance(rank, int) or rank < 1:
+        if not isinstance(rank, int | np.integer) or rank < 1:
             raise ArgumentError(f"rank={rank!r}", "a rank is a positive integer", f"{kind}(rank=8)")
-        if alpha is not None and not alpha > 0:
+        if alpha is not None and not 0 < alpha < math.inf:
             raise ArgumentError(f"alpha={alpha!r}", "it scales the product", f"alpha={2 * rank}")
-        self.rank = rank
+        self.rank = int(rank)
         self.alpha = float(rank) if alpha is None else float(alpha)
         self.stabilized = stabilized
 

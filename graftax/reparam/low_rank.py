@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from graftax import ops
 from graftax.errors import ArgumentError
 from graftax.keywords import Constructed
@@ -40,9 +42,9 @@ class LowRank(Constructed):
     """
 
     def __init__(self, rank: int) -> None:
-        if not isinstance(rank, int) or rank < 1:
+        if not isinstance(rank, int | np.integer) or rank < 1:
             raise ArgumentError(f"rank={rank!r}", "a rank is a positive integer", "LowRank(rank=4)")
-        self.rank = rank
+        self.rank = int(rank)
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the product for a matrix, anything else as it would have been."""

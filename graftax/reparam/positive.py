@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal, get_args
 
@@ -52,7 +53,7 @@ class Positive(Constructed):
     def __init__(self, map: Map = "softplus", floor: float = 0.0) -> None:
         if map not in get_args(Map):
             raise ArgumentError(f"map={map!r}", "there is no such map", f"one of {', '.join(get_args(Map))}")
-        if not floor >= 0:
+        if not 0 <= floor < math.inf:
             raise ArgumentError(f"floor={floor!r}", "what lies above it would not all be positive", "floor=0.0")
         self.map: Map = map
         self.floor = float(floor)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, ShapeError
+from graftax.hyperparameters import flag
 from graftax.keywords import Constructed
 from graftax.module import Module, walk_with_edges
 from graftax.reparam.mask import MaskedWeight
@@ -41,6 +42,11 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
         (0.5, [[0.0, -4.0], [0.0, 3.0]])
     """
     share = ops.cast(unwrap(fraction), "float32")
+    if share.ndim:
+        raise ShapeError(
+            f"fraction of shape {tuple(share.shape)}", "it is one number", "prune(model, 0.5, where=...) for each part"
+        )
+    globally = flag("globally", globally)
     if registry.current().arrays.is_concrete(share) and not 0 <= float(share) <= 1:
         raise ArgumentError(f"fraction={float(share):g}", "it is the part that is 0 then", "a number from 0 to 1")
     found = {"/".join(map(str, edges)): w for edges, w in walk_with_edges(module) if isinstance(w, MaskedWeight)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+
+import numpy as np
 
 from graftax import ops
 from graftax.errors import ArgumentError
@@ -48,11 +51,11 @@ class SpectralNorm(Constructed):
     """
 
     def __init__(self, iterations: int = 1, epsilon: float = 1e-12) -> None:
-        if not isinstance(iterations, int) or iterations < 1:
+        if not isinstance(iterations, int | np.integer) or iterations < 1:
             raise ArgumentError(f"iterations={iterations!r}", "it is a positive integer", "SpectralNorm(iterations=1)")
-        if not epsilon > 0:
+        if not 0 < epsilon < math.inf:
             raise ArgumentError(f"epsilon={epsilon!r}", "a weight of zeros would be divided by 0", "epsilon=1e-12")
-        self.iterations = iterations
+        self.iterations = int(iterations)
         self.epsilon = epsilon
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:

@@ -52,9 +52,9 @@ class VariationalNormal(Constructed):
 
     def __init__(self, prior_stddev: float = 1.0, kl_weight: float = 1.0, stddev: float = 0.02) -> None:
         for name, value in (("prior_stddev", prior_stddev), ("stddev", stddev)):
-            if not value > 0:
+            if not 0 < value < math.inf:
                 raise ArgumentError(f"{name}={value!r}", "it is a standard deviation", f"{name}=1.0")
-        if not kl_weight >= 0:
+        if not 0 <= kl_weight < math.inf:
             raise ArgumentError(f"kl_weight={kl_weight!r}", "it would drive weights off the prior", "kl_weight=1e-3")
         self.prior_stddev, self.kl_weight, self.stddev = prior_stddev, kl_weight, stddev
 
@@ -89,7 +89,7 @@ class NormalWeight(Reparam):
         self.prior_stddev = prior_stddev
         self.kl_weight = kl_weight
         self.base = next_creator(spec.replace(name="base"))
-        start = Constant(math.log(math.expm1(stddev)))
+        start = Constant(stddev + math.log(-math.expm1(-stddev)))  # log(exp(x) - 1), which for large x is x
         self.rho = next_creator(spec.replace(name="rho", initializer=start))
         if isinstance(self.base, QuantizedWeight) or isinstance(self.rho, QuantizedWeight):
             raise CreatorError(
