@@ -13,7 +13,7 @@ from graftax.module import Module
 from graftax.targets import floating, prepared, spread
 from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
-from graftax.variables import storage
+from graftax.variables import masks, storage
 
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean_with_sample_weight", "none")
 
@@ -104,7 +104,8 @@ class Loss(Module):
             y_true: Targets.
             y_pred: Predictions.
             sample_weight: One number, one for each sample, or one for each value that `call` returns.
-            mask: True where a sample or value counts; the reductions that are means are means over those.
+            mask: True where a sample or value counts; the reductions that are means are means over those. Unless told,
+                the mask that the predictions carry.
 
         Raises:
             ShapeError: targets, weights or mask do not fit the predictions; nothing is broadcast silently.
@@ -112,6 +113,7 @@ class Loss(Module):
         """
         storage.touch(self)
         try:
+            mask = masks.given_or_carried(mask, y_pred)
             y_true, y_pred = prepared(y_true, y_pred)
             _require_some(y_true, y_pred)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]

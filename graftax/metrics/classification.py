@@ -15,7 +15,7 @@ from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
 from graftax.targets import pair, spread
 from graftax.typedefs import Array, ArrayLike, Shape
-from graftax.variables import storage
+from graftax.variables import masks, storage
 
 
 class BinaryCrossentropy(SampleMetric):
@@ -159,6 +159,7 @@ class _Confusion(Metric):
         """Take a batch into account; arguments as for `SampleMetric`, targets being 0 or 1."""
         storage.touch(self)
         try:
+            mask = masks.given_or_carried(mask, y_pred)
             mask = None if mask is None else as_mask(mask)
             for given in (mask, sample_weight):
                 if given is not None:

@@ -14,7 +14,7 @@ from graftax.metrics.metric import Metric
 from graftax.targets import floating, prepared, spread
 from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
-from graftax.variables import storage
+from graftax.variables import masks, storage
 
 
 class Sum(Metric):
@@ -156,13 +156,14 @@ class SampleMetric(_Mean):
             y_true: Targets.
             y_pred: Predictions.
             sample_weight: One number, one for each sample, or one for each value.
-            mask: True where a sample or value counts.
+            mask: True where a sample or value counts. Unless told, the mask that the predictions carry.
 
         Raises:
             ShapeError: targets, weights or mask do not fit the predictions; nothing is broadcast silently.
         """
         storage.touch(self)
         try:
+            mask = masks.given_or_carried(mask, y_pred)
             y_true, y_pred = prepared(y_true, y_pred)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for given in (*conditions, sample_weight):

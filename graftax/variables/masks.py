@@ -42,6 +42,11 @@ def mask_of(value: Any) -> Any:
     return masks if any(mask is not None for mask in tree.flatten(masks)) else None
 
 
+def given_or_carried(mask: Any, value: Any) -> Any:
+    """The mask that was given, else the one that an array carries; None for a structure of arrays."""
+    return mask_of(value) if mask is None and tree.is_leaf(value) else mask
+
+
 def is_calm(value: Any) -> bool:
     """True for an array without a mask, or one that has no nan and no infinity where its mask hides."""
     found = _entry(value)

@@ -138,8 +138,14 @@ class JaxTransforms(JaxControl):
 
     def vjp(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """The results, and the function from their cotangents to those of the arguments."""
-        results, pull = jax.vjp(function, *args)
-        return results, pull
+        with _explained():
+            results, pull = jax.vjp(function, *args)
+
+        def run(cotangents: Any) -> tuple[Any, ...]:
+            with _explained():
+                return tuple(pull(cotangents))
+
+        return results, run
 
     def vjp_with_aux(
         self, function: Callable[..., tuple[Any, Any]], *args: Any
