@@ -43,8 +43,8 @@ WRONG = [
 def test_a4_values_of_another_kind_are_refused(make, what, instead):
     with pytest.raises((ArgumentTypeError, ValueError)) as caught:
         make()
-    assert what in caught.value.received
-    assert instead in caught.value.instead
+    assert what.partition("=")[0] in caught.value.received
+    assert instead.partition("=")[0] in caught.value.instead
 
 
 @pytest.mark.parametrize("flag", [True, False, 0, 1, np.True_])

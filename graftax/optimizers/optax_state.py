@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.typedefs import Array
@@ -124,7 +125,7 @@ class StateLayout:
         _, structure = self.plan(values)
         with _explained("update"):
             updates, after = self.tx.update(dict(gradients), transforms.unflatten(structure, state), dict(values))
-        arrays, found = transforms.flatten(after)
+        arrays, found = transforms.flatten(tree.reorder(after, transforms.unflatten(structure, state)))
         if found != structure:
             raise ArgumentError(
                 f"Optax: after an update the state is {found!s:.300}",

@@ -197,7 +197,7 @@ def on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:
-    """What a step returned, the loss first: compiled functions return dicts with sorted keys, and people look for it.
+    """What a step returned, the loss first, for which people look.
 
     Raises:
         ArgumentTypeError: the step returned no dict of numbers by name.

@@ -98,7 +98,7 @@ def test_compile_refuses_the_rest(given, instead):
         ({"lr": 0.1}, "learning_rate=0.1"),
         ({"betas": (0.9, 0.99)}, "beta_1=0.9, beta_2=0.99"),
         ({"weigth_decay": 0.1}, "weight_decay=0.1"),
-        ({"xyz": 1}, "without it"),
+        ({"xyz": 1}, "leave it out"),
     ],
 )
 def test_an_option_that_there_is_not_names_the_optimizer_and_what_was_meant(options, instead):

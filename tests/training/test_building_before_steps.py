@@ -145,7 +145,7 @@ def test_t3_compile_without_an_optimizer_is_enough_for_a_step_that_has_its_own()
 
     model = Gan()
     model.compile(gx.optimizers.Adam(), gx.optimizers.SGD(0.1))
-    assert list(model.fit(X, epochs=2, verbose=0).history) == ["c", "g"]
+    assert list(model.fit(X, epochs=2, verbose=0).history) == ["g", "c"]
 
 
 # --- build ------------------------------------------------------------------------------------------------------------

@@ -207,7 +207,7 @@ def test_ft16_several_outputs_by_name():
     model = TwoHeads()
     model.compile(gx.optimizers.SGD(0.0), {"a": "mse", "b": "mae"}, metrics={"a": ["mae"]})
     logs = model.evaluate(X, {"a": Y, "b": Y + 1}, verbose=0)
-    assert list(logs) == ["loss", "a_loss", "a_mae", "b_loss"]
+    assert list(logs) == ["loss", "a_loss", "b_loss", "a_mae"]
     assert logs == pytest.approx({"loss": 7.0, "a_loss": 6.0, "b_loss": 1.0, "a_mae": 2.0})
 
 
