@@ -222,4 +222,4 @@ def test_a6_an_error_without_frames_and_a_circle_of_causes():
 def test_a6_a_door_keeps_what_a_function_says_of_itself():
     assert gx.Model.fit.__doc__.startswith("Train")
     assert "epochs" in inspect.signature(gx.Model.fit).parameters
-    assert list(inspect.signature(gx.vectorized_map).parameters) == ["fn", "elems", "chunk_size"]
+    assert list(inspect.signature(gx.vectorized_map).parameters) == ["fn", "elems", "chunk_size", "in_axes", "out_axes"]

@@ -38,9 +38,9 @@ class DTypePolicy:
             or self.name in ("mixed_float32", "mixed_float64")
         ):
             raise ArgumentError(
-                f"dtype policy {self.name!r}",
+                f"dtype={self.name!r}, which names a policy",
                 "there is no such policy",
-                f'{", ".join(_FLOATS)}, "mixed_bfloat16" or "mixed_float16"',
+                f'dtype="float32"; there are {", ".join(_FLOATS)}, "mixed_bfloat16" and "mixed_float16"',
             )
 
     @property

@@ -97,7 +97,7 @@ AROUND_ONE = Kind(
     ),
     number=False,
 )
-FLAG = Kind("it is True or False", "True", lambda x: isinstance(x, bool | np.bool_), number=False)
+FLAG = Kind("it is True or False", "False", lambda x: isinstance(x, bool | np.bool_), number=False)
 FLOATING = Kind(
     "it is the name of a floating dtype",
     '"float32"',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 from graftax import ops
@@ -39,7 +40,7 @@ class CosineDecay(Schedule):
         "alpha": NOT_NEGATIVE,
         "warmup_steps": NOT_NEGATIVE,
         "decay_steps": STEPS,
-        "warmup_target": NOT_NEGATIVE.or_none(),
+        "warmup_target": replace(NOT_NEGATIVE, optional=True, instead="None, or 1e-2 with warmup_steps=100"),
     }
 
     def __init__(

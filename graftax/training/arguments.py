@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from graftax import user_line
 from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.wrapping import wraps
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import update_wrapper
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from graftax import traced_checks, tree
 from graftax.layers.call_context import part_of_program
 from graftax.training.batch import NAMES
+from graftax.wrapping import carry_names
 
 
 class _Limit(NamedTuple):
@@ -77,7 +77,7 @@ class ListenedStep:
     def __init__(self, limits: HeardLimits, step: Callable[[Any], Any]) -> None:
         self._limits = limits
         self._step = step
-        update_wrapper(self, step)
+        carry_names(self, step)
 
     def __call__(self, batch: Any) -> Any:
         """Run the step."""

@@ -21,7 +21,7 @@ def test_pairs(name, variable, compute):
 
 @pytest.mark.parametrize("name", ["int32", "mixed_float32", "half", ""])
 def test_unknown_policies_are_refused(name):
-    with pytest.raises(gx.errors.ArgumentError, match=r"dtype policy(.|\n)*mixed_bfloat16"):
+    with pytest.raises(gx.errors.ArgumentError, match=r"names a policy(.|\n)*mixed_bfloat16"):
         gx.DTypePolicy(name)
 
 
