@@ -132,8 +132,9 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
         )
     kind = np.result_type(*(type(n) if isinstance(n, (int, float)) else n for n in (start, stop, step)))
     dtype = dtype or a.canonical_dtype(kind)
-    if type(start) is type(stop) is type(step) is int and len(range(start, stop, step)):
-        for value in (start, range(start, stop, step)[-1]):
+    bounds: Any = (start, stop, step)
+    if all(type(n) is int for n in bounds) and len(range(*bounds)):
+        for value in (start, range(*bounds)[-1]):
             check_filling(a, "arange", "the value", np.asarray(value), dtype)
     return a.numpy.arange(start, stop, step, dtype=dtype)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -102,7 +102,8 @@ class KerasNames(Module):
                 "layer.set_weights(other.get_weights()), of another layer like it",
             )
         for variable, array in zip(variables, weights, strict=True):
-            shape = tuple(array.shape) if hasattr(array, "shape") else np.shape(cast(Any, array))
+            given: Any = array
+            shape = tuple(given.shape) if hasattr(given, "shape") else np.shape(given)
             if shape != variable.shape:
                 raise ShapeError(
                     f"set_weights got shape {shape} for {variable.path!r}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import index
+from typing import Any
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
@@ -63,7 +64,7 @@ class Reshape(Layer):
         self, target_shape: Sequence[int], name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        sizes = tuple(target_shape) if isinstance(target_shape, list | tuple) else (None,)
+        sizes: tuple[Any, ...] = tuple(target_shape) if isinstance(target_shape, list | tuple) else (None,)
         valid = all(hasattr(n, "__index__") and not isinstance(n, bool) and n >= -1 for n in sizes)
         if not valid or sizes.count(-1) > 1:
             raise ArgumentError(

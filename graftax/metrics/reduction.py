@@ -253,6 +253,7 @@ def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike
     if sample_weight is None and keep is None and _fits_an_integer(values):
         return ops.sum(ops.cast(values, "int32")), values.size
     values = floating(values, "values")
+    weights: Any = None
     if sample_weight is not None:
         weights = ops.cast(spread(sample_weight, values), values.dtype.name)
         counts = ops.not_equal(weights, 0)

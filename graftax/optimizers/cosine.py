@@ -40,7 +40,7 @@ class CosineDecay(Schedule):
         "alpha": NOT_NEGATIVE,
         "warmup_steps": NOT_NEGATIVE,
         "decay_steps": STEPS,
-        "warmup_target": replace(NOT_NEGATIVE, optional=True, instead="None, or 1e-2 with warmup_steps=100"),
+        "warmup_target": replace(NOT_NEGATIVE, optional=True, instead="None"),
     }
 
     def __init__(

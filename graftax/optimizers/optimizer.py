@@ -150,7 +150,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
         super().__setattr__(name, value)
         if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
             self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
-        elif name == "accumulation_steps" and value > 1 and "gathered" not in self.__dict__:
+        elif name == "accumulation_steps" and cast(int, value) > 1 and "gathered" not in self.__dict__:
             self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
 
     # --- applying -----------------------------------------------------------------------------------------------------

@@ -40,8 +40,9 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
         given = float(str(given))  # 0.1 as written, not its float32
     if isinstance(given, VariableLike | Module) or (callable(given) and not hasattr(given, "shape")):
         return given  # a Module first: OneCycle has a `shape`, and is no array
-    if hasattr(given, "shape") and tuple(given.shape) == () and registry.current().arrays.is_concrete(given):
-        given = float(str(registry.current().arrays.to_numpy(given)))
+    array: Any = given
+    if hasattr(array, "shape") and tuple(array.shape) == () and registry.current().arrays.is_concrete(array):
+        given = float(str(registry.current().arrays.to_numpy(array)))
     if isinstance(given, int | float) and not 0 <= given < inf:
         raise ArgumentError(
             f"learning_rate={given!r}",

@@ -141,6 +141,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     step = model.compiled("test_step")
     ready = FirstStep(model, builds=False)
     logs: Mapping[str, Any] | None = None
+    i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
         ready.before(step, batch, [batch])

@@ -58,6 +58,7 @@ class _Written:
     def __init__(self, rule: CustomRule) -> None:
         self._rule = rule
         self._back: Any = None
+        self._told: list[bool] = []
         self._part = Part("custom_gradient", self._both, rule.values)
         results, kept = (len(outline.leaves) for outline in self._part.outlines)
         self._results = results

@@ -64,7 +64,8 @@ def _instantiated(cotangent: Any) -> Any:
     if cotangent.dtype == jax.dtypes.float0:
         return None
     if isinstance(cotangent, jax.custom_derivatives.SymbolicZero):
-        return jnp.zeros(cotangent.shape, cotangent.dtype)
+        zero: Any = cotangent
+        return jnp.zeros(zero.shape, zero.dtype)
     return cotangent
 
 
