@@ -110,7 +110,7 @@ def test_audit_defaults_and_remedies_are_accepted(name):
     made(name)
     for argument, parameter in inspect.signature(CLASSES[name]).parameters.items():
         if argument in kinds:
-            assert eval(kinds[argument].instead.split(", or None")[0]) is not None
+            kinds[argument].checked(name, argument, eval(kinds[argument].instead.split(", or None")[0]))
             if parameter.default is not parameter.empty:
                 assert kinds[argument].checked(name, argument, parameter.default) == parameter.default
 
