@@ -48,14 +48,18 @@ class FirstStep:
             self._traced.add(id(run))
             if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
                 self._trace(run, given)
-        for batch in batches:
-            limits_of(self._model).check(batch)
-            self._check_targets(*unpack(batch))
+        limits, objectives = limits_of(self._model), self._model.objectives
+        checks = objectives.outputs and objectives.checks_targets()  # else no compiled loss has seen outputs
+        if checks or limits:
+            for batch in batches:
+                limits.check(batch)
+                if checks:
+                    self._check_targets(*unpack(batch))
 
     def _check_targets(self, x: Any, y: Any, sample_weight: Any) -> None:
         objectives = self._model.objectives
         outputs = objectives.outputs
-        if not outputs or y is None or not objectives.checks_targets():  # or no compiled loss has seen outputs
+        if y is None:
             return
         try:
             objectives.check_targets(y, outputs, sample_weight)

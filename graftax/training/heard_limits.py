@@ -30,6 +30,10 @@ class HeardLimits:
     def __init__(self) -> None:
         self._by_path: dict[str, list[_Limit]] = {}
 
+    def __bool__(self) -> bool:
+        """Whether an array of the batch has limits."""
+        return bool(self._by_path)
+
     def __reduce__(self) -> tuple[type[HeardLimits], tuple[()]]:
         return HeardLimits, ()  # a copy of the model traces, and hears, for itself
 

@@ -217,7 +217,9 @@ def loss_first(logs: Any, step: str) -> dict[str, Any]:
                 "each entry is one number, which goes into the history",
                 f"{{{name!r}: ops.mean(value)}}",
             )
-    return {**({"loss": logs["loss"]} if "loss" in logs else {}), **logs}
+    if "loss" not in logs or next(iter(logs)) == "loss":
+        return dict(logs)
+    return {"loss": logs["loss"], **logs}
 
 
 def _shown(value: Any) -> str:
