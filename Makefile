@@ -52,7 +52,7 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
-	$(PYRIGHT)
+	$(PYRIGHT) --project pyproject.toml
 	$(PYRIGHT) --project tests/typing
 
 format: $(STAMP)
