@@ -7,12 +7,10 @@ once.
 
 from __future__ import annotations
 
-import copy
 import re
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from graftax import attributes, user_line
 from graftax.errors import ArgumentError, AssignmentError
@@ -20,11 +18,13 @@ from graftax.keywords import Constructed
 from graftax.typedefs import Holder, VariableLike
 from graftax.variables import creation, storage
 from graftax.variables.constructor import ConstructorSignature
+from graftax.variables.copies import Copied
+from graftax.variables.copies import Pending as Pending
 from graftax.variables.freezing import Freezing
-from graftax.variables.node import BOOKKEEPING, holds_node, ignored, own_nodes
 from graftax.variables.node import Edge as Edge
 from graftax.variables.node import Leaf as Leaf
 from graftax.variables.node import Node as Node
+from graftax.variables.node import holds_node, ignored, inside, own, own_nodes
 from graftax.variables.node import items_of as items_of
 from graftax.variables.structure import Print, print_of
 from graftax.variables.structure import structure as structure
@@ -33,22 +33,6 @@ if TYPE_CHECKING:
     from graftax.variables.variable import Variable
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
-
-
-class Pending(Protocol):
-    """Values from a checkpoint that wait for the objects they belong to."""
-
-    def claim(self, edge: Edge, variable: Variable) -> None:
-        """A Variable has appeared under this edge: give it its value, if there is one."""
-        ...
-
-    def child(self, edge: Edge) -> Pending | None:
-        """What waits below this edge, or None."""
-        ...
-
-    def waiting(self) -> tuple[str, ...]:
-        """The paths of the values that still wait here and below."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -60,7 +44,7 @@ class SlotRecord:
     slot: Variable
 
 
-class Module(Freezing, Holder, Constructed):
+class Module(Copied, Freezing, Holder, Constructed):
     """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
@@ -82,8 +66,6 @@ class Module(Freezing, Holder, Constructed):
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
-    _pending: Pending | None = None
-    _captured: tuple[creation.CreatorScope, ...] = ()
     _seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _name: str | None = None
 
@@ -134,11 +116,15 @@ class Module(Freezing, Holder, Constructed):
     def _walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         return walk_with_edges(self)
 
-    def children(self) -> Iterator[tuple[Edge, Child]]:
+    def children(self) -> list[tuple[Edge, Child]]:
         """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
-        for name, value in self.__dict__.items():
-            if name not in ignored(type(self)) and holds_node(value):
-                yield name, value
+        self.ensure_state()
+        return self._held()
+
+    def _held(self) -> list[tuple[Edge, Child]]:
+        """The same, as they are now: nothing is made."""
+        skip = ignored(type(self))
+        return [(name, value) for name, value in self.__dict__.items() if name not in skip and holds_node(value)]
 
     @property
     def name(self) -> str:
@@ -208,7 +194,7 @@ class Module(Freezing, Holder, Constructed):
         container[edges[-1]] = new
         _adopt(self, edges, new)
 
-    def slots(self) -> Iterable[SlotRecord]:
+    def slots(self) -> Sequence[SlotRecord]:
         """Variables kept for other Variables; optimizers have some."""
         return ()
 
@@ -227,37 +213,6 @@ class Module(Freezing, Holder, Constructed):
         """What a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
         return {name: print_of(value) for name, value in self.__dict__.items() if name not in skip}
-
-    # --- copies -----------------------------------------------------------------------------------------------------
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        new = object.__new__(type(self))
-        memo[id(self)] = new
-        for name, value in self.__dict__.items():
-            if name not in BOOKKEEPING:
-                object.__setattr__(new, name, copy.deepcopy(value, memo))
-        if self._captured:
-            object.__setattr__(new, "_captured", self._captured)
-        new._readopt()
-        return new
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in BOOKKEEPING}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._readopt()
-
-    def _readopt(self) -> None:
-        """Own what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
-        mine = list(own_nodes(self))
-        for edges, node in mine:
-            if node.owner is None:
-                _own(self, edges, node)
-        for edges, node in mine:
-            owner = node.owner
-            if owner is not None and owner is not self and _inside(owner, self):
-                _own(self, edges, node)
 
 
 _ABSENT = object()
@@ -278,6 +233,7 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
     owners: list[Any] = [root]
     if isinstance(root, Module):
+        root.ensure_state()
         storage.touch(root)
         stack.append(((), own_nodes(root)))
     while stack:
@@ -296,6 +252,7 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
             _adopt_node(owners[-1], edges, node)
         yield (*prefix, *edges), node
         if isinstance(node, Module):
+            node.ensure_state()
             storage.touch(node)
             stack.append(((*prefix, *edges), own_nodes(node)))
             owners.append(node)
@@ -333,33 +290,17 @@ def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
     if node is owner:
         return
     if node.owner is None:
-        _own(owner, edges, node)
+        own(owner, edges, node)
     if owner._frozen:
         if isinstance(node, Leaf):
             node.frozen = True
-        elif isinstance(node, Module) and not node._frozen and not _inside(owner, node):
+        elif isinstance(node, Module) and not node._frozen and not inside(owner, node):
             node.trainable = False
     pending = owner._pending
     for edge in edges[:-1]:
         pending = pending.child(edge) if pending is not None else None
     if pending is not None:
         deliver(pending, edges[-1], node)
-
-
-def _own(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
-    if not (isinstance(node, Module) and _inside(owner, node)):
-        node._owner = weakref.ref(owner)
-        node._edges = edges
-
-
-def _inside(node: Module, candidate: Module) -> bool:
-    """True if ``candidate`` already is above ``node``: adopting it would close a circle."""
-    above: Module | None = node
-    while above is not None:
-        if above is candidate:
-            return True
-        above = above.owner
-    return False
 
 
 def deliver(pending: Pending, edge: Edge, node: Node) -> None:

@@ -44,7 +44,7 @@ class Checkpoint:
         if not roots:
             raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")
         self.roots = dict(roots)
-        Graph(self.roots)  # raises now rather than at the first save
+        Graph(self.roots, settles=False)  # raises now rather than at the first save, and draws nothing
 
     def save(
         self,
@@ -57,6 +57,9 @@ class Checkpoint:
         meta: Mapping[str, Any] | None = None,
     ) -> SaveReport:
         """Save to exactly this path, as a directory that is there as a whole or not at all.
+
+        Values of an earlier restore that still wait for layers that are not built are passed on, slots included; see
+        `SaveReport.waiting`.
 
         Args:
             path: The directory to make.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, castable
@@ -24,6 +25,16 @@ class WaitingSlot(NamedTuple):
     name: str
     path: str
     node: int
+
+
+class CarriedSlot(NamedTuple):
+    """The same on the way to a copy: nodes of the Variable and of the slot, and its value."""
+
+    variable: int
+    name: str
+    path: str
+    node: int
+    value: HostArray
 
 
 class Session:
@@ -65,6 +76,67 @@ class Session:
         for module, node, path in modules:
             set_pending(module, Deferred(self, node, path, self._earlier(module)))
         self._open = True
+
+    def awaits(self, node: int, path: str) -> bool:
+        """True if the value of this node still waits under this path."""
+        return path not in self._taken and self._awaited.get(path) == node
+
+    def value_of(self, node: int) -> HostArray:
+        """The value of a node that waits."""
+        return self._values[node]
+
+    def slots_for(self, node: int) -> list[tuple[WaitingSlot, HostArray]]:
+        """The slots, and their values, that wait for the Variable of a node."""
+        return [(slot, self._values[slot.node]) for slot in self._slots.get(node, ())]
+
+    def given(self, node: int) -> Variable | Reparam | None:
+        """The Variable that has taken the value of a node."""
+        found = self._given.get(node)
+        return found() if found is not None else None
+
+    # --- copies -----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the slots, which go with the copies of their optimizers: see `Carried`."""
+        slots = {slot.path: slot.node for waiting in self._slots.values() for slot in waiting}
+        awaited = {path: node for path, node in self._awaited.items() if path not in slots}
+        nodes = set(awaited.values())
+        return {
+            "_awaited": awaited,
+            "_values": {node: value for node, value in self._values.items() if node in nodes},
+            "_given": {node: variable for node in self._given if (variable := self.given(node)) is not None},
+            "_taken": set(self._taken),
+        } | {name: getattr(self, name) for name in ("index", "mapped", "_paths", "_cast", "_open")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
+        self._slots = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        new = memo[id(self)] = object.__new__(Session)
+        state = self.__getstate__()
+        new.__setstate__({**state, "_given": copy.deepcopy(state["_given"], memo)})
+        return new
+
+    def carried_slots(self, optimizer: Module) -> list[CarriedSlot]:
+        """What waits in an optimizer."""
+        return [
+            CarriedSlot(variable, slot.name, slot.path, slot.node, self._values[slot.node])
+            for variable, waiting in self._slots.items()
+            for slot in waiting
+            if slot.optimizer is optimizer
+        ]
+
+    def add_slots(self, optimizer: Module, slots: Sequence[CarriedSlot]) -> None:
+        """Let these wait in the copy of an optimizer."""
+        for slot in slots:
+            waiting = WaitingSlot(optimizer, slot.name, slot.path, slot.node)
+            self._slots.setdefault(slot.variable, []).append(waiting)
+            self._awaited[slot.path] = slot.node
+            self._values[slot.node] = slot.value
+
+    # --- arrivals ---------------------------------------------------------------------------------------------------
 
     def _earlier(self, module: Module) -> Deferred | None:
         found = module._pending
@@ -118,7 +190,7 @@ class Deferred:
 
     def __init__(self, session: Session, node: int, path: str, earlier: Deferred | None = None) -> None:
         self.session = session
-        self._node = node
+        self.node = node
         self._path = path
         self._edges = dict(session.index.nodes[node].edges)
         self._earlier = earlier if earlier is not None and earlier.session.paths else None
@@ -142,9 +214,59 @@ class Deferred:
             return earlier
         return Deferred(self.session, node, path, earlier)
 
+    def edges(self) -> list[Edge]:
+        """The edges that the checkpoints have here."""
+        return list(dict.fromkeys([*self._edges, *(self._earlier.edges() if self._earlier is not None else ())]))
+
+    def leaf(self, edge: Edge) -> tuple[Session, int] | None:
+        """Where the value for a Variable under this edge comes from, if one waits: a Session, and a node in it."""
+        path, node = self._target(edge)
+        if node is not None and self.session.awaits(node, path):
+            return self.session, node
+        return self._earlier.leaf(edge) if self._earlier is not None else None
+
+    def carried(self, module: Module) -> Carried | None:
+        """What a copy of the Module takes along."""
+        earlier = self._earlier.carried(module) if self._earlier is not None else None
+        if not self._waiting_here():
+            return earlier
+        return Carried(self.session, self.node, self._path, earlier, self.session.carried_slots(module))
+
     def waiting(self) -> tuple[str, ...]:
         """The program paths, here and below, whose values still wait; slots of their Variables among them."""
+        return (*self._waiting_here(), *(self._earlier.waiting() if self._earlier is not None else ()))
+
+    def _waiting_here(self) -> tuple[str, ...]:
         return tuple(path for path in self.session.paths if f"{path}/".startswith(f"{self._path}/"))
+
+
+class Carried:
+    """What waits below one Module, on the way to a copy of it; slots go along with the optimizer that makes them."""
+
+    def __init__(
+        self, session: Session, node: int, path: str, earlier: Carried | None, slots: list[CarriedSlot]
+    ) -> None:
+        self._session = session
+        self._node = node
+        self._path = path
+        self._earlier = earlier
+        self._slots = slots
+        self._arrived = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._arrived = True  # copied, and the Session with it
+
+    def hang(self, module: Module) -> None:
+        """Let the values wait below the copy."""
+        object.__setattr__(module, "_pending", self._deferred(module))
+
+    def _deferred(self, module: Module) -> Deferred:
+        # of a Session that the original of a shallow copy still uses, each value would arrive in one of both only
+        session = self._session if self._arrived else copy.deepcopy(self._session)
+        session.add_slots(module, self._slots)
+        earlier = self._earlier._deferred(module) if self._earlier is not None else None
+        return Deferred(session, self._node, self._path, earlier)
 
 
 def misfit(

@@ -9,7 +9,7 @@ from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
 from graftax.checkpoint.subset import Spot
 from graftax.errors import ArgumentTypeError, UnsupportedValue
-from graftax.module import Module, Node, items_of
+from graftax.module import Module, Node, items_of, walk
 from graftax.typedefs import VariableLike
 from graftax.variables.variable import Variable
 
@@ -70,13 +70,15 @@ class Graph:
 
     Args:
         roots: Names and objects: Modules, Variables, or lists, tuples and dicts of them.
+        settles: Whether Modules first make what they make when they are asked, see `Module.ensure_state`, and take in
+            what was appended to their lists, with the values that wait for it. Defaults to True.
 
     Raises:
         ArgumentTypeError: a root is none of these.
         UnsupportedValue: a dict has two keys that read the same.
     """
 
-    def __init__(self, roots: dict[str, Root]) -> None:
+    def __init__(self, roots: dict[str, Root], settles: bool = True) -> None:
         self.roots: dict[str, Place] = {}
         self._known: dict[int, Place] = {}
         self.places: list[Place] = []
@@ -90,6 +92,8 @@ class Graph:
                     if isinstance(thing, int | float)
                     else "give the Module that holds it",
                 )
+            if settles:
+                _settle(thing, set())
             self.roots[name] = self._place(thing, escaped(name), level)
         while level:
             deeper: list[Place] = []
@@ -169,9 +173,19 @@ def _kind(thing: Any) -> Kind:
     return Kind.OBJECT  # a Module, or a named tuple, whose edges are names, too
 
 
+def _settle(thing: Any, seen: set[int]) -> None:
+    if isinstance(thing, Module):
+        for _ in walk(thing):  # on the way, what nobody owns is taken in
+            pass
+    elif isinstance(thing, list | tuple | dict) and id(thing) not in seen:
+        seen.add(id(thing))
+        for _, child in items_of(thing):
+            _settle(child, seen)
+
+
 def _children(thing: Any) -> Iterator[tuple[Edge, Any]]:
     if isinstance(thing, Module):
-        yield from thing.children()
+        yield from thing._held()
     elif isinstance(thing, list | tuple | dict):
         for edge, child in items_of(thing):
             if isinstance(child, Node | list | tuple | dict):

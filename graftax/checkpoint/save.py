@@ -12,6 +12,7 @@ from graftax.checkpoint.graph import Graph, Place, SlotPlace
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.subset import Subset
+from graftax.checkpoint.waiting import WaitingPlace, add_waiting
 from graftax.errors import ArgumentError, StateError, UnsupportedValue
 from graftax.reparam.adapted import adapter_of
 from graftax.variables import storage
@@ -20,17 +21,23 @@ _INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
 
 
 class SaveReport(NamedTuple):
-    """What a save wrote, and which slots it had to leave out because their Variable was not part of it."""
+    """What a save wrote, and which slots it had to leave out because their Variable was not part of it.
+
+    ``waiting`` are the paths of restored values that still wait for layers that are not built: the new checkpoint has
+    them as the one has that they come from.
+    """
 
     path: str
     step: int | None
     arrays: int
     nbytes: int
     left_out: tuple[str, ...]
+    waiting: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"saved {self.arrays:,} arrays, {self.nbytes:,} bytes, at {self.path}"]
         lines += [f"  left out {path}: its variable was not saved" for path in self.left_out]
+        lines += [f"  passed on {path}: it still waits for its layer to be built" for path in self.waiting]
         return "\n".join(lines)
 
 
@@ -51,6 +58,7 @@ def save(
     if not all(type(key) is str for key in meta):
         raise ArgumentError(f"meta with the keys {list(meta)!r:.100}", "the keys of meta are text", 'meta={"note": 1}')
     values.encode(meta, "meta")
+    add_waiting(graph)
     leaves = [place for place in graph.places if place.kind.is_leaf]
     subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])
     chosen = {place for place in leaves if place.spot in subset}
@@ -65,7 +73,7 @@ def save(
     left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
     draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta)
     index = commit(path, draft, overwrite=overwrite, fs=fs)
-    return SaveReport(os.fspath(path), step, len(index.tensors), index.nbytes, tuple(left_out))
+    return SaveReport(os.fspath(path), step, len(index.tensors), index.nbytes, tuple(left_out), drawing.waiting)
 
 
 class _Drawing:
@@ -75,6 +83,7 @@ class _Drawing:
         self.items: list[Item] = []
         self.nodes: list[NodeRecord] = []
         self.slots: list[SlotRecord] = []
+        self.waiting: tuple[str, ...] = ()
         self._numbers: dict[Place, int] = {}
         self._names: set[str] = set()
         kept = _with_ancestors(graph, chosen) | (set(graph.roots.values()) if whole else set())
@@ -105,7 +114,12 @@ class _Drawing:
     def _node(self, place: Place, edges: tuple[Any, ...]) -> NodeRecord:
         payload: Any = None
         kind = place.kind
-        if kind is Kind.VARIABLE:
+        if isinstance(place, WaitingPlace):
+            payload = place.record.payload
+            if kind is Kind.VARIABLE:
+                self.waiting += (place.path,)
+                payload = (self._item(place.path, place.value), *payload[1:])
+        elif kind is Kind.VARIABLE:
             tensor = self._item(place.path, host_value(place.thing, place.path))
             adapter = adapter_of(place.thing)
             attributes = {} if adapter is None else {"adapter": adapter}

@@ -71,11 +71,9 @@ class SlotKeeper(Checked):
             if name not in row.slots and (only in (None, name) or name not in OF_THE_BASE):
                 row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
 
-    def slots(self) -> Iterator[SlotRecord]:
+    def slots(self) -> list[SlotRecord]:
         """All slots, in the order in which their variables were first seen."""
-        for variable, row in self._slots.items():
-            for name, slot in _parts(row):
-                yield SlotRecord(name, variable, slot)
+        return [SlotRecord(name, variable, slot) for variable, row in self._slots.items() for name, slot in _parts(row)]
 
     @property
     def variables(self) -> list[Variable]:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError, NotBuiltError
+from graftax.errors import ArgumentError, NotBuiltError, StaleReadError
 from graftax.module import Module
 from graftax.short_traceback import door
 from graftax.transforms.state import Substitution
 from graftax.typedefs import Array, ArrayLike, unwrap
 from graftax.variables.storage import frames
+from graftax.variables.variable import Variable
 
 
 def state(module: Module) -> dict[str, Array]:
@@ -35,7 +36,8 @@ def functional_call(
 ) -> tuple[Any, dict[str, Array]]:
     """Call a module with given values for its Variables, and give back the values after the call; nothing is assigned.
 
-    Pure, so any transform of bare JAX may be put around it.
+    Pure, so any transform of bare JAX may be put around it. Inside `vectorized_map`, a random stream whose state is the
+    same for all rows branches: each row draws its own numbers, and gives back a state of its own.
 
     Args:
         module: A module that is callable and built.
@@ -80,19 +82,33 @@ def functional_call(
                 "values like those of graftax.state(module)",
             )
     level = backend.transforms.level() if backend.has("transforms") else None
-    given = [(variable._storage, values[path]) for path, variable in variables.items()]
-    frame = Substitution(frames.top, given, level)
-    with frames.entered(frame):
-        out = module(*args, **kwargs)  # type: ignore[operator]
-        after = {path: variable.value for path, variable in variables.items()}
-    if len(made := module.named_variables()) != len(variables):
-        raise NotBuiltError(
-            f"functional_call of {type(module).__name__} made {[path for path in made if path not in variables]}",
-            "the state that was given has no values for them, and the state that comes back would lack them",
-            "call it once on an example first",
-        )
+    around = frames.top
+    given = [
+        (one._storage, around.branched(values[path]) if around is not None and one.role == "seed" else values[path])
+        for path, one in variables.items()
+    ]
+    frame = Substitution(around, given, level)
+    try:
+        with frames.entered(frame):
+            out = module(*args, **kwargs)  # type: ignore[operator]
+            written = {path: one.value for path, one in variables.items() if one._storage in frame.written}
+    except StaleReadError:
+        _refuse_made(module, variables)  # which is why there was nothing to read but what is there now
+        raise
+    _refuse_made(module, variables)
     inside = {variable._storage for variable in variables.values()}
     for storage, value in frame.written.items():
         if storage not in inside:  # another module's state, such as the global random stream
             storage.write(value)
-    return out, after
+    return out, {path: written.get(path, values[path]) for path in variables}
+
+
+def _refuse_made(module: Module, known: Mapping[str, Variable]) -> None:
+    made = [path for path in module.named_variables() if path not in known]
+    if made:
+        raise NotBuiltError(
+            f"functional_call of {type(module).__name__} made {made}",
+            "the state that was given has no values for them, and the state that comes back would lack them",
+            "call the module once before, with the same arguments (training=True among them, if it is), and take "
+            "graftax.state(module) after that",
+        )

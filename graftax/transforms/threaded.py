@@ -34,12 +34,12 @@ class Around:
 
     def __init__(self) -> None:
         self._frames = frames.items
-        self._level = registry.current().transforms.level()
+        self.level = registry.current().transforms.level()
         self.frame = frames.top
 
     def read(self, storage: Storage) -> Array:
         """The value there."""
-        with registry.current().transforms.at(self._level), frames.replaced(self._frames):
+        with registry.current().transforms.at(self.level), frames.replaced(self._frames):
             return storage.read()
 
 

@@ -36,9 +36,18 @@ class RowFrame(PartFrame):
         if storage not in self._now:
             value = super().read(storage)
             if _is_stream(storage):
-                random = registry.current().random
-                self._now[storage] = random.fold_in(random.split(value, 2)[1], self._row)
+                self._now[storage] = self._branch(value)
         return self._now[storage]
+
+    def branched(self, key: Array) -> Array:
+        """This row's branch of a stream that is the same for all rows; a stream of each row's own as it is."""
+        key = super().branched(key)
+        is_rows_own = registry.current().transforms.leaks(key, self._around.level)
+        return key if is_rows_own else self._branch(key)
+
+    def _branch(self, key: Array) -> Array:
+        random = registry.current().random
+        return random.fold_in(random.split(key, 2)[1], self._row)
 
     def write(self, storage: Storage, value: Array) -> None:
         """A random stream moves on; all else is refused."""
@@ -68,7 +77,9 @@ def vectorized_map(
     """``fn`` of each row, computed for all rows at once, and the results stacked.
 
     Random streams (of `graftax.random`, of dropout layers) branch: each row draws its own numbers, and a stream moves
-    on by one draw in all, however many rows there are. A fixed ``seed=`` draws the same for each row.
+    on by one draw in all, however many rows there are. A fixed ``seed=`` draws the same for each row. So does the state
+    that `functional_call` is given: a stream that is the same for all rows branches, and one that has a row for each is
+    taken as it is; equal rows draw equal numbers. Stack the states of as many `SeedGenerator` to have them differ.
 
     Args:
         fn: Takes a row of each of ``elems``, in its structure. It may read Variables, take gradients, draw random

@@ -142,3 +142,20 @@ def own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     for name, value in list(module.__dict__.items()):
         if name not in skip:
             yield from visit((name,), value)
+
+
+def own(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
+    """Let the Node hang there, unless that would close a circle."""
+    if isinstance(node, Leaf) or not inside(owner, node):
+        node._owner = weakref.ref(owner)
+        node._edges = edges
+
+
+def inside(node: Node, candidate: Node) -> bool:
+    """True if ``candidate`` already is above ``node``: adopting it would close a circle."""
+    above: Node | None = node
+    while above is not None:
+        if above is candidate:
+            return True
+        above = above.owner
+    return False

@@ -11,7 +11,7 @@ from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables import keys
+from graftax.variables import creation, keys
 from graftax.variables.keys import get_random_seed as get_random_seed
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.variable import Variable, make
@@ -33,6 +33,9 @@ __all__ = [
 class SeedGenerator(Module):
     """A stream of random keys; its state is a Variable of two uint32 with the role ``"seed"``.
 
+    The state is made at the first draw, or as soon as somebody asks for it: ``state``, ``variables``, `graftax.state`,
+    a checkpoint, a copy. So a checkpoint always has it, and a model that holds the generator resumes exactly.
+
     Args:
         seed: Fixes the stream. Unless given, it follows from the global seed and the generator's path, so every layer
             has a stream of its own, and adding a layer changes no other's.
@@ -48,11 +51,23 @@ class SeedGenerator(Module):
     def __init__(self, seed: int | None = None, name: str | None = None) -> None:
         super().__init__(name)
         self.seed = None if seed is None else keys.checked_seed(seed)
-        self.state: Variable | None = None
+
+    @property
+    def state(self) -> Variable:
+        """The Variable that has the key from which the next draw follows."""
+        return self.build()
+
+    @state.setter
+    def state(self, value: Variable) -> None:
+        self.__dict__["state"] = value  # where the object graph is looked for
+
+    def ensure_state(self) -> None:
+        """Make the state: without a seed, from the path that the generator has now."""
+        self.build()
 
     def build(self) -> Variable:
         """Make the state, if there is none yet, and return it."""
-        if self.state is None:
+        if "state" not in self.__dict__:
             path = f"{self.path}/state" if self.path else "state"
             spec = VariableSpec(
                 shape=(2,),
@@ -64,8 +79,10 @@ class SeedGenerator(Module):
                 path=path,
                 owner=self,
             )
-            self.state = make(spec)
-        return self.state
+            with creation.remembered(self._captured):
+                self.state = make(spec)
+        state: Variable = self.__dict__["state"]
+        return state
 
     def _first_state(self, key: Array, shape: Shape, dtype: str) -> Array:
         # the stream of a seed is the same wherever it is used: two layers with one seed agree
@@ -73,7 +90,7 @@ class SeedGenerator(Module):
 
     def next(self) -> Array:
         """A fresh key; the state moves on."""
-        state = self.build()
+        state = self.state
         pair = registry.current().random.split(state.value, 2)
         state.assign(pair[0])
         return pair[1]
@@ -132,6 +149,9 @@ Seed: TypeAlias = "int | SeedGenerator | ArrayLike | None"
 
 def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
     """Normal draws.
+
+    The global stream, from which they come without ``seed``, is part of no checkpoint. For a resume that draws the same
+    numbers, give ``seed`` a `SeedGenerator` that the model holds.
 
     Args:
         shape: Shape of the result.

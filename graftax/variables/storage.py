@@ -57,6 +57,10 @@ class Frame:
         """What a traced argument is at the call under which it is traced; None for any other traced value."""
         return self.parent.first_value(tracer) if self.parent is not None else None
 
+    def branched(self, key: Array) -> Array:
+        """The state of a random stream that a function is given: each row of a mapped one gets a branch of its own."""
+        return self.parent.branched(key) if self.parent is not None else key
+
     def left(self, value: Any, name: str) -> None:
         """The value of a Variable of that name became a NumPy array, of which no gradient comes back."""
         if self.parent is not None:

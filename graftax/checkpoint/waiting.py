@@ -1,0 +1,93 @@
+"""Values that still wait for their Variables, as parts of the graph that is saved: a save passes them on."""
+
+from __future__ import annotations
+
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.deferred import Deferred, Session
+from graftax.checkpoint.graph import Graph, Place, SlotPlace
+from graftax.checkpoint.index import NodeRecord
+from graftax.checkpoint.paths import joined, slot_path
+from graftax.checkpoint.subset import Spot, saved_spot
+from graftax.module import Module
+
+
+class WaitingPlace(Place):
+    """Where a restored value waits, or a container of such places; ``record`` is its node in the checkpoint."""
+
+    __slots__ = ("_spot", "record", "value")
+
+    def __init__(
+        self, session: Session, node: int, path: str, value: HostArray | None, holder: Module | None = None
+    ) -> None:
+        self.record: NodeRecord = session.index.nodes[node]
+        super().__init__(None, self.record.kind, path, (), holder)
+        self.value = value
+        self._spot = saved_spot(session.index, node, path, holder)
+        self.role = self._spot.role
+
+    @property
+    def spot(self) -> Spot:
+        """What selectors see of it."""
+        return self._spot
+
+    @property
+    def type(self) -> str:
+        """The name of the class that was saved."""
+        return self.record.type
+
+
+def add_waiting(graph: Graph) -> None:
+    """Add what waits below the Modules of a graph, and the slots that wait with it."""
+    found = _Found(graph)
+    for place in list(graph.places):
+        if isinstance(place.thing, Module) and isinstance(place.thing._pending, Deferred):
+            found.below(place, place.thing._pending)
+    found.add_slots()
+
+
+class _Found:
+    """The places as they are found."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._live = {id(place.thing): place for place in graph.places}
+        self._leaves: dict[tuple[Session, int], WaitingPlace] = {}
+
+    def below(self, place: Place, deferred: Deferred) -> None:
+        """Add what waits below a Module or a container."""
+        for edge in deferred.edges():
+            path, there = joined(place.path, edge), place.edges.get(edge)
+            deeper = deferred.child(edge)
+            if there is not None:
+                # a leaf has its value, and a Module keeps what waits below it itself
+                if deeper is not None and not there.kind.is_leaf and not isinstance(there.thing, Module):
+                    self.below(there, deeper)
+            elif (source := deferred.leaf(edge)) is not None:
+                place.edges[edge] = self._leaf(*source, path, place)
+            elif deeper is not None and deeper.waiting():
+                holder = WaitingPlace(deeper.session, deeper.node, path, None, place.module)
+                self.below(holder, deeper)
+                if holder.edges:
+                    place.edges[edge] = holder
+                    self._graph.places.append(holder)
+
+    def _leaf(self, session: Session, node: int, path: str, parent: Place) -> Place:
+        live = self._live.get(id(session.given(node)))
+        if live is not None:  # one object under two edges, of which the other has arrived
+            return live
+        known = self._leaves.get((session, node))
+        if known is None:
+            value = session.value_of(node)
+            known = self._leaves[session, node] = WaitingPlace(session, node, path, value, parent.module)
+            self._graph.places.append(known)
+        return known
+
+    def add_slots(self) -> None:
+        """Add the slots that wait for the Variables of the leaves, in the optimizers that the graph has."""
+        for (session, node), variable in self._leaves.items():
+            for slot, value in session.slots_for(node):
+                optimizer = self._live.get(id(slot.optimizer))
+                if optimizer is not None:
+                    path = slot_path(optimizer.path, slot.name, variable.path)
+                    kept = WaitingPlace(session, slot.node, path, value, optimizer.module)
+                    self._graph.slots.append(SlotPlace(optimizer, slot.name, variable, kept))
