@@ -16,6 +16,7 @@ from graftax.checkpoint.waiting import WaitingPlace, add_waiting
 from graftax.errors import ArgumentError, StateError, UnsupportedValue
 from graftax.reparam.adapted import adapter_of
 from graftax.variables import storage
+from graftax.variables.variable import Variable
 
 _INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
 
@@ -68,12 +69,29 @@ def save(
             "the roots hold no Variables" if not leaves else "only= and skip= leave nothing",
             "build the model first: call it on an example" if not leaves else "choose less narrowly",
         )
+    if subset.is_all and all(_is_stream_of_unbuilt(place.thing) for place in chosen):
+        raise ArgumentError(
+            f"nothing to save at {os.fspath(path)} but random streams: {', '.join(place.path for place in chosen)}",
+            "the layers that hold them are not built, so that there are no weights",
+            "build the model first: call it on an example",
+        )
     drawing = _Drawing(graph, chosen, subset.is_all)
     wanted = [slot for slot in graph.slots if slot.slot.spot in subset]
     left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
     draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta)
     index = commit(path, draft, overwrite=overwrite, fs=fs)
     return SaveReport(os.fspath(path), step, len(index.tensors), index.nbytes, tuple(left_out), drawing.waiting)
+
+
+def _is_stream_of_unbuilt(thing: Any) -> bool:
+    if not isinstance(thing, Variable) or thing.role != "seed":
+        return False
+    above = thing.owner
+    while above is not None:
+        if getattr(above, "built", None) is False:
+            return True
+        above = above.owner
+    return False
 
 
 class _Drawing:

@@ -211,3 +211,43 @@ def test_a_copy_without_anything_that_waits_carries_nothing(trained, tmp_path):
     twin = copy.deepcopy(half.pair)
     assert twin._pending is None
     assert "_pending" not in half.pair.__getstate__()
+
+
+def adapted():
+    with gx.variable_creator_scope(gx.reparam.LoRA(rank=2, name="poet"), where="**/kernel"):
+        model = gx.Sequential([layers.Dense(4), layers.Dense(2)])
+    return model
+
+
+def test_parts_of_expressions_that_wait_are_passed_on_and_selected(tmp_path):
+    model = adapted()
+    model(X)
+    for v in model.trainable_variables:
+        v.assign(np.full(v.shape, 0.5, v.dtype))
+    wanted = np.asarray(model(X))
+    gx.Checkpoint(model=model).save(tmp_path / "first")
+    half = adapted()
+    gx.Checkpoint(model=half).restore(tmp_path / "first")
+    gx.Checkpoint(model=half).save(tmp_path / "second")
+    report = gx.Checkpoint(model=half).save(tmp_path / "poet", only=gx.is_adapter)
+    assert report.waiting and all("/kernel/" in path and "base" not in path for path in report.waiting)
+    whole, built = adapted(), adapted()
+    gx.Checkpoint(model=whole).restore(tmp_path / "second")
+    built(X)
+    gx.Checkpoint(model=built).restore(tmp_path / "second")
+    for each in (half, whole, built):
+        np.testing.assert_array_equal(each(X), wanted)
+
+
+def test_a_plain_weight_that_waits_for_an_expression_is_passed_on_as_it_was_saved(tmp_path):
+    plain = gx.Sequential([layers.Dense(4), layers.Dense(2)])
+    wanted = np.asarray(plain(X))
+    gx.Checkpoint(model=plain).save(tmp_path / "first")
+    half = adapted()
+    gx.Checkpoint(model=half).restore(tmp_path / "first")
+    gx.Checkpoint(model=half).save(tmp_path / "second")
+    again = gx.Sequential([layers.Dense(4), layers.Dense(2)])
+    again(X)
+    gx.Checkpoint(model=again).restore(tmp_path / "second").assert_consumed()
+    np.testing.assert_array_equal(again(X), wanted)
+    np.testing.assert_array_equal(copy.deepcopy(half)(X), wanted)

@@ -10,6 +10,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, metrics, ops, optimizers
+from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.transforms.functional import functional_call, state
 
@@ -81,6 +82,16 @@ def test_a_checkpoint_has_a_stream_that_never_drew(tmp_path, seed):
     used.next()
     gx.Checkpoint(g=used).restore(tmp_path / "again").assert_consumed()
     assert draw(generator) == draw(fresh) == draw(used)
+
+
+def test_a_model_that_is_not_built_is_not_saved_as_its_streams(tmp_path):
+    model = gx.Sequential([layers.Dense(2), layers.Dropout(0.5)])
+    with pytest.raises(ArgumentError, match=r"but random streams: model/layers/1/seed_generator/state") as caught:
+        gx.Checkpoint(model=model).save(tmp_path / "c")
+    assert caught.value.instead == "build the model first: call it on an example"
+    assert not (tmp_path / "c").exists()
+    gx.Checkpoint(model=model).save(tmp_path / "seeds", only="role:seed")
+    gx.Checkpoint(model=model, stream=gx.SeedGenerator()).save(tmp_path / "c")
 
 
 def test_a_checkpoint_that_is_only_named_draws_nothing():
