@@ -109,6 +109,5 @@ def _refuse_made(module: Module, known: Mapping[str, Variable]) -> None:
         raise NotBuiltError(
             f"functional_call of {type(module).__name__} made {made}",
             "the state that was given has no values for them, and the state that comes back would lack them",
-            "call the module once before, with the same arguments (training=True among them, if it is), and take "
-            "graftax.state(module) after that",
+            "module(...) once before, with the very same arguments; then graftax.state(module)",
         )
