@@ -79,7 +79,8 @@ def vectorized_map(
     Random streams (of `graftax.random`, of dropout layers) branch: each row draws its own numbers, and a stream moves
     on by one draw in all, however many rows there are. A fixed ``seed=`` draws the same for each row. So does the state
     that `functional_call` is given: a stream that is the same for all rows branches, and one that has a row for each is
-    taken as it is; equal rows draw equal numbers. Stack the states of as many `SeedGenerator` to have them differ.
+    taken as it is; equal rows draw equal numbers. Stack the states of as many `SeedGenerator` to have them differ; do
+    so, too, where a loop in ``fn`` carries the state: inside of it a stream is taken as it is.
 
     Args:
         fn: Takes a row of each of ``elems``, in its structure. It may read Variables, take gradients, draw random

@@ -67,8 +67,7 @@ def test_equal_states_of_the_rows_own_draw_equal_numbers(net):
 
 
 def test_each_row_gives_back_a_state_that_goes_on(net):
-    (path,) = given = state(net)
-    given = state(net)
+    (path,), given = state(net), state(net)
 
     def two(_):
         first, after = functional_call(net, given, X, training=True)
@@ -96,6 +95,19 @@ def test_maps_in_maps_gradients_and_scans_branch_too(net):
         return gx.scan(lambda carry, _: (carry, noisy(net, given)), 0.0, length=2)[1]
 
     assert different(vectorized_map(steps, ROWS)) == 6
+
+
+def test_a_state_that_a_loop_carries_is_taken_as_it_is(net):
+    (path,), given = state(net), state(net)
+
+    def steps(own):
+        return gx.scan(lambda s, _: functional_call(net, s, X, training=True)[::-1], {path: own}, length=2)[1]
+
+    seeds = ops.stack([gx.SeedGenerator(seed).state.value for seed in range(6)])
+    out = np.asarray(vectorized_map(steps, seeds))
+    assert different(out.reshape(12, -1)) == 12
+    np.testing.assert_array_equal(out[3], steps(seeds[3]))
+    assert different(vectorized_map(lambda _: steps(given[path]), ROWS)) == 1
 
 
 def test_outside_of_a_map_a_given_state_is_taken_as_it_is(net):
