@@ -51,6 +51,8 @@ class SeedGenerator(Module):
     def __init__(self, seed: int | None = None, name: str | None = None) -> None:
         super().__init__(name)
         self.seed = None if seed is None else keys.checked_seed(seed)
+        if "state" in self.__dict__:  # made anew
+            del self.state
 
     @property
     def state(self) -> Variable:
@@ -60,6 +62,10 @@ class SeedGenerator(Module):
     @state.setter
     def state(self, value: Variable) -> None:
         self.__dict__["state"] = value  # where the object graph is looked for
+
+    @state.deleter
+    def state(self) -> None:
+        del self.__dict__["state"]
 
     def ensure_state(self) -> None:
         """Make the state: without a seed, from the path that the generator has now."""

@@ -71,6 +71,16 @@ def test_the_state_has_a_value_before_the_first_draw(seed):
     assert draw(generator) == draw(other)
 
 
+def test_a_generator_that_is_made_anew_starts_anew():
+    generator = gx.SeedGenerator(3)
+    step = gx.jit(lambda: gx.random.normal((3,), seed=generator))
+    first = np.asarray(step()).tolist()
+    generator.__init__(3)
+    assert np.asarray(step()).tolist() == first
+    del generator.state
+    assert np.asarray(step()).tolist() == first
+
+
 @SEEDS
 def test_a_checkpoint_has_a_stream_that_never_drew(tmp_path, seed):
     w, generator = gx.Variable(0.0), gx.SeedGenerator(seed)
