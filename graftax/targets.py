@@ -66,7 +66,15 @@ def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
         ((2,), (2,))
     """
     predictions = floating(y_pred)
-    targets = ops.cast(floating(y_true, "y_true"), predictions.dtype.name)
+    return same_shape(ops.cast(floating(y_true, "y_true"), predictions.dtype.name), predictions)
+
+
+def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
+    """Both in one shape; an axis of size 1 that only one has at its end is dropped.
+
+    Raises:
+        ShapeError: the shapes differ otherwise.
+    """
     shapes = list(targets.shape), list(predictions.shape)
     if targets.shape == (*predictions.shape, 1):
         targets = ops.squeeze(targets, -1)

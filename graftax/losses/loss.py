@@ -214,6 +214,6 @@ def _require_some(y_true: Any, y_pred: Any) -> None:
 
 
 def _known(reduction: str) -> str:
-    if reduction not in REDUCTIONS:
+    if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise ArgumentError(f"reduction={reduction!r}", "there is no such reduction", ", ".join(map(repr, REDUCTIONS)))
     return reduction

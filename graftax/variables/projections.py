@@ -127,7 +127,9 @@ class L1Ball(BaseConstraint):
     """
 
     def __init__(self, radius: float = 1.0) -> None:
-        self.radius = Simplex(radius).total
+        if not 0 < limit("radius", radius) < np.inf:
+            raise ArgumentError(f"radius={radius!r}", "the radius is a finite number above 0", "L1Ball(1.0)")
+        self.radius = float(radius)
 
     def __call__(self, value: Array) -> Array:
         weight = wide(value)

@@ -136,3 +136,9 @@ def test_arguments_of_projections_are_checked():
     ):
         with pytest.raises(ArgumentError):
             make()
+
+
+@pytest.mark.parametrize("radius", [0.0, float("inf"), -1.0])
+def test_the_radius_of_a_ball_is_called_so(radius):
+    with pytest.raises(gx.errors.ArgumentError, match=r"radius=(.|\n)*instead: (L1Ball|radius)"):
+        constraints.L1Ball(radius)
