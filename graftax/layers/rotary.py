@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
+from graftax.errors import ArgumentError, DTypeError, ShapeError
 from graftax.layers.arguments import narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -34,6 +34,7 @@ class RotaryEmbedding(Layer):
     Raises:
         ArgumentError: ``base`` is no number above 1.
         ShapeError: the size is odd, or the input has other than 4 axes.
+        DTypeError: ``start`` is no integer.
 
     Example:
         >>> import numpy as np
@@ -61,16 +62,19 @@ class RotaryEmbedding(Layer):
                 f"features are turned in pairs, and {size} is odd",
                 "an even size of heads",
             )
-        if ops.asarray(start).ndim:
+        start = ops.asarray(start)
+        if start.ndim:
             raise ShapeError(
-                f"start of shape {tuple(ops.asarray(start).shape)}",
+                f"start of shape {tuple(start.shape)}",
                 "it is the position of the first row, one for the whole batch",
                 "start=3, or gx.vectorized_map over the batch",
             )
+        if start.dtype.kind not in "iu":  # half precision, which floating arguments come in, has no 301
+            raise DTypeError(f"start of dtype {start.dtype.name}", "positions are counted", "start=3, an integer")
         length, half = x.shape[1], x.shape[3] // 2
         x, given = wide(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)
-        positions = ops.cast(ops.asarray(start), x.dtype) + ops.arange(length, dtype=x.dtype)
+        positions = ops.cast(start, x.dtype) + ops.arange(length, dtype=x.dtype)
         angles = (positions[:, None] * speeds)[:, None, :]
         cos, sin = ops.cos(angles), ops.sin(angles)
         left, right = x[..., :half], x[..., half:]

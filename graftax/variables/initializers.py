@@ -141,7 +141,7 @@ class RandomNormal(BaseInitializer):
         self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        require_real(self, dtype)
+        require_real(self, dtype, or_complex=True)
         return registry.current().random.normal(key, shape, dtype) * self.stddev + self.mean
 
 
@@ -224,10 +224,11 @@ class Orthogonal(BaseInitializer):
             raise ArgumentError(
                 f"Orthogonal for shape {shape}", "a matrix is needed", "another initializer for vectors"
             )
-        require_real(self, dtype)
+        require_real(self, dtype, or_complex=True)
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
-        q, r = ops.qr(registry.current().random.normal(key, tall, "float32"))
+        wide = "float64" if dtype in ("float64", "complex128") else "float32"
+        q, r = ops.qr(registry.current().random.normal(key, tall, wide))
         q = q * ops.sign(ops.diagonal(r))  # makes the factorisation unique, hence the draw uniform
         q = ops.transpose(q) if rows < columns else q
         return ops.cast(self.gain * ops.reshape(q, shape), dtype)
@@ -255,7 +256,11 @@ class Identity(BaseInitializer):
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) != 2:
             raise ArgumentError(f"Identity for shape {shape}", "a matrix has two axes", "another initializer")
-        return self.gain * ops.eye(shape[0], shape[1], dtype=dtype)
+        if not is_real(dtype) and self.gain not in ((0, 1) if dtype == "bool" else (int(self.gain),)):
+            raise ArgumentError(
+                f"{self!r} for a variable of dtype {dtype}", "it would not be that gain", 'dtype="float32"'
+            )
+        return ops.eye(shape[0], shape[1], dtype=dtype) * (self.gain if is_real(dtype) else int(self.gain))
 
 
 _NAMES: dict[str, type[BaseInitializer]] = {
