@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.reparam.grid import Per, checked_per, codes_of, packed, scale_of, unpacked
-from graftax.typedefs import Array, VariableLike
+from graftax.typedefs import Array, Initializer, VariableLike
 from graftax.variables.initializers import Zeros
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
@@ -103,7 +103,8 @@ class QuantizedWeight(Reparam):
         scales = spec.shape[-1:] if per == "channel" else ()
         self.scale = next_creator(frozen.replace(name="scale", path=f"{spec.path}/scale", shape=scales))
         with concretely():  # as the weight would start, rounded
-            start, key = spec.initializer, None
+            start: Initializer = spec.initializer
+            key: Any = None  # what draws nothing must not shift the draws of others
             if getattr(start, "draws", True):
                 key = ops.asarray(variable_key(spec.owner, spec.path, getattr(start, "seed", None), start))
             self.inverse(start(key, spec.shape, spec.dtype))
