@@ -80,6 +80,8 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
         'bfloat16'
         >>> set_dtype_policy("float32")
     """
+    if policy is None:
+        raise ArgumentError("dtype=None, which names a policy", "nothing would change", 'set_dtype_policy("float32")')
     _global[0] = as_policy(policy)
 
 

@@ -122,6 +122,7 @@ class SampleMetric(_Mean):
 
     form: ClassVar[Form | None] = None
     """How the shape of the values follows from that of the predictions; None where only shapes can tell."""
+    _counts_batches: ClassVar[bool] = False  # whether one number for a batch counts as often as that has samples
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """One number or boolean for each sample; subclasses must define it."""
@@ -173,7 +174,12 @@ class SampleMetric(_Mean):
             if own is not None:
                 conditions.append(own)
                 y_true, y_pred = self.formula.hide(y_true, y_pred, own)
-            terms = _tally(self.values(y_true, y_pred), sample_weight, conditions)
+            values = self.values(y_true, y_pred)
+            if self._counts_batches and not any(
+                ops.ndim(one) for one in (*conditions, sample_weight) if one is not None
+            ):
+                values = _for_each_sample(values, y_pred)
+            terms = _tally(values, sample_weight, conditions)
             if all(leaf.size for leaf in flatten(y_pred)):  # of rows without elements the mean is nan
                 exact.add(self.sums, *terms)
         except GraftaxError as error:
@@ -186,7 +192,7 @@ class MeanMetricWrapper(SampleMetric):
 
     Args:
         fn: ``fn(y_true, y_pred)``; returns one number for each sample. One that returns a single number for the whole
-            batch counts as often as the batch has samples.
+            batch counts as often as the batch has samples, and cannot be weighted or masked sample by sample.
         name: The name of the function unless told.
         dtype: The dtype of its Variable.
 
@@ -196,6 +202,8 @@ class MeanMetricWrapper(SampleMetric):
         >>> float(metric.result())
         1.0
     """
+
+    _counts_batches = True
 
     def __init__(self, fn: Callable[[Any, Any], Any], name: str | None = None, dtype: str = "float32") -> None:
         if isinstance(fn, type) or not callable(fn):
@@ -209,9 +217,7 @@ class MeanMetricWrapper(SampleMetric):
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """What the function returns."""
-        values = ops.asarray(self.fn(y_true, y_pred))
-        shape = ops.shape(y_pred) if values.ndim == 0 else ()
-        return ops.broadcast_to(values, shape[:1]) if shape else values
+        return ops.asarray(self.fn(y_true, y_pred))
 
 
 class FormulaMetric(MeanMetricWrapper):
@@ -231,6 +237,12 @@ class FormulaMetric(MeanMetricWrapper):
     def formula(self) -> Formula:
         """Which elements of targets and predictions a value is made of."""
         return Formula(self._form)
+
+
+def _for_each_sample(values: Array, y_pred: Any) -> Array:
+    """One number for a whole batch as often as that has samples."""
+    shape = ops.shape(y_pred) if values.ndim == 0 and hasattr(y_pred, "shape") else ()
+    return ops.broadcast_to(values, shape[:1]) if shape else values
 
 
 def _fits_an_integer(values: Array) -> bool:
