@@ -269,9 +269,22 @@ def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) ->
     if meant is None or needs in names:
         instead = text if needs in names else "leave it out"
     else:
-        instead = f"{meant}={shown}"
+        instead = _taken(kind, meant, value)
     taken = f"it takes {', '.join(names)}" if names else "it takes no arguments"
     return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
+
+
+def _taken(kind: type[Any], meant: str, value: Any) -> str:
+    """The keyword that was meant with the value that was given, where it takes such a value."""
+    parameter = plain_kinds(kind.__init__).get(meant)
+    if parameter is None or (error := misfit(kind, parameter, value)) is None:
+        return f"{meant}={value!r:.40}"
+    if isinstance(value, list | tuple) and value and all(misfit(kind, parameter, one) is None for one in value):
+        if len(value) == 1:
+            return f"{meant}={value[0]!r:.40}"
+        several = ", ".join(f"{kind.__name__}({meant}={one!r:.40})" for one in value)
+        return f"one {kind.__name__} for each: {several}"
+    return f"{meant}, which {error.reason}, such as {error.instead}"
 
 
 _COLLECTING = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)

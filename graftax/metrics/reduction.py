@@ -11,7 +11,7 @@ from graftax.errors import ArgumentTypeError, GraftaxError
 from graftax.hiding import Form, Formula, as_condition, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
-from graftax.targets import floating, prepared, spread
+from graftax.targets import check_weights, floating, prepared, spread
 from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import masks, storage
@@ -41,8 +41,9 @@ class Sum(Metric):
         Args:
             values: Any shape.
             sample_weight: One number, one for each row, or one for each value.
-            mask: True where a row or value counts.
+            mask: True where a row or value counts. Unless told, the mask that the values carry.
         """
+        mask = masks.given_or_carried(mask, values)
         exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
 
     def result(self) -> Array:
@@ -97,8 +98,9 @@ class Mean(_Mean):
         Args:
             values: Any shape.
             sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
-            mask: True where a row or value counts.
+            mask: True where a row or value counts. Unless told, the mask that the values carry.
         """
+        mask = masks.given_or_carried(mask, values)
         exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)]))
 
 
@@ -252,10 +254,12 @@ def _fits_an_integer(values: Array) -> bool:
     return values.dtype.name == "int32" if values.size == 1 else values.dtype.itemsize <= 2 and values.size <= 2**15
 
 
-def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike]) -> tuple[Array | int, Array | int]:
+def _tally(
+    values: Array, sample_weight: ArrayLike | None, conditions: list[ArrayLike]
+) -> tuple[Array | int, Array | int]:
     """The sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
     keep = None
-    for mask in masks:
+    for mask in conditions:
         here = as_condition(spread(mask, values, "mask"))
         keep = here if keep is None else ops.logical_and(keep, here)
     if sample_weight is None and values.dtype.kind == "b":
@@ -267,6 +271,7 @@ def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike
     values = floating(values, "values")
     weights: Any = None
     if sample_weight is not None:
+        check_weights(sample_weight)
         weights = ops.cast(spread(sample_weight, values), values.dtype.name)
         counts = ops.not_equal(weights, 0)
         keep = counts if keep is None else ops.logical_and(keep, counts)
