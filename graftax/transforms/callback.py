@@ -19,6 +19,7 @@ from graftax.errors import (
     ShapeError,
     StateError,
 )
+from graftax.short_traceback import door
 from graftax.transforms.record import differentiable
 from graftax.transforms.tape import GradientTape
 from graftax.transforms.threaded import Outline, kind
@@ -58,6 +59,7 @@ class _NoState(Frame):
         )
 
 
+@door
 def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = None) -> Any:
     """``fn(*args)`` in Python with real values, eagerly and from inside compiled code; differentiable.
 
@@ -78,7 +80,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
 
     Raises:
         CompileError: inside `graftax.jit` without ``allow_callback=True``; or ``fn`` needs values to find its output.
-        ArgumentTypeError: ``args`` is no list.
+        ArgumentTypeError: ``args`` is no list, or ``output`` holds something without shape and dtype.
         ArgumentError: the results have another structure than ``output``.
         ShapeError: a shape differs from ``output``.
         DTypeError: a dtype differs from ``output`` and cannot be converted without loss.
@@ -99,6 +101,13 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
             f"py_function got {type(args).__name__} as args", "it takes a list of arguments", "py_function(fn, [x])"
         )
     values = [backend.arrays.asarray(unwrap(arg)) for arg in args]
+    for one in tree.flatten(output) if output is not None else []:
+        if not (hasattr(one, "shape") and hasattr(one, "dtype")):
+            raise ArgumentTypeError(
+                f"py_function got {one!r} of type {type(one).__name__} in output=",
+                "it says the shape and dtype of each array, in the structure of the results",
+                'output=graftax.ArraySpec((2, 3), "float32")',
+            )
     if not backend.has("transforms"):
         return _conform(fn, fn(*values), output)[0]
     transforms = backend.transforms

@@ -10,6 +10,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import keys
 from graftax.variables.keys import get_random_seed as get_random_seed
@@ -88,6 +89,7 @@ def _default_generator() -> SeedGenerator:
     return _default[0]
 
 
+@door
 def set_random_seed(seed: int) -> None:
     """Make everything random that is built or drawn from now on follow from one number.
 
@@ -130,6 +132,7 @@ def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
 Seed: TypeAlias = "int | SeedGenerator | ArrayLike | None"
 
 
+@door
 def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
     """Normal draws.
 
@@ -147,6 +150,7 @@ def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "f
     return registry.current().random.normal(_key(seed), sizes(shape), dtype) * stddev + mean
 
 
+@door
 def uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
     """Uniform draws in ``[minval, maxval)``; arguments as for `normal`.
 
@@ -157,6 +161,7 @@ def uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: str =
     return registry.current().random.uniform(_key(seed), sizes(shape), dtype, minval, maxval)
 
 
+@door
 def truncated_normal(
     shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
@@ -170,6 +175,7 @@ def truncated_normal(
     return draws * stddev + mean
 
 
+@door
 def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: Seed = None) -> Array:
     """Integers in ``[minval, maxval)``.
 
@@ -180,6 +186,7 @@ def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: 
     return registry.current().random.randint(_key(seed), sizes(shape), minval, maxval, dtype)
 
 
+@door
 def bernoulli(shape: Shape, p: float = 0.5, seed: Seed = None) -> Array:
     """Booleans that are True with probability ``p``.
 
@@ -190,6 +197,7 @@ def bernoulli(shape: Shape, p: float = 0.5, seed: Seed = None) -> Array:
     return registry.current().random.bernoulli(_key(seed), p, sizes(shape))
 
 
+@door
 def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, seed: Seed = None) -> Array:
     """Class numbers drawn from softmax(logits) along an axis.
 
@@ -204,6 +212,7 @@ def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, s
     return registry.current().random.categorical(_key(seed), array, axis, shape)
 
 
+@door
 def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
     """The rows of ``x`` in random order; an integer n stands for ``arange(n)``.
 
