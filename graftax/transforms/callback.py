@@ -20,6 +20,7 @@ from graftax.errors import (
     StateError,
 )
 from graftax.short_traceback import door
+from graftax.transforms.closure_now import closure_now
 from graftax.transforms.record import differentiable
 from graftax.transforms.tape import GradientTape
 from graftax.transforms.threaded import Outline, kind
@@ -67,9 +68,9 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
     with `graftax.ops`: what NumPy computes has no gradient. A compiled program may run it more than once, and not at
     all if nothing depends on its result; with ``output=()`` it runs for its effect, once a step.
 
-    Whenever it runs, it sees what is around it then: of ``for k in (2.0, 3.0): y += py_function(lambda x: k * x, [x])``
-    in a compiled function both see 3. What a call is to have as it is now goes in as an argument:
-    ``py_function(lambda x, k: k * x, [x, k])``.
+    Its free variables are those of the call, whenever it runs: of ``for k in (2.0, 3.0): y += py_function(lambda x:
+    k * x, [x])`` the first has 2 and the second 3, compiled and in gradients, too. Those that it assigns itself
+    (``nonlocal``), globals, and objects that change inside, are what they are when it runs.
 
     Args:
         fn: Takes the arrays, returns any structure of arrays. It may not use Variables.
@@ -96,6 +97,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
     """
     _check_allowed(fn)
     backend = registry.current()
+    fn = closure_now(fn)
     if not isinstance(args, list | tuple):
         raise ArgumentTypeError(
             f"py_function got {type(args).__name__} as args", "it takes a list of arguments", "py_function(fn, [x])"
