@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from graftax.errors import ArgumentError
 from graftax.scopes import register_ambient
+from graftax.short_traceback import door
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -68,6 +69,7 @@ def get_dtype_policy() -> DTypePolicy:
     return _global[0]
 
 
+@door
 def set_dtype_policy(policy: str | DTypePolicy) -> None:
     """Choose the policy of layers that are given none from now on.
 

@@ -14,6 +14,7 @@ from graftax.typedefs import Array, ArrayLike, unwrap
 from graftax.variables.storage import frames
 
 
+@door
 def state(module: Module) -> dict[str, Array]:
     """The values of all Variables of a module, by path from it; shared Variables once.
 

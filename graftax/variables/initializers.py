@@ -19,6 +19,7 @@ from graftax.hyperparameters import finite, not_negative, takes
 from graftax.hyperparameters import seed as checked_seed
 from graftax.known_names import not_made, unknown
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.base_initializer import is_real, require_real
@@ -291,6 +292,7 @@ def _spread(stddev: float) -> float:
     return not_negative("stddev", stddev, "a standard deviation is a number from 0 up", 0.05)
 
 
+@door
 def get(initializer: Any) -> Initializer:
     """An initializer from its name, a function of ``(key, shape, dtype)``, a number or an array.
 

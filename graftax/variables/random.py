@@ -10,6 +10,7 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import distributions, keys
 from graftax.variables.keys import get_random_seed as get_random_seed
@@ -88,6 +89,7 @@ def _default_generator() -> SeedGenerator:
     return _default[0]
 
 
+@door
 def set_random_seed(seed: int) -> None:
     """Make everything random that is built or drawn from now on follow from one number.
 
@@ -130,6 +132,7 @@ def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
 Seed: TypeAlias = "int | SeedGenerator | ArrayLike | None"
 
 
+@door
 def normal(
     shape: Shape, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
@@ -156,6 +159,7 @@ def normal(
     return _scaled(registry.current().random.normal(_key(seed), shape, dtype), *moments)
 
 
+@door
 def uniform(
     shape: Shape, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
@@ -174,6 +178,7 @@ def uniform(
     return registry.current().random.uniform(_key(seed), shape, dtype, low, high)
 
 
+@door
 def truncated_normal(
     shape: Shape, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
@@ -189,6 +194,7 @@ def truncated_normal(
     return _scaled(draws, *moments)
 
 
+@door
 def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: Seed = None) -> Array:
     """Integers in ``[minval, maxval)``; other arguments as for `normal`.
 
@@ -204,6 +210,7 @@ def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: 
     return registry.current().random.randint(_key(seed), sizes(shape), low, high, dtype)
 
 
+@door
 def bernoulli(shape: Shape, p: ArrayLike = 0.5, seed: Seed = None) -> Array:
     """Booleans that are True with probability ``p``: a number from 0 to 1, or an array that broadcasts to the shape.
 
@@ -216,6 +223,7 @@ def bernoulli(shape: Shape, p: ArrayLike = 0.5, seed: Seed = None) -> Array:
     return registry.current().random.bernoulli(_key(seed), p, shape)
 
 
+@door
 def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, seed: Seed = None) -> Array:
     """Class numbers drawn from softmax(logits) along an axis.
 
@@ -234,6 +242,7 @@ def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, s
     return registry.current().random.categorical(_key(seed), array, axis, shape)
 
 
+@door
 def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
     """The rows of ``x`` in random order; an integer n stands for ``arange(n)``.
 

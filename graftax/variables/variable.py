@@ -16,6 +16,7 @@ from graftax.errors import ArgumentError, ArgumentTypeError, AssignmentError, Co
 from graftax.module import Leaf, structure
 from graftax.op_checks import check_subscript
 from graftax.roles import ROLES
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
 from graftax.variables import creation, initializers
 from graftax.variables.arithmetic import Arithmetic
@@ -63,6 +64,7 @@ class Variable(Leaf, Arithmetic):
     regularizer: Regularizer | None
     constraint: Constraint | None
 
+    @door
     def __new__(
         cls,
         initial_value: ArrayLike | Callable[[], ArrayLike] | None = None,

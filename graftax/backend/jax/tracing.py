@@ -19,7 +19,7 @@ import jax
 import jax.core
 from jax._src import config
 from jax._src import core as private
-from jax.extend import core as extend
+from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
 
@@ -28,6 +28,7 @@ from graftax.scopes import register_ambient
 from graftax.typedefs import VariableLike
 
 KNOWN = "0.10 to 0.12"
+extend: Any = jax_extend  # what it exports to type checkers differs between versions; `check` looks for the names
 _NEEDED = (
     ("jax._src.config", "trace_context"),
     ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx"),
