@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftax.argument_kinds import misfit, plain_kinds
+from graftax.binding import misbound
 from graftax.errors import ArgumentTypeError, GraftaxError
 from graftax.known_names import closest
 from graftax.wrapping import wraps
@@ -210,11 +211,13 @@ class Constructed:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _checked(cls.__init__, cls.__module__.startswith("graftax."))  # type: ignore[method-assign]
+            ours = cls.__module__.startswith("graftax.")
+            cls.__init__ = _checked(cls.__init__, cls.__name__, ours)  # type: ignore[method-assign]
 
 
-def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
-    """A constructor that tells what it does not take; of our own ones, values of a wrong kind, too."""
+def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
+    """A constructor that tells what it does not take, or misses; of our own ones, values of a wrong kind, too."""
+    parameters = dict(list(inspect.signature(init).parameters.items())[1:])
     kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
     known = [name for name, kind in kinds.items() if kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)][1:]
@@ -224,6 +227,9 @@ def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
         if not takes_any and (name := next((name for name in kwargs if name not in known), None)) is not None:
             raise unknown_keyword(type(self), name, kwargs[name], known)
+        title = type(self).__name__ if type(self).__init__ is checked else owner
+        if (error := misbound(title, parameters, args, kwargs)) is not None:
+            raise error
         try:
             init(self, *args, **kwargs)
         except GraftaxError:  # which knows better
@@ -240,6 +246,13 @@ def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
 
 _OURS: dict[Callable[..., None], frozenset[str]] = {}
 """Constructors of graftax itself, and of what they speak: of several on the way up, the outermost one does."""
+
+
+def _without_arguments(self: Any) -> None:
+    """What makes an object of a class that has no constructor of its own."""
+
+
+Constructed.__init__ = _checked(_without_arguments, "Constructed", ours=True)  # type: ignore[method-assign]
 
 
 def _check_kinds(

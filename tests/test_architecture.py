@@ -21,7 +21,7 @@ FLOORS = (
     (
         "words",
         "errors culprit foreign_errors known_names names_elsewhere namespaces keywords user_line typedefs scopes tree "
-        "globs roles selectors attributes argument_kinds wrapping short_traceback",
+        "globs roles selectors attributes argument_kinds binding wrapping short_traceback",
     ),
     ("arrays", "backend ops op_* traced_checks targets per_sample hiding hyperparameters"),
     ("variables", "module variables"),

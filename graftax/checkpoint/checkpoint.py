@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from graftax.binding import told
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.restore import restore
@@ -40,6 +41,7 @@ class Checkpoint:
         [1.0, 2.0]
     """
 
+    @told
     def __init__(self, **roots: Root) -> None:
         if not roots:
             raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")

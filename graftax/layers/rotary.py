@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from graftax import ops
+from graftax.backend import registry
 from graftax.errors import ArgumentError, ShapeError
-from graftax.layers.arguments import narrow, single_shape, wide
+from graftax.layers.arguments import array_shape, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, ArrayLike
@@ -54,25 +55,36 @@ class RotaryEmbedding(Layer):
         self.base = float(base)
 
     def call(self, x: Array, start: ArrayLike = 0) -> Array:
-        size = single_shape(tuple(x.shape), 4, 4)[-1]
+        size = single_shape(array_shape(x), 4, 4)[-1]
         if size % 2:
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",
                 f"features are turned in pairs, and {size} is odd",
                 "an even size of heads",
             )
-        if ops.asarray(start).ndim:
-            raise ShapeError(
-                f"start of shape {tuple(ops.asarray(start).shape)}",
-                "it is the position of the first row, one for the whole batch",
-                "start=3, or gx.vectorized_map over the batch",
-            )
+        first = _position(start)
         length, half = x.shape[1], x.shape[3] // 2
         x, given = wide(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)
-        positions = ops.cast(ops.asarray(start), x.dtype) + ops.arange(length, dtype=x.dtype)
+        positions = ops.cast(first, x.dtype) + ops.arange(length, dtype=x.dtype)
         angles = (positions[:, None] * speeds)[:, None, :]
         cos, sin = ops.cos(angles), ops.sin(angles)
         left, right = x[..., :half], x[..., half:]
         turned = ops.concatenate([left * cos - right * sin, left * sin + right * cos], axis=-1)
         return narrow(turned, given)
+
+
+def _position(start: ArrayLike) -> Array:
+    """The position of the first row, if it is one finite number; of a traced one, only shape and dtype are known."""
+    arrays = registry.current().arrays
+    position = ops.asarray(start)
+    if position.ndim:
+        raise ShapeError(
+            f"start of shape {tuple(position.shape)}",
+            "it is the position of the first row, one for the whole batch",
+            "start=3, or gx.vectorized_map over the batch",
+        )
+    real = any(kind in str(position.dtype) for kind in ("float", "int"))
+    if not real or (arrays.is_concrete(position) and not math.isfinite(float(arrays.to_numpy(position)))):
+        raise ArgumentError(f"start={start!r:.60}", "a position is a finite number", "start=0")
+    return position

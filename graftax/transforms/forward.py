@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from graftax import tree
 from graftax.backend import registry
+from graftax.binding import told
 from graftax.errors import ShapeError
 from graftax.transforms.derivatives import push
 from graftax.transforms.recorded_block import RecordedBlock, Unconnected, unconnected
@@ -35,6 +36,7 @@ class ForwardAccumulator(RecordedBlock):
         12.0
     """
 
+    @told
     def __init__(self, primals: Any, tangents: Any) -> None:
         super().__init__(trainable=False)
         self._primals = self._expand(primals)

@@ -17,6 +17,7 @@ from graftax import traced_checks, user_line
 from graftax.backend import registry
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
+from graftax.binding import told
 from graftax.errors import CompileError, RetraceError, StateError
 from graftax.short_traceback import door, shorten
 from graftax.traced_checks import CHECKED, PLAIN, RANGES
@@ -272,6 +273,7 @@ def jit(
 def jit(
     fn: None = None, *, max_retraces: int | None = None, allow_callback: bool = False, checked: bool = False
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+@told
 def jit(
     fn: Callable[..., Any] | None = None,
     *,

@@ -31,6 +31,7 @@ from typing import Any, Self
 
 from graftax import tree
 from graftax.backend import registry
+from graftax.binding import told
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError, TapeError
 from graftax.short_traceback import door
 from graftax.transforms.derivatives import batch_jacobian, jacobian, pull, rows_differ
@@ -75,6 +76,7 @@ class GradientTape(RecordedBlock):
         (54.0, 36.0)
     """
 
+    @told
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         super().__init__(watch_accessed_variables)
         self._persistent = persistent

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from graftax.binding import told
 from graftax.errors import CreatorError, CreatorRecursionError
 from graftax.roles import checked_roles
 from graftax.scopes import ScopeStack
@@ -59,6 +60,7 @@ scopes: ScopeStack[CreatorScope] = ScopeStack("variable_creator_scope")
 _depth: ScopeStack[str] = ScopeStack("creation")
 
 
+@told
 @contextmanager
 def variable_creator_scope(
     creator: Creator, where: SelectorLike | None = None, roles: Sequence[str] | None = ("weight",)

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import TypeAlias
 
 from graftax.backend import registry
+from graftax.binding import told
 from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.namespaces import answering as _answering
@@ -88,6 +89,7 @@ def _default_generator() -> SeedGenerator:
     return _default[0]
 
 
+@told
 def set_random_seed(seed: int) -> None:
     """Make everything random that is built or drawn from now on follow from one number.
 
