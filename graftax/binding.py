@@ -89,13 +89,13 @@ def misbound(
     ]
     if not missing:
         return None
-    given = [f"{value!r:.40}" for value in args] + [f"{name}={value!r:.40}" for name, value in kwargs.items()]
-    line = ", ".join(given + [f"{name}={_example(title, parameters[name])}" for name in missing])
+    have = [f"{value!r:.40}" for value in args] + [f"{name}={value!r:.40}" for name, value in kwargs.items()]
+    line = ", ".join(have + [f"{name}={_example(title, parameters[name])}" for name in missing])
     return ArgumentTypeError(f"{title} got no {' and no '.join(missing)}", takes, f"{title}({line})")
 
 
 def _told(parameter: inspect.Parameter) -> str:
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" * (parameter.kind is parameter.VAR_KEYWORD)
     default = "" if parameter.default is parameter.empty else f"={parameter.default!r:.30}"
     return f"{stars}{parameter.name}{default}"
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from graftax import ops
+from graftax import ops, traced_checks
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ShapeError
 from graftax.layers.arguments import array_shape, narrow, single_shape, wide
@@ -84,7 +84,16 @@ def _position(start: ArrayLike) -> Array:
             "it is the position of the first row, one for the whole batch",
             "start=3, or gx.vectorized_map over the batch",
         )
-    real = any(kind in str(position.dtype) for kind in ("float", "int"))
-    if not real or (arrays.is_concrete(position) and not math.isfinite(float(arrays.to_numpy(position)))):
-        raise ArgumentError(f"start={start!r:.60}", "a position is a finite number", "start=0")
+    if not any(kind in str(position.dtype) for kind in ("float", "int")):
+        raise _no_position(start)
+    if arrays.is_concrete(position):
+        if not math.isfinite(float(arrays.to_numpy(position))):
+            raise _no_position(start)
+    elif traced_checks.wanted():
+        bad = arrays.numpy.logical_not(arrays.numpy.isfinite(position))
+        traced_checks.emit(lambda host: None if np.isfinite(host).all() else _no_position(host), bad, position)
     return position
+
+
+def _no_position(start: ArrayLike) -> ArgumentError:
+    return ArgumentError(f"start={start!r:.60}", "a position is a finite number", "start=0")

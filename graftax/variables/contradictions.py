@@ -12,8 +12,10 @@ from graftax.variables.spec import VariableSpec
 _MANY = re.compile(r"[/*?\[\]]")
 
 
-def check_name(name: Any) -> None:
+def check_name(name: Any, role: str) -> None:
     """Raise unless a name can be a part of a path: text, without what separates paths or stands for several.
+
+    Slots are called after the paths of their variables.
 
     Raises:
         ArgumentTypeError: it is no text.
@@ -21,7 +23,7 @@ def check_name(name: Any) -> None:
     """
     if not isinstance(name, str | None):
         raise ArgumentTypeError(f"name={name!r:.60} for a variable", "a name is text", f'name="{name!s:.40}"')
-    if name is not None and (not name or _MANY.search(name)):
+    if name is not None and role in ("weight", "state") and (not name or _MANY.search(name)):
         plain = _MANY.sub("_", name).strip("_") or "kernel"
         raise ArgumentError(
             f"name={name!r:.60} for a variable",

@@ -107,7 +107,7 @@ class Variable(Leaf, Arithmetic):
                 f"role={spec.role!r} for the variable {spec.path!r}", "there is no such role", ", ".join(ROLES)
             )
         checked_flag("trainable", spec.trainable)
-        check_name(spec.name)
+        check_name(spec.name, spec.role)
         backend = registry.current()
         if sizes(spec.shape) != spec.shape or not isinstance(spec.dtype, str):
             spec = replace(spec, shape=sizes(spec.shape), dtype=backend.arrays.canonical_dtype(spec.dtype))
