@@ -64,7 +64,7 @@ def misbound(
         kwargs: What is given by name.
 
     Example:
-        >>> def dense(units: "int", use_bias: "bool" = True): ...
+        >>> def dense(units: int, use_bias: bool = True): ...
         >>> misbound("dense", inspect.signature(dense).parameters, (), {}).instead
         'dense(units=8)'
     """
@@ -101,7 +101,7 @@ def _told(parameter: inspect.Parameter) -> str:
 
 
 def _example(title: str, parameter: inspect.Parameter) -> str:
-    kind = re.split(r" \| ", str(parameter.annotation))[0]
+    kind = re.split(r" \| ", str(getattr(parameter.annotation, "__name__", parameter.annotation)))[0]
     return (
         _EXAMPLES.get(f"{title}.{parameter.name}")
         or _EXAMPLES.get(parameter.name)
