@@ -37,11 +37,12 @@ class Constructed:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _checked(cls.__init__, cls.__module__.startswith("graftax."))  # type: ignore[method-assign]
+            ours = cls.__module__.startswith("graftax.")
+            cls.__init__ = _checked(cls.__init__, cls.__name__, ours)  # type: ignore[method-assign]
 
 
-def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
-    """A constructor that tells what it does not take; of our own ones, values of a wrong kind, too."""
+def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
+    """A constructor that tells what it does not take, or misses; of our own ones, values of a wrong kind, too."""
     kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
     known = [name for name, kind in kinds.items() if kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)][1:]
@@ -57,7 +58,9 @@ def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
             raise
         except Exception as error:
             _check_kinds(self, checked, plain, known, args, kwargs)
-            if never_ran(error) and (wrong := misbound(init, (self, *args), kwargs)) is not None:
+            # a class that calls the constructor of its base wrongly is not at fault with its own arguments
+            title = type(self).__name__ if type(self).__init__ is checked else owner
+            if never_ran(error) and (wrong := misbound(init, (self, *args), kwargs, title)) is not None:
                 raise wrong from None
             raise
         _check_kinds(self, checked, plain, known, args, kwargs)
@@ -118,4 +121,4 @@ def _taken(kind: type[Any], meant: str, value: Any) -> str:
 
 _COLLECTING = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
-Constructed.__init__ = _checked(Constructed.__init__, ours=False)  # type: ignore[method-assign]
+Constructed.__init__ = _checked(Constructed.__init__, "Constructed", ours=False)  # type: ignore[method-assign]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -50,8 +51,16 @@ def never_ran(error: Exception) -> bool:
     return type(error) is TypeError and (error.__traceback__ is None or error.__traceback__.tb_next is None)
 
 
-def misbound(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ArgumentTypeError | None:
-    """The error for a call whose arguments do not fit the signature; None where they do.
+def misbound(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], title: str = ""
+) -> ArgumentTypeError | None:
+    """Return the error for a call whose arguments do not fit the signature; None where they do.
+
+    Args:
+        fn: What is called.
+        args: What is given by position, with ``self`` for methods.
+        kwargs: What is given by name.
+        title: What the message calls it. Defaults to its name, with the class of ``self``.
 
     Example:
         >>> def scale(x, factor=1.0): ...
@@ -64,9 +73,10 @@ def misbound(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str,
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
-        title, parameters = fn.__name__, list(signature.parameters.values())
+        name, parameters = fn.__name__, list(signature.parameters.values())
         if parameters and parameters[0].name in ("self", "cls"):
-            title, parameters, args = _title(args[0], title), parameters[1:], args[1:]
+            name, parameters, args = _title(args[0], name), parameters[1:], args[1:]
+        title = title or name
         return _told(title, parameters, args, kwargs)
     return None
 
@@ -96,7 +106,10 @@ def _told(
     given = {one.name for one in placed[: len(args)]} | set(kwargs)
     needed = [one for one in parameters if one.default is one.empty and one.kind not in _GATHERING]
     lacking = [one.name for one in needed if one.name not in given]
-    instead = as_written(title, parameters, everything=False)
+    have = [_shown(value, one.name) for value, one in zip(args, placed, strict=False)]
+    have += [f"{name}={_shown(value, name)}" for name, value in kwargs.items()]
+    examples = [f"{one.name}={_example(title, one)}" for one in needed if one.name in lacking]
+    instead = f"{title}({', '.join(have + examples)})"
     return ArgumentTypeError(f"{title}() got no {' and no '.join(lacking)}", taken, instead)
 
 
@@ -133,3 +146,49 @@ def _meant(title: str, name: str, known: list[str]) -> str:
         near = next((one for one in ELSEWHERE.get(name.lower(), ()) if one in known), None) or closest(name, known)
         there = f"{near}=" if near else f"leave {name}= out"
     return f"{there} in place of {name}=" if there.endswith("=") else there
+
+
+_EXAMPLES: dict[str, str] = {
+    # Values that make sense, by the name of the argument; for the others the annotation's kind is enough.
+    "activation": '"relu"',
+    "name": '"main"',
+    "DTypePolicy.name": '"float32"',
+    "seed": "0",
+    "kernel_size": "3",
+    "key_dim": "64",
+    "rate": "0.1",
+    "rank": "8",
+    "target_shape": "(4, -1)",
+    "learning_rate": "0.001",
+    "initial_learning_rate": "0.001",
+    "peak": "0.001",
+    "decay_rate": "0.9",
+    "warmup_steps": "100",
+    "decay_steps": "1000",
+    "first_decay_steps": "1000",
+    "total_steps": "1000",
+    "stable_steps": "1000",
+    "steps": "1000",
+    "input_dim": "1000",
+    "boundaries": "[1000, 2000]",
+    "values": "[0.1, 0.01, 0.001]",
+    "low": "0.0001",
+    "high": "0.001",
+}
+_OF_KINDS = {"int": "8", "float": "0.5", "str": '"float32"', "bool": "True"}
+
+
+def _shown(value: Any, name: str) -> str:
+    """Return a value as it can be written in a line, or the name of its argument."""
+    short = isinstance(value, int | float | str | tuple | None) and len(repr(value)) <= 40
+    return repr(value) if short else name
+
+
+def _example(title: str, parameter: inspect.Parameter) -> str:
+    kind = re.split(r" \| ", str(getattr(parameter.annotation, "__name__", parameter.annotation)))[0]
+    return (
+        _EXAMPLES.get(f"{title}.{parameter.name}")
+        or _EXAMPLES.get(parameter.name)
+        or _OF_KINDS.get(kind)
+        or parameter.name
+    )

@@ -10,6 +10,8 @@ import pytest
 import graftax as gx
 from graftax import checkpoint, errors, ops
 from graftax.errors import ArgumentTypeError, GraftaxError
+from graftax.layers.policy import get_dtype_policy
+from graftax.variables.keys import get_random_seed
 
 NAMESPACES: dict[str, Any] = {
     "gx": gx,
@@ -81,7 +83,7 @@ def test_every_public_name_tells_what_it_does_not_take(name: str) -> None:
         (lambda: ops.matmul(1, 2, 3), "matmul() got 3 positional arguments", "ops.matmul(x, y)"),
         (lambda: ops.matmul(1), "matmul() got no y", "ops.matmul(..., y=...)"),
         (lambda: gx.grad(abs, 1, 2, 3), "grad() got 4 positional arguments", "grad(fn, wrt=..., has_aux=...)"),
-        (lambda: gx.scan(abs), "scan() got no init", "scan(fn, init)"),
+        (lambda: gx.scan(abs), "scan() got no init", "scan(fn, init=init)"),
         (
             lambda: gx.scan(abs, 1.0, init=2.0),
             "scan() got init twice",
@@ -89,11 +91,20 @@ def test_every_public_name_tells_what_it_does_not_take(name: str) -> None:
         ),
         (lambda: gx.while_loop(abs, abs, loop_vars=1), "while_loop() got loop_vars=", "init= in place of loop_vars="),
         (lambda: gx.random.normal((2,), std=3.0), "normal() got std=", "stddev= in place of std="),
-        (lambda: gx.layers.Dense(), "Dense() got no units", "Dense(units)"),
+        (lambda: gx.layers.Dense(), "Dense() got no units", "Dense(units=8)"),
+        (lambda: gx.layers.Embedding(5), "Embedding() got no output_dim", "Embedding(5, output_dim=8)"),
+        (lambda: gx.layers.Conv2D(kernel_size=3), "Conv2D() got no filters", "Conv2D(kernel_size=3, filters=8)"),
+        (lambda: gx.reparam.LoRA(), "LoRA() got no rank", "LoRA(rank=8)"),
+        (lambda: gx.DTypePolicy(), "DTypePolicy() got no name", 'DTypePolicy(name="float32")'),
+        (lambda: gx.set_random_seed(), "set_random_seed() got no seed", "set_random_seed(seed=0)"),
         (lambda: gx.GradientTape(False, True, 3), "GradientTape() got 3 positional arguments", None),
         (lambda: gx.Variable([1.0], True), "Variable() got 2 positional arguments", None),
         (lambda: gx.Variable(1.0, traineable=True), "Variable() got traineable=", "trainable= in place of traineable="),
-        (lambda: gx.optimizers.SGD().apply([]), "SGD.apply() got no variables", "SGD.apply(gradients, variables)"),
+        (
+            lambda: gx.optimizers.SGD().apply([]),
+            "SGD.apply() got no variables",
+            "SGD.apply(gradients, variables=variables)",
+        ),
     ],
 )
 def test_the_line_to_write_has_the_arguments_that_there_are(
@@ -112,3 +123,26 @@ def test_a_type_error_of_the_functions_own_code_stays_what_it_is() -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'") as raised:
         gx.grad(needs_two)(1.0)
     assert not isinstance(raised.value, errors.GraftaxError)
+
+
+def test_a_class_of_the_user_is_told_by_the_constructor_that_misses_something() -> None:
+    class Mine(gx.layers.Dense):
+        def __init__(self, width: int) -> None:
+            super().__init__()  # type: ignore[call-arg]
+
+    assert told(lambda: Mine()).received == "Mine() got no width"  # type: ignore[call-arg]
+    assert told(lambda: Mine(3)).received == "Dense() got no units"
+
+
+@pytest.mark.parametrize("policy", [None, "nonsense", 3, True, [1]])
+def test_the_global_policy_stays_where_nonsense_is_set(policy: Any) -> None:
+    before = get_dtype_policy()
+    told(lambda: gx.set_dtype_policy(policy))
+    assert get_dtype_policy() == before
+
+
+@pytest.mark.parametrize("seed", [None, "nonsense", -1, 1.5, True, [1], 2**64])
+def test_the_global_seed_stays_where_nonsense_is_set(seed: Any) -> None:
+    before = get_random_seed()
+    told(lambda: gx.set_random_seed(seed))
+    assert get_random_seed() == before

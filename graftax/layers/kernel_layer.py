@@ -10,6 +10,7 @@ from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
+from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.variable import Variable
@@ -82,4 +83,4 @@ class KernelLayer(Layer):
 
     def finish(self, out: Array) -> Array:
         """Add the bias, if there is one, and apply the activation."""
-        return self.activation(out if self.bias is None else ops.add(out, self.bias))
+        return activated(self.activation, out if self.bias is None else ops.add(out, self.bias))

@@ -15,6 +15,7 @@ from graftax.layers.recurrent import Recurrent
 from graftax.typedefs import Array, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
+from graftax.variables.given_back import activated
 from graftax.variables.initializers import Constant, InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
@@ -129,9 +130,8 @@ class LSTM(Recurrent):
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
         write, keep, new, give = ops.split(drive + ops.matmul(seen, kernel), 4, axis=-1)
-        gate = self.recurrent_activation
-        cell = gate(keep) * state[1] + gate(write) * self.activation(new)
-        return gate(give) * self.activation(cell), cell
+        cell = self.gate(keep) * state[1] + self.gate(write) * activated(self.activation, new, new.shape)
+        return self.gate(give) * activated(self.activation, cell, cell.shape), cell
 
 
 class _WithOnes(BaseInitializer):

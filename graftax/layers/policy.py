@@ -55,6 +55,8 @@ class DTypePolicy:
         return "float32" if self.name.startswith("mixed_") else self.name
 
 
+DTypePolicy.__init__ = door(DTypePolicy.__init__)  # type: ignore[method-assign]
+
 _global = [DTypePolicy("float32")]
 register_ambient(lambda: _global[0].name)
 
@@ -75,6 +77,9 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
 
     Args:
         policy: A `DTypePolicy` or its name.
+
+    Raises:
+        ArgumentError: there is no such policy.
 
     Example:
         >>> set_dtype_policy("mixed_bfloat16")

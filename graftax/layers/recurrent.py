@@ -19,6 +19,7 @@ from graftax.transforms.scanning import scan
 from graftax.typedefs import Array, Shape
 from graftax.variables import constraints, initializers, random, regularizers
 from graftax.variables.constraints import ConstraintLike
+from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
@@ -93,6 +94,10 @@ class Recurrent(Layer):
     ) -> tuple[Array, ...]:
         """The next state, its output first; ``drive`` is what the input adds, ``seen`` the output that came before."""
         raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
+
+    def gate(self, x: Array) -> Array:
+        """The recurrent activation of an array, for one gate or several."""
+        return activated(self.recurrent_activation, x, x.shape)
 
     def inner_bias(self) -> Array | None:
         """What the step adds to what it computes from ``seen``; None for nothing."""

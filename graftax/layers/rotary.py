@@ -8,7 +8,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.errors import ArgumentError, DTypeError, ShapeError
-from graftax.layers.arguments import narrow, single_shape, wide
+from graftax.layers.arguments import array_shape, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, ArrayLike
@@ -55,7 +55,7 @@ class RotaryEmbedding(Layer):
         self.base = float(base)
 
     def call(self, x: Array, start: ArrayLike = 0) -> Array:
-        size = single_shape(tuple(x.shape), 4, 4)[-1]
+        size = single_shape(array_shape(x), 4, 4)[-1]
         if size % 2:
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",
