@@ -72,7 +72,7 @@ def test_weights_of_an_output_are_named():
         metrics.Recall(),
         metrics.MeanMetricWrapper(lambda y, p: abs(y - p)),
     ],
-    ids=repr,
+    ids=lambda one: type(one).__module__.split(".")[1] + "." + type(one).__name__,
 )
 def test_called_by_hand_they_are_refused_too(objective, value):
     with pytest.raises(ArgumentError, match=r"sample_weight\[1\]"):
