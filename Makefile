@@ -37,8 +37,9 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST)
 
+# Of the quick tests, XLA compiles plainly (tests/conftest.py); here, as for users.
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(JOBS) -m '' --hypothesis-profile=thorough $(PYTEST)
+	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/python -m pytest -n $(JOBS) -m '' --hypothesis-profile=thorough $(PYTEST)
 
 test-references: $(REFERENCES)/$(INSTALLED)
 	KERAS_BACKEND=jax $(REFERENCES)/bin/python -m pytest -n $(JOBS) -m '' --references $(PYTEST)

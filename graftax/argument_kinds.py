@@ -54,6 +54,30 @@ def checked_flag(name: str, value: Any) -> bool:
     return bool(plain)
 
 
+def flags_of(fn: Callable[..., Any]) -> Mapping[str, int | None]:
+    """The parameters of a function that are annotated as ``bool``, and their places; None for those by keyword only."""
+    parameters = inspect.signature(fn).parameters.values()
+    return {
+        one.name: None if one.kind is one.KEYWORD_ONLY else place
+        for place, one in enumerate(parameters)
+        if one.annotation == "bool"
+    }
+
+
+def no_flag(
+    flags: Mapping[str, int | None], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> ArgumentTypeError | None:
+    """The error for an argument of a call that is neither True nor False where it must be; None if there is none."""
+    for name, place in flags.items():
+        given = args[place] if place is not None and place < len(args) else kwargs.get(name, False)
+        if given is not True and given is not False:
+            try:
+                checked_flag(name, given)
+            except ArgumentTypeError as error:
+                return error
+    return None
+
+
 def _parts(parameter: inspect.Parameter) -> list[str]:
     annotation = parameter.annotation
     return re.split(r" \| (?![^\[]*\])", annotation) if isinstance(annotation, str) else []

@@ -12,186 +12,10 @@ from typing import Any
 
 from graftax.argument_kinds import misfit, plain_kinds
 from graftax.errors import ArgumentTypeError, GraftaxError
+from graftax.keywords_elsewhere import ELSEWHERE, WORDS
 from graftax.known_names import closest
+from graftax.misbound import misbound, never_ran
 from graftax.wrapping import wraps
-
-_AT_FIRST_CALL = "leave it out: sizes of inputs are known at the first call, or from build"
-_AFFINE = "center=True, scale=True; False for either leaves it out"
-
-ELSEWHERE: dict[str, tuple[str, ...]] = {
-    # what torch, Keras 1 and 2, Flax, optax and PEFT call it: here, with what the constructor has of these
-    "units": ("filters", "output_dim"),
-    "out_features": ("units",),
-    "features": ("units", "filters"),
-    "hidden_size": ("units",),
-    "output_dim": ("units",),
-    "dim_out": ("units",),
-    "out_channels": ("filters",),
-    "channels": ("filters",),
-    "nb_filter": ("filters",),
-    "kernel": ("kernel_size",),
-    "size": ("kernel_size", "pool_size"),
-    "window": ("kernel_size", "pool_size"),
-    "kernel_size": ("pool_size",),
-    "window_shape": ("pool_size",),
-    "stride": ("strides",),
-    "subsample": ("strides",),
-    "border_mode": ("padding",),
-    "dilation": ("dilation_rate",),
-    "kernel_dilation": ("dilation_rate",),
-    "feature_group_count": ("groups",),
-    "bias": ("use_bias",),
-    "activation_fn": ("activation",),
-    "activation_function": ("activation",),
-    "act": ("activation",),
-    "nonlinearity": ("activation",),
-    "p": ("rate",),
-    "prob": ("rate",),
-    "drop_rate": ("rate",),
-    "dropout_rate": ("rate", "dropout"),
-    "init": ("kernel_initializer",),
-    "kernel_init": ("kernel_initializer",),
-    "weight_init": ("kernel_initializer",),
-    "bias_init": ("bias_initializer",),
-    "w_regularizer": ("kernel_regularizer",),
-    "b_regularizer": ("bias_regularizer",),
-    "vocab_size": ("input_dim",),
-    "num_embeddings": ("input_dim",),
-    "embedding_dim": ("output_dim",),
-    "embed_dim": ("output_dim", "key_dim"),
-    "head_dim": ("key_dim",),
-    "qkv_features": ("key_dim",),
-    "heads": ("num_heads",),
-    "n_heads": ("num_heads",),
-    "eps": ("epsilon", "epsilon_1"),
-    "dim": ("axis",),
-    "axes": ("axis",),
-    "target_shape": ("shape",),
-    "std": ("stddev",),
-    "sigma": ("stddev",),
-    "scale": ("stddev",),
-    "mu": ("mean",),
-    "loc": ("mean",),
-    "low": ("minval", "lower"),
-    "high": ("maxval", "upper"),
-    "a": ("minval",),
-    "b": ("maxval",),
-    "val": ("value",),
-    "max_norm": ("max_value", "global_clipnorm"),
-    "lam": ("l2", "l1"),
-    "lambda_": ("l2", "l1"),
-    "from_logit": ("from_logits",),
-    "logits": ("from_logits",),
-    "smoothing": ("label_smoothing",),
-    "ignore_index": ("ignore_class",),
-    "top_k": ("k",),
-    "r": ("rank",),
-    "lora_alpha": ("alpha",),
-    "adapter_name": ("name",),
-    "use_rslora": ("stabilized",),
-    "n_power_iterations": ("iterations",),
-    "power_iterations": ("iterations",),
-    "num_bits": ("bits",),
-    "total_steps": ("decay_steps", "steps"),
-    "t_max": ("decay_steps",),
-    "gamma": ("decay_rate",),
-    "step_size": ("decay_steps",),
-    "init_value": ("initial_learning_rate", "start", "low", "value"),
-    "transition_steps": ("decay_steps",),
-    "warmup": ("warmup_steps",),
-    "lr": ("learning_rate", "initial_learning_rate", "peak"),
-    "b1": ("beta_1",),
-    "b2": ("beta_2",),
-    "momentum": ("beta_1",),
-    "gradient_accumulation_steps": ("accumulation_steps",),
-    "loss_scale_factor": ("loss_scale",),
-    "base_lr": ("low", "initial_learning_rate"),
-    "max_lr": ("peak", "high"),
-    "eps_root": ("epsilon_root",),
-    "b3": ("beta_3",),
-    "beta1": ("beta_1",),
-    "beta2": ("beta_2",),
-    "beta": ("momentum",),
-    "beta_1": ("momentum",),
-    "alpha": ("rho", "beta_2"),
-    "rho": ("beta_2",),
-    "discounting_factor": ("rho",),
-    "wd": ("weight_decay",),
-    "decoupled_weight_decay": ("weight_decay",),
-    "l2_regularization": ("l2",),
-    "clip_norm": ("clipnorm",),
-    "clip_value": ("clipvalue",),
-    "clip_by_global_norm": ("global_clipnorm",),
-    "initial_accumulator_value": ("initial_accumulator",),
-    "l1_regularization_strength": ("l1_strength",),
-    "l2_regularization_strength": ("l2_strength",),
-    "l2_shrinkage_regularization_strength": ("l2_shrinkage",),
-    "clip_threshold": ("clip",),
-    "clipping_threshold": ("clip",),
-    "adam_beta_1": ("beta_1",),
-    "adam_beta_2": ("beta_2",),
-    "ns_steps": ("steps",),
-    "trust_coefficient": ("trust",),
-    "etas": ("limits",),
-    "max_iter": ("max_iterations",),
-    "max_eval": ("max_evaluations",),
-    "tolerance_grad": ("tolerance_gradient",),
-    "sync_period": ("every",),
-    "slow_step_size": ("rate",),
-    "init_scale": ("initial",),
-    "peak_value": ("warmup_target", "peak", "high"),
-    "end_value": ("end_learning_rate", "end"),
-    "end_lr": ("end_learning_rate", "end"),
-    "t_0": ("first_decay_steps",),
-    "t_mult": ("t_mul",),
-    "milestones": ("boundaries",),
-    "step_size_up": ("steps_up",),
-    "step_size_down": ("steps_down",),
-    "pct_start": ("rising",),
-    "div_factor": ("start_factor",),
-    "final_div_factor": ("end_factor",),
-    "anneal_strategy": ("shape",),
-    "num_warmup_steps": ("warmup_steps",),
-}
-
-WORDS: dict[str, tuple[str, str]] = {
-    # where no keyword does it: what a constructor has that this is said to, and what to write
-    "input_shape": ("dtype", _AT_FIRST_CALL),
-    "batch_input_shape": ("dtype", _AT_FIRST_CALL),
-    "input_dim": ("units", _AT_FIRST_CALL),
-    "in_features": ("units", _AT_FIRST_CALL),
-    "input_size": ("units", _AT_FIRST_CALL),
-    "in_channels": ("filters", _AT_FIRST_CALL),
-    "num_features": ("momentum", _AT_FIRST_CALL),
-    "normalized_shape": ("epsilon", "axis=-1; sizes are known at the first call"),
-    "input_length": ("output_dim", _AT_FIRST_CALL),
-    "padding_idx": ("mask_zero", "mask_zero=True, and 0 for the padding"),
-    "weights": ("dtype", "leave it out: an initializer may be an array, as kernel_initializer=array"),
-    "data_format": ("strides", "channels come last: ops.moveaxis(x, 1, -1) before the first layer"),
-    "batch_first": ("return_sequences", "leave it out: the batch is the first axis"),
-    "time_major": ("return_sequences", "leave it out: the batch is the first axis"),
-    "num_layers": ("return_sequences", "a layer for each, all but the last with return_sequences=True"),
-    "inplace": ("dtype", "leave it out: arrays are never changed in place"),
-    "device": ("dtype", 'with graftax.device("cpu:0"): around the construction and the first call'),
-    "weight": ("reduction", "class_weight= of Model.fit, or sample_weight= of the loss when it is called"),
-    "pos_weight": ("from_logits", "sample_weight= of the loss when it is called"),
-    "size_average": ("reduction", 'reduction="sum_over_batch_size"'),
-    "reduce": ("reduction", 'reduction="none"'),
-    "target_modules": ("rank", 'graftax.graft(model, creator, where="**/kernel")'),
-    "lora_dropout": ("rank", "without it; layers.Dropout before the layer"),
-    "use_dora": ("rank", "graftax.reparam.DoRA(rank)"),
-    "affine": ("center", _AFFINE),
-    "elementwise_affine": ("center", _AFFINE),
-    "eta_min": ("alpha", "alpha=eta_min / initial_learning_rate"),
-    "use_ema": ("ema_momentum", "ema_momentum=0.99"),
-    "betas": ("beta_1", "beta_1=..., beta_2=..."),
-    "decay": ("learning_rate", "learning_rate=graftax.optimizers.schedules.InverseTimeDecay(rate, 1, decay)"),
-    "maximize": ("learning_rate", "minimize(lambda: -value, variables)"),
-    "params": ("learning_rate", "leave it out: apply and minimize get the variables"),
-    "weight_decouple": ("weight_decay", "weight_decay=0.01; l2=0.01 for a decay in the gradient"),
-    "jit_compile": ("learning_rate", "leave it out; graftax.jit(step)"),
-    "amsgrad": ("beta_2", "graftax.optimizers.Adam(amsgrad=True)"),
-}
 
 
 class Constructed:
@@ -207,14 +31,18 @@ class Constructed:
         factor=2.0
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _checked(cls.__init__, cls.__module__.startswith("graftax."))  # type: ignore[method-assign]
+            ours = cls.__module__.startswith("graftax.")
+            cls.__init__ = _checked(cls.__init__, cls.__name__, ours)  # type: ignore[method-assign]
 
 
-def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
-    """A constructor that tells what it does not take; of our own ones, values of a wrong kind, too."""
+def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
+    """A constructor that tells what it does not take, or misses; of our own ones, values of a wrong kind, too."""
     kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
     known = [name for name, kind in kinds.items() if kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)][1:]
@@ -228,8 +56,12 @@ def _checked(init: Callable[..., None], ours: bool) -> Callable[..., None]:
             init(self, *args, **kwargs)
         except GraftaxError:  # which knows better
             raise
-        except Exception:
+        except Exception as error:
             _check_kinds(self, checked, plain, known, args, kwargs)
+            # a class that calls the constructor of its base wrongly is not at fault with its own arguments
+            title = type(self).__name__ if type(self).__init__ is checked else owner
+            if never_ran(error) and (wrong := misbound(init, (self, *args), kwargs, title)) is not None:
+                raise wrong from None
             raise
         _check_kinds(self, checked, plain, known, args, kwargs)
 
@@ -269,9 +101,24 @@ def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) ->
     if meant is None or needs in names:
         instead = text if needs in names else "leave it out"
     else:
-        instead = f"{meant}={shown}"
+        instead = _taken(kind, meant, value)
     taken = f"it takes {', '.join(names)}" if names else "it takes no arguments"
     return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
 
 
+def _taken(kind: type[Any], meant: str, value: Any) -> str:
+    """The keyword that was meant with the value that was given, where it takes such a value."""
+    parameter = plain_kinds(kind.__init__).get(meant)
+    if parameter is None or (error := misfit(kind, parameter, value)) is None:
+        return f"{meant}={value!r:.40}"
+    if isinstance(value, list | tuple) and value and all(misfit(kind, parameter, one) is None for one in value):
+        if len(value) == 1:
+            return f"{meant}={value[0]!r:.40}"
+        several = ", ".join(f"{kind.__name__}({meant}={one!r:.40})" for one in value)
+        return f"one {kind.__name__} for each: {several}"
+    return f"{meant}, which {error.reason}, such as {error.instead}"
+
+
 _COLLECTING = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+Constructed.__init__ = _checked(Constructed.__init__, "Constructed", ours=False)  # type: ignore[method-assign]

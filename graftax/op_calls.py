@@ -24,6 +24,7 @@ import numpy as np
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError
+from graftax.misbound import as_written, too_many
 from graftax.op_arguments import maker
 from graftax.op_attention import FUNCTIONS
 from graftax.op_checks import CHECKS, axis_in_range
@@ -53,9 +54,10 @@ def build(op: Op) -> Callable[..., Any]:
     arrays = [name for name in names if name in ARRAYS]
     sequences = [name for name in names if name in SEQUENCES]
     space: dict[str, Any] = {}
+    more = "" if any(name.startswith("*") for name in starred) else " or more"
     lines = [
         f"def {op.name}({compiled_head(op)}):",
-        f"    if unknown{''.join(f' or {name} is absent' for name in needed(op))}:",
+        f"    if unknown{more}{''.join(f' or {name} is absent' for name in needed(op))}:",
         f"        return again(op, locals(), {op.name})",
         "    native, target, canonical, check = bindings.get(current()) or bind()",
     ]
@@ -146,8 +148,12 @@ def _fast(op: Op, arrays: list[str]) -> list[str]:
 
 def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
     """Call an op whose arguments have second names with the first ones, or say what is wrong with them."""
-    unknown = given.pop("unknown")
+    unknown, more = given.pop("unknown"), given.pop("more", ())
     names = [bare(name) for name in parameters(op)]
+    if more:
+        places = list(signature(op).parameters.values())
+        count = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in places) + len(more)
+        raise too_many(op.name, count, f"its arguments are ({op.signature})", f"ops.{as_written(op.name, places)}")
     if unknown:
         second = KEYWORDS.get(op.name, {})
         defaults = {name: one.default for name, one in signature(op).parameters.items()}

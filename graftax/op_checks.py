@@ -64,9 +64,17 @@ def _out_of_range(op: str, name: str, size: int, host: Any) -> GraftaxError:
 
 
 def at_hand(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: Any) -> bool:
-    """True if the value can be looked at; one that is traced is looked at after the run, where that is wanted."""
+    """True if the value can be looked at; one that is traced is looked at after the run, where that is wanted.
+
+    One that follows from shapes alone is looked at here, while tracing.
+    """
     if arrays.is_concrete(value):
         return True
+    if traced_checks.perhaps.top is None and value.dtype.kind in "iu" and (known := arrays.foreseen(value)) is not None:
+        host = arrays.to_numpy(known)
+        if host.size and np.any(wrong(host)) and (error := explain(host)) is not None:
+            raise error
+        return False
     traced_checks.tell(explain, wrong, value)
     if value.size and traced_checks.wanted(of_ranges=True):
         wide = value if value.dtype.kind == "b" or value.dtype.name in ("int32", "int64") else value.astype("int32")

@@ -52,18 +52,19 @@ def settings(op: Op) -> Iterator[tuple[str, str, str | None]]:
 def compiled_head(op: Op) -> str:
     """The parameters as the function is compiled with them.
 
-    What must be given is ``absent`` unless it is, and unknown names are gathered: so that both are told in our words.
+    What must be given is ``absent`` unless it is; more arguments than there are, and unknown names, are gathered: so
+    that all is told in our words.
     """
     arguments = _arguments(op)
     named = {argument.arg: default for argument, default in _with_defaults(op)}
-    parts = []
-    for argument in [*arguments.args, *([arguments.vararg] if arguments.vararg else []), *arguments.kwonlyargs]:
-        if argument is arguments.vararg:
-            parts.append(f"*{argument.arg}")
-        else:
-            default = named[argument.arg]
-            parts.append(f"{argument.arg}={'absent' if default is None else ast.unparse(default)}")
-    return ", ".join([*parts, "**unknown"])
+    gathered = arguments.vararg.arg if arguments.vararg else "more"
+
+    def head(argument: ast.arg) -> str:
+        default = named[argument.arg]
+        return f"{argument.arg}={'absent' if default is None else ast.unparse(default)}"
+
+    parts = [*map(head, arguments.args), f"*{gathered}", *map(head, arguments.kwonlyargs), "**unknown"]
+    return ", ".join(parts)
 
 
 def signature(op: Op) -> inspect.Signature:

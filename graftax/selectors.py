@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 from graftax.errors import SelectorError
 from graftax.globs import Glob
 from graftax.roles import ROLES, named_role, prefixed
+from graftax.short_traceback import door
 from graftax.typedefs import Holder, VariableLike
 
 T = TypeVar("T")
@@ -217,6 +218,7 @@ def _answer(selector: Selector, path: str, answer: Any) -> bool:
     )
 
 
+@door
 def select(*selectors: SelectorLike) -> Selector:
     r"""A selector of variables, to be combined with ``|``, ``&`` and ``~``; several select what any of them does.
 

@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from graftax import user_line
+from graftax.argument_kinds import flags_of, no_flag
 from graftax.errors import GraftaxError
+from graftax.misbound import misbound
 from graftax.wrapping import wraps
 
 P = ParamSpec("P")
@@ -27,6 +29,9 @@ _HIDDEN = f"  {SWITCH}=full in the environment shows the frames inside of librar
 def door(fn: Callable[P, R]) -> Callable[P, R]:
     """The function, from which exceptions come without the frames of libraries.
 
+    A call whose arguments do not fit the signature raises what `graftax.misbound` says of it; what is annotated as
+    ``bool`` must be one.
+
     Where every nanosecond counts, write what it does in place: ``except Exception as error: shorten(error); raise``.
 
     Example:
@@ -38,11 +43,17 @@ def door(fn: Callable[P, R]) -> Callable[P, R]:
         ValueError: no
     """
 
+    flags = flags_of(fn)
+
     @wraps(fn)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
+            if flags and (error := no_flag(flags, args, kwargs)) is not None:
+                raise misbound(fn, args, kwargs) or error
             return fn(*args, **kwargs)
         except Exception as error:
+            if type(error) is TypeError and (wrong := misbound(fn, args, kwargs)) is not None:
+                raise wrong from None
             shorten(error)
             raise
 

@@ -66,7 +66,15 @@ def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
         ((2,), (2,))
     """
     predictions = floating(y_pred)
-    targets = ops.cast(floating(y_true, "y_true"), predictions.dtype.name)
+    return same_shape(ops.cast(floating(y_true, "y_true"), predictions.dtype.name), predictions)
+
+
+def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
+    """Both in one shape; an axis of size 1 that only one has at its end is dropped.
+
+    Raises:
+        ShapeError: the shapes differ otherwise.
+    """
     shapes = list(targets.shape), list(predictions.shape)
     if targets.shape == (*predictions.shape, 1):
         targets = ops.squeeze(targets, -1)
@@ -233,6 +241,37 @@ def _range_error(low: float, high: float, name: str, reason: str, instead: str, 
         return None
     place = tuple(np.argwhere(outside)[0])
     return ArgumentError(f"{subscript(name, place)} = {values[place]:.6g}", reason, instead)
+
+
+def check_weights(sample_weight: ArrayLike, name: str = "sample_weight") -> None:
+    """Raise if a weight at hand is nan or infinite, hidden or not; nothing while compiling, unless checks are wanted.
+
+    Raises:
+        ArgumentError: names the weight.
+    """
+    arrays = registry.current().arrays
+    weights: Any = sample_weight if isinstance(sample_weight, np.ndarray) else ops.asarray(sample_weight)
+    if weights.dtype.kind in "biuc":  # complex ones are refused for what they are
+        return
+    if not isinstance(weights, np.ndarray) and not arrays.is_concrete(weights):
+        if traced_checks.wanted():
+            traced_checks.emit(partial(_weight_error, name), ops.any(ops.logical_not(ops.isfinite(weights))), weights)
+        return
+    host = weights if isinstance(weights, np.ndarray) else arrays.to_numpy(weights)
+    if (error := _weight_error(name, host)) is not None:
+        raise error
+
+
+def _weight_error(name: str, weights: np.ndarray[Any, Any]) -> ArgumentError | None:
+    wrong = ~np.isfinite(weights.astype("float32") if weights.dtype.kind == "V" else weights)
+    if not wrong.any():
+        return None
+    place = tuple(np.argwhere(wrong)[0])
+    return ArgumentError(
+        f"{subscript(name, place)} = {weights[place]}",
+        "a weight that is not finite makes the whole sum so",
+        f"np.nan_to_num({name}, nan=0, posinf=0, neginf=0): a sample of weight 0 does not count",
+    )
 
 
 def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:

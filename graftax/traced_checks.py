@@ -28,6 +28,10 @@ traces: ScopeStack[str] = ScopeStack("trace")
 has no nan), `RANGES` (indices, which must lie in their range), `PLAIN` (only what it asks for itself) or `EAGER` (all
 checks that eager code makes: it is a program behind an eager call)."""
 
+perhaps: ScopeStack[str] = ScopeStack("part that may not run")
+"""Branches and bodies that are being traced, of which nobody knows whether they will run: what is wrong there and known
+already is no mistake yet."""
+
 listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = ScopeStack("listener")
 """Functions that are told which values that are not there yet have limits: how to explain, what is wrong, the value."""
 

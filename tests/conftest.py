@@ -2,14 +2,20 @@
 
 Also the two lanes: tests that compare with torch, Keras or optax are recognised by what they import, directly or by way
 of a fixture or helper. The quick run leaves them out; ``--references`` runs them alone, and there a skip is a failure.
+The quick run has XLA compile plainly. Tests of what its optimizations make of numbers are marked ``optimized`` and run
+in the lane of comparisons, too, where it compiles as it does for users.
 """
 
 import ast
 import dis
 import gc
 import os
+import sys
+import threading
 from collections.abc import Generator, Iterator
 from functools import cache
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -20,6 +26,16 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1]
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("KERAS_BACKEND", "jax")
+# Most of what tests compile runs once, on a few numbers: XLA compiles it plainly, in a third of the time. Whoever sets
+# XLA_FLAGS, be it to nothing, is obeyed: the slow lane and the comparisons are compiled as users' programs are. Only
+# JAX 0.10 has fusion emitters that can be switched off: later ones end the process at a flag that they do not know.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    ""
+    if "--references" in sys.argv
+    else "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+    + " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10."),
+)
 
 import pytest
 from hypothesis import settings
@@ -49,8 +65,11 @@ def is_peer(name: object) -> bool:
     return isinstance(name, str) and name.partition(".")[0] in PEERS
 
 
+@cache
 def file_needs_peer(source: str) -> bool:
     """Whether importing a file with this source imports a peer, or looks for one."""
+    if not any(peer in source for peer in PEERS):
+        return False
     waiting: list[ast.AST] = list(ast.parse(source).body)
     for node in waiting:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -76,7 +95,8 @@ def what_it_says(code: CodeType) -> tuple[bool, bool, frozenset[str]]:
     names = frozenset(name for one in codes for name in one.co_names)
     asks = not ASKING.isdisjoint(names)
     peers = (is_peer(constant) for one in codes for constant in one.co_consts)
-    modules = (i.argval for one in codes for i in dis.get_instructions(one) if i.opname == "IMPORT_NAME")
+    named = [one for one in codes if any(map(is_peer, one.co_names))]  # the others import none
+    modules = (i.argval for one in named for i in dis.get_instructions(one) if i.opname == "IMPORT_NAME")
     return (asks and any(peers)) or any(map(is_peer, modules)), asks, names
 
 
@@ -128,14 +148,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Each lane keeps its own tests."""
     whole = {path: file_needs_peer(path.read_text()) for path in {item.path for item in items} if path.suffix == ".py"}
     chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    wanted = config.getoption("references")
     for item in items:
         comparison = whole.get(item.path, False) or is_comparison(item)
         if comparison:
             item.add_marker("references")
-        chosen[comparison].append(item)
-    wanted = config.getoption("references")
+        chosen[comparison or (wanted and item.get_closest_marker("optimized") is not None)].append(item)
     config.hook.pytest_deselected(items=chosen[not wanted])
     items[:] = chosen[wanted]
+
+
+def pytest_collection_finish() -> None:
+    """The tests stay to the end: no collection of garbage needs to look through them."""
+    gc.collect()
+    gc.freeze()
 
 
 def fail_if_skipped(report: Any, config: pytest.Config) -> None:
@@ -176,10 +202,32 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 # --- fixtures ---------------------------------------------------------------------------------------------------------
 
 
+gc.set_threshold(20_000, 10, 10)  # traces make many objects that live on for a while: looking often finds little
+contexts = threading.local()
+
+
+def share_contexts() -> None:
+    """Write programs down in one context for each thread, as later versions of JAX do; 0.10 makes one for each."""
+    mlir: Any = import_module("jax._src.interpreters.mlir")
+    make = mlir.make_ir_context
+
+    def shared() -> Any:
+        if not hasattr(contexts, "kept"):
+            contexts.kept = make()
+        return contexts.kept
+
+    mlir.make_ir_context = shared
+
+
+if version("jaxlib").startswith("0.10."):
+    share_contexts()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def small_heap() -> Iterator[None]:
     """What libraries keep in their caches is no longer looked through by every collection of garbage after it."""
     yield
+    contexts.__dict__.clear()
     gc.collect()
     gc.freeze()
 

@@ -20,8 +20,8 @@ PACKAGE = Path(__file__).parents[1] / "graftax"
 FLOORS = (
     (
         "words",
-        "errors culprit foreign_errors known_names names_elsewhere namespaces keywords user_line typedefs scopes tree "
-        "globs roles selectors attributes argument_kinds wrapping short_traceback",
+        "errors culprit foreign_errors known_names names_elsewhere namespaces keywords keywords_elsewhere misbound "
+        "user_line typedefs scopes tree globs roles selectors attributes argument_kinds wrapping short_traceback",
     ),
     ("arrays", "backend ops op_* traced_checks targets per_sample hiding hyperparameters"),
     ("variables", "module variables"),
@@ -409,3 +409,9 @@ def test_a_listed_exception_still_obeys_the_floors():
 
 def test_every_rule_has_a_source_that_breaks_it():
     assert {rule for rule, _, _ in BAD} == set(Rule)
+
+
+def test_warnings_about_the_users_code_name_the_users_line():
+    # the way from a public function to a warning changes: a number of frames to skip would not change with it
+    for path in sorted(PACKAGE.rglob("*.py")):
+        assert "warnings.warn(" not in path.read_text(), f"{path}: user_line.warn(text) finds the line"

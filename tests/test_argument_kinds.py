@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers, losses, optimizers, reparam
+from graftax import layers, losses, metrics, optimizers, reparam
 from graftax.errors import ArgumentTypeError
 from graftax.optimizers import schedules
 
@@ -129,3 +129,19 @@ def test_a_warning_of_a_constructor_names_the_line_of_the_user():
     with pytest.warns(UserWarning, match="is a set") as caught:
         Net()
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("value", [[0.1], (0.1,), [0.1, 0.5], 0.25, "high"])
+@pytest.mark.parametrize("kind", [metrics.Precision, metrics.Recall, metrics.BinaryAccuracy])
+def test_a_keyword_that_was_meant_is_offered_with_a_value_that_it_takes(kind, value):
+    with pytest.raises(ArgumentTypeError) as caught:
+        kind(thresholds=value)
+    instead = caught.value.instead
+    if value == "high":
+        assert instead.endswith("such as threshold=0.5")
+    elif instead.startswith("one "):
+        made = eval(f"[{instead.partition(': ')[2]}]", vars(metrics))
+        assert [one.threshold for one in made] == list(value)
+    else:
+        made = eval(f"kind({instead})", {"kind": kind})
+        assert made.threshold == np.ravel(value)[0]

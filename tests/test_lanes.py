@@ -88,6 +88,19 @@ def test_a_skip_for_another_reason():
     pytest.skip("not today")
 """
 
+OPTIMIZED = """
+import os
+import pytest
+
+@pytest.mark.optimized
+def test_bits():
+    flags = os.environ["XLA_FLAGS"]
+    assert {expected}
+
+def test_others():
+    pass
+"""
+
 HIDDEN = """
 import pytest
 
@@ -100,9 +113,9 @@ def test_hidden():
 def lane(tmp_path):
     """Run the files with peers that are there or not: the exit code, and how many tests ended how."""
     (tmp_path / "conftest.py").write_text((HERE / "conftest.py").read_text())
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = references: compares\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  references: compares\n  optimized: numbers\n")
 
-    def run(*options, installed, **files):
+    def run(*options, installed, flags=None, **files):
         for name, text in files.items():
             (tmp_path / f"test_{name}.py").write_text(text)
         for peer, inner in (("torch", "nn"), ("keras", "ops"), ("optax", "contrib")):
@@ -114,6 +127,9 @@ def lane(tmp_path):
         path = os.pathsep.join((str(tmp_path / "site"), str(HERE.parent)))
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
         environment = {**os.environ, "PYTHONPATH": path}
+        environment.pop("XLA_FLAGS", None)
+        if flags is not None:
+            environment["XLA_FLAGS"] = flags
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
         counts = {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", done.stdout.strip().splitlines()[-1])}
         counts["failed"] = sum(counts.get(what, 0) for what in ("failed", "error", "errors"))  # in setup it is an error
@@ -148,3 +164,15 @@ def test_any_skip_in_the_lane_is_a_failure(lane):
     text = "import pytest\n@pytest.mark.references\ndef test_one():\n    pytest.skip('this torch has none')\n"
     code, counts = lane("--references", installed=True, one=text)
     assert (code, counts["failed"]) == (1, 1)
+
+
+def test_numbers_that_depend_on_optimizations_are_tested_plainly_compiled_and_as_users_compile(lane):
+    quick = lane(installed=False, one=OPTIMIZED.format(expected="'optimization_level=0' in flags"))
+    assert quick == (0, {"passed": 2, "failed": 0, "skipped": 0, "deselected": 0})
+    peers = lane("--references", installed=True, one=OPTIMIZED.format(expected="flags == ''"))
+    assert peers == (0, {"passed": 1, "failed": 0, "skipped": 0, "deselected": 1})
+
+
+def test_whoever_sets_flags_of_xla_is_obeyed(lane):
+    code, counts = lane(installed=False, flags="", one=OPTIMIZED.format(expected="flags == ''"))
+    assert (code, counts["passed"]) == (0, 2)

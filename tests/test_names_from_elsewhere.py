@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax.errors import ArgumentTypeError, MissingAttributeError
-from graftax.keywords import ELSEWHERE, WORDS
+from graftax.keywords_elsewhere import ELSEWHERE, WORDS
 from graftax.known_names import closest
 from graftax.names_elsewhere import NAMES
 from graftax.namespaces import SPACES, public

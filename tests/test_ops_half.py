@@ -11,6 +11,7 @@ import graftax as gx
 from graftax import ops
 from graftax.backend.registry import use
 
+pytestmark = pytest.mark.optimized
 both = pytest.mark.parametrize("backend", ["jax", "numpy"])
 HALVES = ["float16", "bfloat16"]
 LARGE = np.array([3e4, 3e4, -3e4, 3e4, -3e4, -1e4], "float32")

@@ -47,6 +47,10 @@ class Arrays(Neural, Packing, Protocol):
         """True for a native array, a traced one included."""
         ...
 
+    def foreseen(self, x: Any) -> Any:
+        """The value of a traced array that follows from constants alone, if the backend can tell; else None."""
+        ...
+
     def is_concrete(self, x: Any) -> bool:
         """True if the values are there to be looked at: not a traced array."""
         ...

@@ -13,6 +13,7 @@ from graftax.checkpoint.save import SaveReport, save
 from graftax.checkpoint.subset import Subset
 from graftax.errors import ArgumentError
 from graftax.selectors import SelectorLike
+from graftax.short_traceback import door
 
 
 class Checkpoint:
@@ -40,6 +41,7 @@ class Checkpoint:
         [1.0, 2.0]
     """
 
+    @door
     def __init__(self, **roots: Root) -> None:
         if not roots:
             raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")

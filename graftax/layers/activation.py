@@ -6,6 +6,7 @@ from graftax.layers import activations
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array
+from graftax.variables.given_back import activated
 
 
 class Activation(Layer):
@@ -38,4 +39,4 @@ class Activation(Layer):
         self.activation = activations.get(activation)
 
     def call(self, x: Array) -> Array:
-        return self.activation(x)
+        return activated(self.activation, x)

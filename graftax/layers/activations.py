@@ -10,6 +10,7 @@ from typing import TypeAlias
 from graftax import ops
 from graftax.known_names import unknown
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike
 
 __all__ = [
@@ -276,6 +277,7 @@ _FUNCTIONS: tuple[Callable[..., Array], ...] = (
 _NAMES: dict[str, Activation] = {**{f.__name__: f for f in _FUNCTIONS}, "swish": silu}
 
 
+@door
 def get(activation: ActivationLike) -> Activation:
     """An activation from its name or a function; `linear` for None.
 

@@ -23,8 +23,12 @@ def positive(name: str, value: int, example: int = 8) -> int:
 
 
 def _integer(value: Any) -> int:
-    """A Python or NumPy integer as a Python one; 0 for anything else."""
-    return index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else 0
+    """A Python or NumPy integer, or an array of one, as a Python one; 0 for anything else, and for what no axis has."""
+    try:
+        number = 0 if isinstance(value, bool | np.bool_) else index(value)
+    except TypeError:  # arrays have __index__, whatever they hold
+        return 0
+    return number if number < 2**63 else 0
 
 
 def flag(name: str, value: bool) -> bool:
@@ -34,13 +38,40 @@ def flag(name: str, value: bool) -> bool:
     return bool(value)
 
 
+def switched_off(switch: str, part: str, initializer: Any, usual: type, regularizer: Any, constraint: Any) -> None:
+    """Raise if there are settings for a weight that the layer is told to do without.
+
+    Args:
+        switch: The argument that is False.
+        part: What its settings are called after: ``bias`` for ``bias_initializer`` and the others.
+        initializer: What the weight would start as.
+        usual: The kind of initializer that it has unless told.
+        regularizer: A penalty on it, or None.
+        constraint: A projection of it, or None.
+
+    Raises:
+        ArgumentError: names what would be ignored.
+    """
+    start = None if type(initializer) is usual else initializer
+    for setting, given in (("initializer", start), ("regularizer", regularizer), ("constraint", constraint)):
+        if given is not None:
+            raise ArgumentError(
+                f"{switch}=False and {part}_{setting}={given!r:.60}",
+                f"without a {part} nothing would use it",
+                f"{switch}=True, or no {part}_{setting}",
+            )
+
+
 def axis_number(name: str, value: int) -> int:
     """The value, if it is an integer: an axis counted from either end."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentError(
-            f"{name}={value!r}", "an axis is an integer, counted from the end where it is negative", f"{name}=-1"
-        )
-    return index(value)
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return index(value)
+    except TypeError:
+        pass
+    raise ArgumentError(
+        f"{name}={value!r}", "an axis is an integer, counted from the end where it is negative", f"{name}=-1"
+    )
 
 
 def axis_numbers(name: str, value: int | Sequence[int]) -> int | Shape:
@@ -109,10 +140,17 @@ def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape
     return tuple(input_shape)
 
 
+def array_shape(x: Any) -> Shape:
+    """The shape of the one array that a layer is called with."""
+    if not hasattr(x, "shape"):
+        raise _no_array(x)
+    return tuple(x.shape)
+
+
 def check_last_axis(x: Array, size: int) -> None:
     """Raise if the last axis is not what the weights were made for."""
     if not hasattr(x, "ndim"):
-        raise _no_array()
+        raise _no_array(x)
     if not x.ndim or x.shape[-1] != size:
         raise ShapeError(
             f"an input of shape {tuple(x.shape)}, whose last axis is {x.shape[-1] if x.ndim else 'missing'}",
@@ -132,9 +170,10 @@ def narrow(out: Array, x: Array) -> Array:
     return ops.cast(out, x.dtype) if "float" in str(x.dtype) else out
 
 
-def _no_array() -> ArgumentTypeError:
+def _no_array(given: Any = None) -> ArgumentTypeError:
+    several = f"a {type(given).__name__} of {len(given)}" if isinstance(given, list | tuple | dict) else ""
     return ArgumentTypeError(
-        "something else in place of an array",
+        f"{several or 'something else'} in place of an array",
         "this layer takes one array of numbers",
         "layer(x); what gives None is often a function or a call without a return",
     )

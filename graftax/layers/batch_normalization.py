@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.errors import ShapeError
-from graftax.layers.arguments import axis_number, flag, narrow, single_shape, wide, within
+from graftax.layers.arguments import axis_number, flag, narrow, single_shape, switched_off, wide, within
 from graftax.layers.layer import Layer
 from graftax.layers.masking import calm, checked, spread
 from graftax.layers.policy import DTypePolicy
@@ -101,6 +101,11 @@ class BatchNormalization(Layer):
         self.gamma_regularizer = regularizers.get(gamma_regularizer)
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
+        beta = self.beta_initializer, initializers.Zeros, self.beta_regularizer, self.beta_constraint
+        gamma = self.gamma_initializer, initializers.Ones, self.gamma_regularizer, self.gamma_constraint
+        for switch, on, part, settings in (("center", center, "beta", beta), ("scale", scale, "gamma", gamma)):
+            if not on:
+                switched_off(switch, part, *settings)
         self.unbiased_moving_variance = flag("unbiased_moving_variance", unbiased_moving_variance)
 
     def build(self, input_shape: Shape) -> None:

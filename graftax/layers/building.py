@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from graftax import user_line
 from graftax.attributes import OF_LAYERS, missing
-from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError
+from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
 from graftax.known_names import closest
+from graftax.layers import shapes
+from graftax.layers.undoing import undone_if_raised
 from graftax.module import walk
 from graftax.scopes import ScopeStack
 from graftax.short_traceback import door
@@ -29,7 +31,11 @@ _called: ScopeStack[Any] = ScopeStack("build in a call")
 
 
 def whole(build: Callable[..., None]) -> Callable[..., None]:
-    """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it."""
+    """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it.
+
+    It makes them once: for a layer that is built, it builds what is not built below, or raises for another shape. Where
+    it raises, the layer and those below are as before.
+    """
 
     @wraps(build)
     @door
@@ -38,19 +44,36 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             build(self, input_shape)
             return
         called = _called.top is self
-        with (
-            creation.remembered(self._captured),
-            storage.concretely(),
-            contexts.replaced(()),
-            _under_way.entered(self),
-        ):
-            build(self, input_shape)
-        self.input_shape = input_shape
-        self.mark_built()
-        if not called:
+        input_shape = input_shape if called or input_shape is None else shapes.checked("build", input_shape)
+        if self.built:
+            _check_same_shape(self, input_shape)
             _build_below(self, input_shape)
+            return
+        with undone_if_raised(self):
+            with (
+                creation.remembered(self._captured),
+                storage.concretely(),
+                contexts.replaced(()),
+                _under_way.entered(self),
+            ):
+                build(self, input_shape)
+            self.input_shape = input_shape
+            self.mark_built()
+            if not called:
+                _build_below(self, input_shape)
 
     return run
+
+
+def _check_same_shape(layer: Layer, input_shape: Any) -> None:
+    """Raise if a built layer is to be built for another shape; the size of the batch may be another one."""
+    if shapes.agree(layer.input_shape, input_shape):
+        return
+    raise StateError(
+        f"{layer._title()}.build({input_shape!r:.80}), and it is built for {layer.input_shape!r:.80}",
+        "new weights in place of those that it has would be unknown to optimizers, and what was learnt would be lost",
+        f"a new {type(layer).__name__} for another shape; leave the build out where the layer takes such inputs, too",
+    )
 
 
 def build_in_call(layer: Layer, input_shape: Any) -> None:
@@ -66,7 +89,7 @@ def unbuilt_below(layer: Layer) -> list[Layer]:
 
 
 def _build_below(layer: Layer, input_shape: Any) -> None:
-    """Build the layers below by a call on zeros; not built after all, if one of them cannot be."""
+    """Build the layers below by a call on zeros."""
     if len(unbuilt := unbuilt_below(layer)) == 0:
         return
     title = layer._title()
@@ -81,10 +104,8 @@ def _build_below(layer: Layer, input_shape: Any) -> None:
                 f"that has not built {_listed(unbuilt)}: its call does not use it",
                 f"build it first: {unbuilt[0].name}.build(input_shape)",
             )
-    except Exception as error:
-        object.__setattr__(layer, "built", False)
-        if isinstance(error, GraftaxError):
-            error.add_context(f"{title}.build({input_shape!r:.80}), which calls it on zeros; None is tried as 8 and 16")
+    except GraftaxError as error:
+        error.add_context(f"{title}.build({input_shape!r:.80}), which calls it on zeros; None is tried as 8 and 16")
         raise
 
 

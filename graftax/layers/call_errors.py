@@ -37,6 +37,15 @@ def explained_call(
     return better
 
 
+def gives_nothing(title: str) -> ArgumentTypeError:
+    """The error for a call that gives None, as of a function without a return."""
+    return ArgumentTypeError(
+        f"{title}: its call gave None",
+        "what follows computes with what a layer gives; what gives None is often a function without a return",
+        "return y at the end of call(self, x); return x where the layer only looks at it",
+    )
+
+
 def _missing(module: Module, name: str) -> MissingAttributeError:
     kind = type(module)
     build = getattr(kind, "build", None)

@@ -52,9 +52,9 @@ class Conv(KernelLayer):
         self.padding = one_of("padding", padding, self.paddings)
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
         self.groups = positive("groups", groups, example=1)
-        if filters % groups:
+        if self.filters % self.groups:
             raise ArgumentError(
-                f"filters={filters}, groups={groups}", "each group makes as many filters", f"filters={groups * 4}"
+                f"filters={filters}, groups={groups}", "each group makes as many filters", f"filters={self.groups * 4}"
             )
 
     def build(self, input_shape: Shape) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.errors import ShapeError
-from graftax.layers.arguments import sizes_or_none, within
+from graftax.layers.arguments import array_shape, sizes_or_none, within
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
@@ -63,11 +63,12 @@ class Dropout(Layer):
         self.seed_generator.build()
 
     def call(self, x: Array, training: bool | None = None) -> Array:
+        shape = array_shape(x)
         if not training or self.rate == 0:
             return x
         if self.rate == 1:
             return ops.zeros_like(x)
-        keep = random.bernoulli(self._noise_shape(tuple(x.shape)), 1 - self.rate, seed=self.seed_generator)
+        keep = random.bernoulli(self._noise_shape(shape), 1 - self.rate, seed=self.seed_generator)
         return ops.where(keep, x / (1 - self.rate), 0)
 
     def _noise_shape(self, shape: Shape) -> Shape:

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from graftax import ops
-from graftax.layers.arguments import flag, narrow, single_shape, wide
+from graftax.layers.arguments import array_shape, flag, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.masking import checked, hide
 from graftax.layers.policy import DTypePolicy
@@ -25,7 +25,7 @@ class GlobalPooling(Layer):
         self.axes = tuple(range(1, self.space + 1))
 
     def call(self, x: Array) -> Array:
-        single_shape(tuple(x.shape), self.space + 2, self.space + 2)
+        single_shape(array_shape(x), self.space + 2, self.space + 2)
         return self.pooled(x)
 
     def pooled(self, x: Array) -> Array:
@@ -94,7 +94,7 @@ class GlobalAveragePooling1D(GlobalPooling):
     space = 1
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
-        single_shape(tuple(x.shape), 3, 3)
+        single_shape(array_shape(x), 3, 3)
         if mask is None:
             return mean(x, self.axes, self.keepdims)
         mask = checked(mask, tuple(x.shape), axes=2)

@@ -12,6 +12,7 @@ from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
 from graftax.typedefs import Array, Shape
 from graftax.variables.constraints import ConstraintLike
+from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
@@ -123,15 +124,16 @@ class GRU(Recurrent):
     def step(
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
-        units, gate = self.units, self.recurrent_activation
+        units = self.units
         if self.reset_after:
             inner = ops.matmul(seen, kernel)
             if bias is not None:
                 inner = inner + bias
         else:
             inner = ops.matmul(seen, kernel[:, : 2 * units])
-        gates = gate(drive[:, : 2 * units] + inner[:, : 2 * units])
+        gates = self.gate(drive[:, : 2 * units] + inner[:, : 2 * units])
         keep, reset = gates[:, :units], gates[:, units:]
         part = reset * inner[:, 2 * units :] if self.reset_after else ops.matmul(reset * seen, kernel[:, 2 * units :])
-        new = self.activation(drive[:, 2 * units :] + part)
+        total = drive[:, 2 * units :] + part
+        new = activated(self.activation, total, total.shape)
         return (keep * state[0] + (1 - keep) * new,)

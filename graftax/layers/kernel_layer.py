@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.layers import activations
-from graftax.layers.arguments import flag
+from graftax.layers.arguments import flag, switched_off
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
+from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.variable import Variable
@@ -57,6 +58,9 @@ class KernelLayer(Layer):
         self.bias_regularizer = regularizers.get(bias_regularizer)
         self.kernel_constraint = constraints.get(kernel_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
+        if not self.use_bias:
+            settings = self.bias_regularizer, self.bias_constraint
+            switched_off("use_bias", "bias", self.bias_initializer, initializers.Zeros, *settings)
 
     def make_weights(self, kernel_shape: Shape, bias_shape: Shape) -> None:
         """Make the kernel, and the bias where there is one."""
@@ -79,4 +83,4 @@ class KernelLayer(Layer):
 
     def finish(self, out: Array) -> Array:
         """Add the bias, if there is one, and apply the activation."""
-        return self.activation(out if self.bias is None else ops.add(out, self.bias))
+        return activated(self.activation, out if self.bias is None else ops.add(out, self.bias))

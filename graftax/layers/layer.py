@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import DTypeError, NotBuiltError, StateError
-from graftax.layers import building, masking, shapes
+from graftax.layers import added_losses, building, masking, shapes
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
-from graftax.layers.call_errors import explained_call
+from graftax.layers.call_errors import explained_call, gives_nothing
 from graftax.layers.inputs import inputs_in
 from graftax.layers.keras_names import KerasNames
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
-from graftax.module import Child, walk
-from graftax.reparam.base import Reparam
-from graftax.reparam.places import is_trainable
+from graftax.module import Child
 from graftax.short_traceback import door, shorten
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
-from graftax.typedefs import Array, ArrayLike, Calls, Initializer, Shape, VariableLike, unwrap
+from graftax.typedefs import Array, ArrayLike, Calls, Initializer, Shape, VariableLike
 from graftax.variables import constraints, initializers, masks, regularizers, storage
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.constraints import ConstraintLike
+from graftax.variables.contradictions import check_asked
 from graftax.variables.node import Edge
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Regularizer, VariableSpec, sizes
@@ -149,8 +148,8 @@ class Layer(KerasNames):
         Args:
             shape: Its shape.
             initializer: A name, a function of ``(key, shape, dtype)``, a number or an array.
-            name: Its name; called after its attribute unless told. Selectors of creators see a name only if it is
-                given.
+            name: Its name, without a slash; called after its attribute unless told. Selectors of creators see a name
+                only if it is given.
             dtype: Its dtype; the policy's variable dtype unless told.
             trainable: Whether optimizers may move it.
             role: ``"weight"``, or ``"state"`` for what the layer itself updates.
@@ -159,6 +158,9 @@ class Layer(KerasNames):
 
         Returns:
             The Variable, or the `VariableLike` that a creator put in its place.
+
+        Raises:
+            ArgumentError: what is asked for cannot be, such as training what holds integers or is no weight.
         """
         if name is None:
             label = f"weight_{self._unnamed}"
@@ -178,18 +180,24 @@ class Layer(KerasNames):
             regularizer=regularizers.get(regularizer),
             constraint=constraints.get(constraint),
         )
+        check_asked(spec)
         weight = make(spec)
         building.note_dtypes(self, weight)
-        if spec.regularizer is not None:
-            self._regularized = (*self._regularized, (weight, spec.regularizer))
+        made_for_this = weight.owner is None and getattr(weight, "regularizer", None) is not None
+        if (regularizer := weight.regularizer if made_for_this else spec.regularizer) is not None:
+            self._regularized = (*self._regularized, (weight, regularizer))
         return weight
 
     def add_loss(self, loss: ArrayLike) -> None:
-        """Add a term to the loss of the model; to be called inside `call`, forgotten at the next outermost call."""
-        number = contexts.top.number if contexts.top is not None else 0
-        if self._losses[0] != number or "_losses" not in vars(self):  # the list of the class is nobody's
-            object.__setattr__(self, "_losses", (number, []))
-        self._losses[1].append(registry.current().arrays.asarray(unwrap(loss)))
+        """Add a term to the loss of the model; to be called inside `call`, forgotten at the next outermost call.
+
+        Args:
+            loss: One real number; ``ops.sum`` or ``ops.mean`` makes one of several.
+
+        Raises:
+            ShapeError: it is several numbers.
+        """
+        added_losses.add(self, loss)
 
     def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another weight or layer in the place of one; the penalty of a weight goes with the place."""
@@ -219,15 +227,7 @@ class Layer(KerasNames):
     @property
     def losses(self) -> list[Array]:
         """What `add_loss` got in the latest call, and penalties of trainable weights, of this layer and those below."""
-        found = []
-        for layer in walk(self):
-            if isinstance(layer, Reparam) and is_trainable(layer):
-                found += [] if (penalty := layer.penalty()) is None else [penalty]
-            if isinstance(layer, Layer):
-                if layer._losses[0] == self._call_number:
-                    found += [loss for loss in layer._losses[1] if not _dead(loss)]
-                found += [term(w.value) for w, term in layer._regularized if is_trainable(w)]
-        return found
+        return added_losses.collected(self, Layer)
 
     if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives
 
@@ -304,6 +304,8 @@ class Layer(KerasNames):
                     out = self.call(*args, **kwargs)
             else:
                 out = self.call(*args, **kwargs)
+            if out is None:
+                raise gives_nothing(self._title())
             if found or self._makes_mask:
                 out = masking.with_mask(self, out, first, signature, found, context.masks_met)
         return out
@@ -323,6 +325,7 @@ class Layer(KerasNames):
             >>> gx.layers.Dense(2).compute_output_shape((None, 7))
             (None, 2)
         """
+        input_shape = shapes.checked("compute_output_shape", input_shape)
         first, second = (self._abstract_shapes(shapes.filled(input_shape, size)) for size in (8, 16))
         return tree.map_structure(shapes.merge, first, second)
 
@@ -383,9 +386,3 @@ class Layer(KerasNames):
 
     def _title(self) -> str:
         return f"layer {self.path or self.name!r} ({type(self).__name__})"
-
-
-def _dead(loss: Array) -> bool:
-    """True for a value of a trace that is over."""
-    backend = registry.current()
-    return backend.has("transforms") and backend.transforms.leaks(loss, backend.transforms.level())

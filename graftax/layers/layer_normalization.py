@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
-from graftax.layers.arguments import axis_numbers, flag, narrow, single_shape, wide, within
+from graftax.layers.arguments import axis_numbers, flag, narrow, single_shape, switched_off, wide, within
 from graftax.layers.layer import Layer
+from graftax.layers.masking import calm, checked, spread
 from graftax.layers.policy import DTypePolicy
 from graftax.op_checks import axis_in_range
 from graftax.typedefs import Array, Shape
@@ -23,6 +24,8 @@ class LayerNormalization(Layer):
     r"""Shifts and scales each element to mean 0 and variance 1 over some axes, the last unless told.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
+
+    Where a mask tells positions along these axes apart, those that it hides do not count.
 
     Args:
         axis: The axis, or axes, over which mean and variance are taken.
@@ -85,6 +88,11 @@ class LayerNormalization(Layer):
         self.gamma_regularizer = regularizers.get(gamma_regularizer)
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
+        beta = self.beta_initializer, initializers.Zeros, self.beta_regularizer, self.beta_constraint
+        gamma = self.gamma_initializer, initializers.Ones, self.gamma_regularizer, self.gamma_constraint
+        for switch, on, part, settings in (("center", center, "beta", beta), ("scale", scale, "gamma", gamma)):
+            if not on:
+                switched_off(switch, part, *settings)
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)
@@ -108,7 +116,7 @@ class LayerNormalization(Layer):
                 constraint=self.beta_constraint,
             )
 
-    def call(self, x: Array) -> Array:
+    def call(self, x: Array, mask: Array | None = None) -> Array:
         axes = self._axes(x.ndim)
         if tuple(x.shape[i] for i in axes) != self.shape:
             raise ShapeError(
@@ -116,13 +124,27 @@ class LayerNormalization(Layer):
                 f"the weights were made for the sizes {self.shape} of axis {self.axis}, at the first call",
                 "an input of those sizes, or a new layer for the others",
             )
-        spread = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))
-        out = ops.standardize(wide(x), axes, self.epsilon)
+        if mask is not None:
+            mask = checked(mask, tuple(x.shape))
+        given, x = x, calm(wide(x), mask)
+        if mask is not None and min(axes) < mask.ndim:
+            out = self._of_what_counts(x, axes, mask)
+        else:
+            out = ops.standardize(x, axes, self.epsilon)
+        sizes = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))
         if self.gamma is not None:
-            out = out * ops.reshape(ops.cast(self.gamma, out.dtype), spread)
+            out = out * ops.reshape(ops.cast(self.gamma, out.dtype), sizes)
         if self.beta is not None:
-            out = out + ops.reshape(ops.cast(self.beta, out.dtype), spread)
-        return narrow(out, x)
+            out = out + ops.reshape(ops.cast(self.beta, out.dtype), sizes)
+        return narrow(out, given)
+
+    def _of_what_counts(self, x: Array, axes: tuple[int, ...], mask: Array) -> Array:
+        """The same by the statistics of what the mask shows."""
+        shown = ops.broadcast_to(spread(mask, x.ndim), x.shape)
+        share = 1 / ops.maximum(ops.sum(ops.cast(shown, x.dtype), axis=axes, keepdims=True), 1)
+        away = x - ops.sum(ops.where(shown, x, 0), axis=axes, keepdims=True) * share
+        variance = ops.sum(ops.square(ops.where(shown, away, 0)), axis=axes, keepdims=True) * share
+        return away * ops.rsqrt(variance + self.epsilon)
 
     def _axes(self, ndim: int) -> tuple[int, ...]:
         axes = (self.axis,) if isinstance(self.axis, int) else self.axis

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from graftax import ops
+from graftax.errors import ArgumentError
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import flag
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
-from graftax.typedefs import Array, Initializer, Shape
+from graftax.typedefs import Array, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
-from graftax.variables.initializers import InitializerLike
+from graftax.variables.given_back import activated
+from graftax.variables.initializers import Constant, InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
 
@@ -56,7 +60,8 @@ class LSTM(Recurrent):
         ``(batch, steps, in) -> (batch, units)``, with ``return_sequences`` ``(batch, steps, units)``
 
     Raises:
-        ArgumentError: ``units`` is not above 0, a rate is not in [0, 1], or a name is unknown.
+        ArgumentError: ``units`` is not above 0, a rate is not in [0, 1], a name is unknown, or ``bias_initializer`` is
+            an array of which ``unit_forget_bias`` would replace a part.
         ShapeError: an input without steps or with another last axis than the first one, or a state of another shape.
 
     Example:
@@ -108,6 +113,13 @@ class LSTM(Recurrent):
         common = name, trainable, dtype
         super().__init__(units, *gates, *initial, *penalties, *projections, *dropped, *returned, *common)
         self.unit_forget_bias = flag("unit_forget_bias", unit_forget_bias)
+        start = self.bias_initializer
+        if self.use_bias and self.unit_forget_bias and isinstance(start, Constant) and np.shape(unwrap(start.value)):
+            raise ArgumentError(
+                f"bias_initializer={start!r}",
+                "a part of the array would be replaced: what is in charge of keeping starts as 1",
+                "unit_forget_bias=False, and the array as it is to be",
+            )
 
     def first_bias(self) -> InitializerLike:
         if not self.unit_forget_bias:
@@ -118,9 +130,8 @@ class LSTM(Recurrent):
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
         write, keep, new, give = ops.split(drive + ops.matmul(seen, kernel), 4, axis=-1)
-        gate = self.recurrent_activation
-        cell = gate(keep) * state[1] + gate(write) * self.activation(new)
-        return gate(give) * self.activation(cell), cell
+        cell = self.gate(keep) * state[1] + self.gate(write) * activated(self.activation, new, new.shape)
+        return self.gate(give) * activated(self.activation, cell, cell.shape), cell
 
 
 class _WithOnes(BaseInitializer):

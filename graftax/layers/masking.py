@@ -204,8 +204,33 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
     mask = found.get(signature.masks.get(signature.first or "", "mask"))
     if layer._makes_mask or (mask is not None and (layer.supports_masking or not met)):
         ours = type(layer).__module__.startswith("graftax.")
-        return handed_on(out, inputs, layer.compute_mask(inputs, mask), keep=not layer._makes_mask, calm=ours)
+        made = layer.compute_mask(inputs, mask)
+        if layer._makes_mask and not ours:
+            made = _fitting(layer._title(), made, out)
+        return handed_on(out, inputs, made, keep=not layer._makes_mask, calm=ours)
     return out
+
+
+def _fitting(title: str, made: Any, out: Any) -> Any:
+    """What a ``compute_mask`` gave, if these are masks for the outputs; a single one may stand for the first output."""
+    leaves, parts = tree.flatten(out), tree.flatten(made)
+    if len(parts) > len(leaves):
+        raise ArgumentError(
+            f"compute_mask of {title} gave {len(parts)} masks for {len(leaves)} outputs",
+            "each output has one mask, or None",
+            "return a mask for each output, in the structure of what call returns",
+        )
+    fitting = []
+    for leaf, part in zip(leaves, parts, strict=False):
+        if part is not None and not (hasattr(part, "shape") and hasattr(part, "dtype")):
+            raise ArgumentTypeError(
+                f"compute_mask of {title} gave {part!r:.40}",
+                "a mask is an array that says True where a position counts",
+                "return mask; or None for none",
+            )
+        name = f"compute_mask of {title}: the mask"
+        fitting.append(part if part is None else checked(part, np.shape(leaf), name=name))
+    return tree.rebuild(made, iter(fitting))
 
 
 def marked(inputs: Any, mask: Any) -> Any:

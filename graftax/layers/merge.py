@@ -23,13 +23,7 @@ class Merge(Layer):
     supports_masking = True  # of its inputs together, as compute_mask says
 
     def build(self, input_shape: Any) -> None:
-        several = isinstance(input_shape, list | tuple) and not shapes.is_shape(input_shape)
-        if not several or len(input_shape) < 2:
-            raise ArgumentTypeError(
-                "a list of one array" if several and len(input_shape) == 1 else "not a list of arrays",
-                f"{type(self).__name__} combines at least two",
-                f"{self.name}([x, y])",
-            )
+        self._check_several(input_shape)
 
     def pair(self, x: Array, y: Array) -> Array:
         """Two arrays combined; subclasses must define it."""
@@ -40,8 +34,17 @@ class Merge(Layer):
 
     def checked(self, inputs: Sequence[Array]) -> list[Array]:
         """The inputs, if they are what the layer combines: a later call is not asked by `build`."""
-        Merge.build(self, tree.map_structure(shapes.shape_of, inputs))
+        self._check_several(tree.map_structure(shapes.shape_of, inputs))
         return [ops.asarray(x) for x in inputs]
+
+    def _check_several(self, input_shape: Any) -> None:
+        several = isinstance(input_shape, list | tuple) and not shapes.is_shape(input_shape)
+        if not several or len(input_shape) < 2:
+            raise ArgumentTypeError(
+                "a list of one array" if several and len(input_shape) == 1 else "not a list of arrays",
+                f"{type(self).__name__} combines at least two",
+                f"{self.name}([x, y])",
+            )
 
     def compute_mask(self, inputs: Sequence[Array], mask: Sequence[Array | None] | None) -> Array | None:
         """True where every input that has a mask lets through, each as its input is broadcast."""

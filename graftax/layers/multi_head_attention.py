@@ -19,6 +19,7 @@ from graftax.layers.shapes import is_shape, shape_of
 from graftax.typedefs import Array
 from graftax.variables import random
 from graftax.variables.initializers import InitializerLike
+from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
 
 
@@ -137,7 +138,8 @@ class MultiHeadAttention(Layer):
         self.num_key_value_heads = shared
         self.output_dim = None if output_dim is None else positive("output_dim", output_dim)
         self.dropout = within("dropout", dropout, 0, 1)
-        self.seed_generator = random.SeedGenerator(seed) if dropout else None
+        found = None if seed is None else checked_seed(seed)
+        self.seed_generator = random.SeedGenerator(found) if dropout else None
         if rotary_base is not None and self.key_dim % 2:
             raise ArgumentError(
                 f"key_dim={key_dim}, rotary_base={rotary_base}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from graftax.errors import ArgumentError
 from graftax.scopes import register_ambient
+from graftax.short_traceback import door
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -54,6 +55,8 @@ class DTypePolicy:
         return "float32" if self.name.startswith("mixed_") else self.name
 
 
+DTypePolicy.__init__ = door(DTypePolicy.__init__)  # type: ignore[method-assign]
+
 _global = [DTypePolicy("float32")]
 register_ambient(lambda: _global[0].name)
 
@@ -68,11 +71,15 @@ def get_dtype_policy() -> DTypePolicy:
     return _global[0]
 
 
+@door
 def set_dtype_policy(policy: str | DTypePolicy) -> None:
     """Choose the policy of layers that are given none from now on.
 
     Args:
         policy: A `DTypePolicy` or its name.
+
+    Raises:
+        ArgumentError: there is no such policy.
 
     Example:
         >>> set_dtype_policy("mixed_bfloat16")
@@ -80,6 +87,8 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
         'bfloat16'
         >>> set_dtype_policy("float32")
     """
+    if policy is None:
+        raise ArgumentError("dtype=None, which names a policy", "nothing would change", 'set_dtype_policy("float32")')
     _global[0] = as_policy(policy)
 
 

@@ -10,15 +10,16 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.layers import activations
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, within
+from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, switched_off, within
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
-from graftax.layers.masking import checked, hide
+from graftax.layers.masking import as_bool, checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.transforms.scanning import scan
 from graftax.typedefs import Array, Shape
 from graftax.variables import constraints, initializers, random, regularizers
 from graftax.variables.constraints import ConstraintLike
+from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
@@ -75,6 +76,9 @@ class Recurrent(Layer):
         self.kernel_constraint = constraints.get(kernel_constraint)
         self.recurrent_constraint = constraints.get(recurrent_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
+        if not self.use_bias:
+            settings = self.bias_regularizer, self.bias_constraint
+            switched_off("use_bias", "bias", self.bias_initializer, initializers.Zeros, *settings)
         self.dropout = within("dropout", dropout, 0, 1)
         self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
         self.seed = None if seed is None else checked_seed(seed)
@@ -90,6 +94,10 @@ class Recurrent(Layer):
     ) -> tuple[Array, ...]:
         """The next state, its output first; ``drive`` is what the input adds, ``seen`` the output that came before."""
         raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
+
+    def gate(self, x: Array) -> Array:
+        """The recurrent activation of an array, for one gate or several."""
+        return activated(self.recurrent_activation, x, x.shape)
 
     def inner_bias(self) -> Array | None:
         """What the step adds to what it computes from ``seen``; None for nothing."""
@@ -175,8 +183,10 @@ class Recurrent(Layer):
         return (out, *last) if self.return_state else out
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """That of the input for a sequence, none for a last step."""
+        """That of the input for a sequence, in the order of the output; none for a last step."""
         own = mask if self.return_sequences else None
+        if own is not None and self.go_backwards:
+            own = ops.flip(as_bool(own), 1)
         return (own, *[None] * self.states) if self.return_state and own is not None else own
 
     def _first_state(self, given: Any, x: Array) -> tuple[Array, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from graftax import ops
 from graftax.errors import ArgumentError, ShapeError
-from graftax.layers.arguments import single_shape
+from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, Shape
@@ -33,7 +33,7 @@ class Flatten(Layer):
     compiles_call = True
 
     def call(self, x: Array) -> Array:
-        batch, *rest = single_shape(tuple(x.shape), least=1)
+        batch, *rest = single_shape(array_shape(x), least=1)
         return ops.reshape(x, (batch, math.prod(rest)))
 
 
@@ -75,7 +75,7 @@ class Reshape(Layer):
         self.target_shape = tuple(map(index, sizes))
 
     def call(self, x: Array) -> Array:
-        batch, *rest = single_shape(tuple(x.shape), least=1)
+        batch, *rest = single_shape(array_shape(x), least=1)
         return ops.reshape(x, (batch, *self._resolved(tuple(rest))))
 
     def _resolved(self, sizes: Shape) -> Shape:

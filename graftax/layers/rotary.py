@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
-from graftax.layers.arguments import narrow, single_shape, wide
+from graftax.errors import ArgumentError, DTypeError, ShapeError
+from graftax.layers.arguments import array_shape, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.typedefs import Array, ArrayLike
@@ -34,6 +34,7 @@ class RotaryEmbedding(Layer):
     Raises:
         ArgumentError: ``base`` is no number above 1.
         ShapeError: the size is odd, or the input has other than 4 axes.
+        DTypeError: ``start`` is no integer.
 
     Example:
         >>> import numpy as np
@@ -54,23 +55,26 @@ class RotaryEmbedding(Layer):
         self.base = float(base)
 
     def call(self, x: Array, start: ArrayLike = 0) -> Array:
-        size = single_shape(tuple(x.shape), 4, 4)[-1]
+        size = single_shape(array_shape(x), 4, 4)[-1]
         if size % 2:
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",
                 f"features are turned in pairs, and {size} is odd",
                 "an even size of heads",
             )
-        if ops.asarray(start).ndim:
+        start = ops.asarray(start)
+        if start.ndim:
             raise ShapeError(
-                f"start of shape {tuple(ops.asarray(start).shape)}",
+                f"start of shape {tuple(start.shape)}",
                 "it is the position of the first row, one for the whole batch",
                 "start=3, or gx.vectorized_map over the batch",
             )
+        if start.dtype.kind not in "iu":  # half precision, which floating arguments come in, has no 301
+            raise DTypeError(f"start of dtype {start.dtype.name}", "positions are counted", "start=3, an integer")
         length, half = x.shape[1], x.shape[3] // 2
         x, given = wide(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)
-        positions = ops.cast(ops.asarray(start), x.dtype) + ops.arange(length, dtype=x.dtype)
+        positions = ops.cast(start, x.dtype) + ops.arange(length, dtype=x.dtype)
         angles = (positions[:, None] * speeds)[:, None, :]
         cos, sin = ops.cos(angles), ops.sin(angles)
         left, right = x[..., :half], x[..., half:]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
+from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.typedefs import Shape
 
 
@@ -25,6 +27,63 @@ def shape_of(leaf: Any) -> Shape | None:
 def merge(first: ShapeLeaf, second: ShapeLeaf) -> tuple[int | None, ...]:
     """Sizes on which both agree; None where they depend on what was unknown."""
     return tuple(a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True))
+
+
+def checked(what: str, structure: Any) -> Any:
+    """Return a shape, or a structure of shapes, with Python integers for sizes; None stands for any size.
+
+    Args:
+        what: The method that got it, for messages.
+        structure: What was given: lists, tuples and dicts.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+        ArgumentError: a size is below 0.
+    """
+    if isinstance(structure, dict) and structure:
+        return {key: checked(what, shape) for key, shape in structure.items()}
+    if not isinstance(structure, list | tuple):
+        raise ArgumentTypeError(
+            f"{what} got {structure!r:.60}",
+            "a shape is a tuple of sizes, with None for any size; of several inputs, a list or dict of shapes",
+            f"{what}(x.shape), {what}((None, 8)), or for several inputs {what}([(None, 8), (None, 8)])",
+        )
+    if any(isinstance(part, list | tuple | dict) for part in structure):
+        parts = [checked(what, part) for part in structure]
+        return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+    sizes = [size if size is None or isinstance(size, bool) else _size(size) for size in structure]
+    if not is_shape(sizes) or any(isinstance(size, bool) for size in sizes):
+        raise ArgumentTypeError(
+            f"{what} got {structure!r:.60}", "sizes of a shape are integers, or None for any size", f"{what}((None, 8))"
+        )
+    if any(size is not None and size < 0 for size in sizes):
+        raise ArgumentError(
+            f"{what} got {structure!r:.60}", "a size is not below 0; None stands for any size", f"{what}((None, 8))"
+        )
+    return tuple(sizes) if isinstance(structure, tuple) else sizes
+
+
+def _size(value: Any) -> Any:
+    return index(value) if hasattr(value, "__index__") and not getattr(value, "shape", ()) else value
+
+
+def agree(first: Any, second: Any) -> bool:
+    """True if two structures of shapes have the same sizes, as far as they are known, but for the first axis.
+
+    Example:
+        >>> agree((32, 8), (None, 8)), agree((32, 8), (32, 9)), agree((2, 8), (3, 8)), agree((2,), (3,))
+        (True, False, True, False)
+    """
+    if first is None or second is None:
+        return first is second
+    if is_shape(first) and is_shape(second):
+        pairs = list(zip(first, second, strict=False))[1 if len(first) > 1 else 0 :]
+        return len(first) == len(second) and all(a == b for a, b in pairs if a is not None and b is not None)
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(agree(first[key], second[key]) for key in first)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple) and len(first) == len(second):
+        return all(agree(a, b) for a, b in zip(first, second, strict=True))
+    return False
 
 
 def is_shape(value: Any) -> bool:

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.module import Module
-from graftax.targets import floating, prepared, spread
+from graftax.targets import check_weights, floating, prepared, spread
 from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import masks, storage
@@ -125,6 +125,7 @@ class Loss(Module):
                 y_true, y_pred = self.formula.hide(y_true, y_pred, own)
             if sample_weight is not None:
                 sample_weight = ops.asarray(sample_weight)
+                check_weights(sample_weight)
                 ranges = self.ranges(tuple(y_pred.shape)) if hasattr(y_pred, "shape") else {}
                 y_true, y_pred = self.formula.hide_unusable(y_true, y_pred, sample_weight, ranges)
             values = floating(self.call(y_true, y_pred), "the loss")
@@ -214,6 +215,6 @@ def _require_some(y_true: Any, y_pred: Any) -> None:
 
 
 def _known(reduction: str) -> str:
-    if reduction not in REDUCTIONS:
+    if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise ArgumentError(f"reduction={reduction!r}", "there is no such reduction", ", ".join(map(repr, REDUCTIONS)))
     return reduction

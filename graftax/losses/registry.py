@@ -11,6 +11,7 @@ from graftax.losses import classification, regression
 from graftax.losses.elsewhere import ELSEWHERE
 from graftax.losses.loss import FunctionLoss, Loss
 from graftax.module import Module, snake_case
+from graftax.short_traceback import door
 
 _CLASSES: tuple[type[Loss], ...] = (
     regression.MeanSquaredError,
@@ -46,6 +47,7 @@ _SPELLINGS = (
 """What Keras takes, too: names of classes, capitals, and two old names."""
 
 
+@door
 def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
     """A loss from its name, from a function of ``(y_true, y_pred)``, or as it is.
 

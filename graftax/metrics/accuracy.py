@@ -8,15 +8,16 @@ import numpy as np
 
 from graftax import hyperparameters as arguments
 from graftax import ops, per_sample, targets
+from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.hiding import Form
 from graftax.metrics.reduction import SampleMetric
-from graftax.targets import class_labels, class_pair, floating, pair
+from graftax.targets import class_labels, class_pair, floating, pair, same_shape
 from graftax.typedefs import Array, ArrayLike, Shape
 
 
 class Accuracy(SampleMetric):
-    """How often predictions equal the targets.
+    """How often predictions equal the targets; integers are compared to the last digit.
 
     Args:
         name: Its name.
@@ -31,11 +32,15 @@ class Accuracy(SampleMetric):
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where they are equal."""
-        return ops.equal(*pair(y_true, y_pred))
+        y_true, y_pred = ops.asarray(y_true), ops.asarray(y_pred)
+        kind = _shared_integer(y_true.dtype, y_pred.dtype)
+        if kind is None:
+            return ops.equal(*pair(y_true, y_pred))
+        return ops.equal(*same_shape(ops.cast(y_true, kind), ops.cast(y_pred, kind)))
 
 
 class BinaryAccuracy(SampleMetric):
-    """How often a prediction lies on the side of the threshold that its target, 0 or 1, says.
+    """How often a prediction lies on the side of the threshold that its target, 0 or 1, says; nan lies on none.
 
     Args:
         threshold: A prediction counts as 1 if it is greater, so exactly at the threshold as 0. Logits need
@@ -58,7 +63,8 @@ class BinaryAccuracy(SampleMetric):
         """True where the side is right."""
         y_true, y_pred = pair(y_true, y_pred)
         per_sample.check_binary_targets(y_true)
-        return ops.equal(y_true, ops.cast(ops.greater(y_pred, self.threshold), y_true.dtype.name))
+        right = ops.equal(y_true, ops.cast(ops.greater(y_pred, self.threshold), y_true.dtype.name))
+        return ops.logical_and(right, ops.logical_not(ops.isnan(y_pred)))
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a target is outside [0, 1]."""
@@ -87,7 +93,7 @@ class CategoricalAccuracy(SampleMetric):
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """True where the class is right."""
         y_true, y_pred = class_pair(y_true, y_pred, self.axis)
-        return ops.equal(ops.argmax(y_true, self.axis), ops.argmax(y_pred, self.axis))
+        return _predicted(y_pred, ops.argmax(y_true, self.axis), self.axis)
 
 
 class _LabelMetric(SampleMetric):
@@ -149,7 +155,7 @@ class SparseCategoricalAccuracy(_LabelMetric):
         """True where the class is right."""
         y_pred = floating(y_pred)
         labels = self.labels(y_true, y_pred)
-        return ops.equal(labels, ops.cast(ops.argmax(y_pred, self.axis), labels.dtype.name))
+        return _predicted(y_pred, labels, self.axis)
 
 
 class SparseTopKCategoricalAccuracy(_LabelMetric):
@@ -216,6 +222,21 @@ class TopKCategoricalAccuracy(SampleMetric):
         """True where the class is among the first."""
         y_true, y_pred = class_pair(y_true, y_pred, self.axis)
         return _among_first(ops.argmax(y_true, self.axis), y_pred, self.k, self.axis)
+
+
+def _predicted(y_pred: Array, labels: Array, axis: int) -> Array:
+    """True where the label has the largest prediction; among predictions with nan there is none."""
+    largest = ops.cast(ops.argmax(y_pred, axis), labels.dtype.name)
+    return ops.logical_and(ops.equal(labels, largest), ops.logical_not(ops.any(ops.isnan(y_pred), axis=axis)))
+
+
+def _shared_integer(one: Any, other: Any) -> str | None:
+    """The dtype in which integers of two can be compared exactly; None where there is none."""
+    if one.kind not in "iub" or other.kind not in "iub":
+        return None
+    both = np.promote_types(one, other)
+    exact = both.kind in "iub" and registry.current().arrays.canonical_dtype(both.name) == both.name
+    return both.name if exact else None
 
 
 def _among_first(labels: Array, y_pred: Array, k: int, axis: int) -> Array:

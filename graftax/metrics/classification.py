@@ -13,7 +13,7 @@ from graftax.hiding import Form, Formula, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
-from graftax.targets import pair, spread
+from graftax.targets import check_weights, pair, spread
 from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import masks, storage
 
@@ -174,6 +174,7 @@ class _Confusion(Metric):
             if sample_weight is None:
                 exact.add(self.sums, *map(ops.count_nonzero, found))
             else:
+                check_weights(sample_weight)
                 weights = ops.cast(spread(sample_weight, y_pred), y_pred.dtype.name)
                 exact.add(self.sums, *(ops.sum(ops.where(one, weights, 0.0)) for one in found))
         except GraftaxError as error:

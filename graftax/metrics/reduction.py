@@ -11,7 +11,7 @@ from graftax.errors import ArgumentTypeError, GraftaxError
 from graftax.hiding import Form, Formula, as_condition, as_mask
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
-from graftax.targets import floating, prepared, spread
+from graftax.targets import check_weights, floating, prepared, spread
 from graftax.tree import flatten
 from graftax.typedefs import Array, ArrayLike, Shape
 from graftax.variables import masks, storage
@@ -41,8 +41,9 @@ class Sum(Metric):
         Args:
             values: Any shape.
             sample_weight: One number, one for each row, or one for each value.
-            mask: True where a row or value counts.
+            mask: True where a row or value counts. Unless told, the mask that the values carry.
         """
+        mask = masks.given_or_carried(mask, values)
         exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
 
     def result(self) -> Array:
@@ -97,8 +98,9 @@ class Mean(_Mean):
         Args:
             values: Any shape.
             sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
-            mask: True where a row or value counts.
+            mask: True where a row or value counts. Unless told, the mask that the values carry.
         """
+        mask = masks.given_or_carried(mask, values)
         exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)]))
 
 
@@ -122,6 +124,7 @@ class SampleMetric(_Mean):
 
     form: ClassVar[Form | None] = None
     """How the shape of the values follows from that of the predictions; None where only shapes can tell."""
+    _counts_batches: ClassVar[bool] = False  # whether one number for a batch counts as often as that has samples
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """One number or boolean for each sample; subclasses must define it."""
@@ -173,7 +176,12 @@ class SampleMetric(_Mean):
             if own is not None:
                 conditions.append(own)
                 y_true, y_pred = self.formula.hide(y_true, y_pred, own)
-            terms = _tally(self.values(y_true, y_pred), sample_weight, conditions)
+            values = self.values(y_true, y_pred)
+            if self._counts_batches and not any(
+                ops.ndim(one) for one in (*conditions, sample_weight) if one is not None
+            ):
+                values = _for_each_sample(values, y_pred)
+            terms = _tally(values, sample_weight, conditions)
             if all(leaf.size for leaf in flatten(y_pred)):  # of rows without elements the mean is nan
                 exact.add(self.sums, *terms)
         except GraftaxError as error:
@@ -186,7 +194,7 @@ class MeanMetricWrapper(SampleMetric):
 
     Args:
         fn: ``fn(y_true, y_pred)``; returns one number for each sample. One that returns a single number for the whole
-            batch counts as often as the batch has samples.
+            batch counts as often as the batch has samples, and cannot be weighted or masked sample by sample.
         name: The name of the function unless told.
         dtype: The dtype of its Variable.
 
@@ -196,6 +204,8 @@ class MeanMetricWrapper(SampleMetric):
         >>> float(metric.result())
         1.0
     """
+
+    _counts_batches = True
 
     def __init__(self, fn: Callable[[Any, Any], Any], name: str | None = None, dtype: str = "float32") -> None:
         if isinstance(fn, type) or not callable(fn):
@@ -209,9 +219,7 @@ class MeanMetricWrapper(SampleMetric):
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """What the function returns."""
-        values = ops.asarray(self.fn(y_true, y_pred))
-        shape = ops.shape(y_pred) if values.ndim == 0 else ()
-        return ops.broadcast_to(values, shape[:1]) if shape else values
+        return ops.asarray(self.fn(y_true, y_pred))
 
 
 class FormulaMetric(MeanMetricWrapper):
@@ -233,6 +241,12 @@ class FormulaMetric(MeanMetricWrapper):
         return Formula(self._form)
 
 
+def _for_each_sample(values: Array, y_pred: Any) -> Array:
+    """One number for a whole batch as often as that has samples."""
+    shape = ops.shape(y_pred) if values.ndim == 0 and hasattr(y_pred, "shape") else ()
+    return ops.broadcast_to(values, shape[:1]) if shape else values
+
+
 def _fits_an_integer(values: Array) -> bool:
     """True where the sum of integers is one of int32, so that it loses no digit."""
     if values.dtype.kind not in "iu":
@@ -240,10 +254,12 @@ def _fits_an_integer(values: Array) -> bool:
     return values.dtype.name == "int32" if values.size == 1 else values.dtype.itemsize <= 2 and values.size <= 2**15
 
 
-def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike]) -> tuple[Array | int, Array | int]:
+def _tally(
+    values: Array, sample_weight: ArrayLike | None, conditions: list[ArrayLike]
+) -> tuple[Array | int, Array | int]:
     """The sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
     keep = None
-    for mask in masks:
+    for mask in conditions:
         here = as_condition(spread(mask, values, "mask"))
         keep = here if keep is None else ops.logical_and(keep, here)
     if sample_weight is None and values.dtype.kind == "b":
@@ -255,6 +271,7 @@ def _tally(values: Array, sample_weight: ArrayLike | None, masks: list[ArrayLike
     values = floating(values, "values")
     weights: Any = None
     if sample_weight is not None:
+        check_weights(sample_weight)
         weights = ops.cast(spread(sample_weight, values), values.dtype.name)
         counts = ops.not_equal(weights, 0)
         keep = counts if keep is None else ops.logical_and(keep, counts)

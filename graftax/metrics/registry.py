@@ -13,6 +13,7 @@ from graftax.metrics import accuracy, classification, reduction, regression
 from graftax.metrics.elsewhere import ELSEWHERE
 from graftax.metrics.metric import Metric
 from graftax.module import Module, snake_case
+from graftax.short_traceback import door
 from graftax.typedefs import Array, Shape
 
 _CLASSES: tuple[type[Metric], ...] = (
@@ -103,6 +104,7 @@ _KINDS: dict[str, tuple[type[Metric], ...]] = {
 }
 
 
+@door
 def get(
     metric: str | Metric | Callable[[Any, Any], Any],
     y_true_shape: Shape | None = None,

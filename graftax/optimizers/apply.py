@@ -14,6 +14,7 @@ from graftax.optimizers.rule import Moved, Moving, moves_together
 from graftax.optimizers.slot import Row, SlotValues, compute_dtype
 from graftax.optimizers.sparse_rows import Touched
 from graftax.typedefs import Array
+from graftax.variables.given_back import constrained
 from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _update(optimizer: Optimizer, group: list[Work], steps: Steps) -> None:
         for (_, other), part in zip(group, split(cast_to(change, row.slots[name].dtype), group), strict=True):
             other.slots[name].assign(part)
     for ((moved, _), _), part in zip(group, split(cast_to(new, variable.dtype), group), strict=True):
-        moved.assign(part if moved.constraint is None else moved.constraint(part))
+        moved.assign(constrained(moved, part))
 
 
 def _update_all(optimizer: Optimizer, work: list[Work], steps: Steps) -> None:
@@ -139,7 +140,7 @@ def _update_all(optimizer: Optimizer, work: list[Work], steps: Steps) -> None:
         for name, change in changes.items():
             kept[name].assign(cast_to(change, kept[name].dtype))
         new = cast_to(new, variable.dtype)
-        variable.assign(new if variable.constraint is None else variable.constraint(new))
+        variable.assign(constrained(variable, new))
 
 
 def _update_rows(
@@ -154,7 +155,7 @@ def _update_rows(
     for name, change in changes.items():
         kept[name].assign(touched.put(kept[name].value, cast_to(change, kept[name].dtype)))
     whole = touched.put(variable.value, cast_to(new, variable.dtype))
-    variable.assign(whole if variable.constraint is None else variable.constraint(whole))
+    variable.assign(constrained(variable, whole))
 
 
 def _moving(

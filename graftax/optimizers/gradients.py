@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from graftax import ops, tree
+from graftax import ops, tree, user_line
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
 from graftax.module import Module
@@ -110,14 +109,11 @@ def require_floating(variables: Iterable[Variable]) -> None:
             )
 
 
-def prepare(
-    pairs: list[tuple[Variable, Any]], stacklevel: int, rows: Callable[[Variable, IndexedRows], Array]
-) -> list[Pair]:
+def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, IndexedRows], Array]) -> list[Pair]:
     """Gradients as arrays in the dtype of the computation; those that are None left out, with a warning.
 
     Args:
         pairs: Variables and what was given for them.
-        stacklevel: How far away the line is that the warning is about.
         rows: Makes an array of `IndexedRows`.
 
     Raises:
@@ -133,8 +129,7 @@ def prepare(
                 "the loss does not depend on them, or it was computed outside of the differentiated function",
                 "compute the loss from these variables inside the function given to value_and_grad",
             )
-        text = f"no gradient for {', '.join(missing)}: not updated in this step"
-        warnings.warn(text, stacklevel=stacklevel)
+        user_line.warn(f"no gradient for {', '.join(missing)}: not updated in this step")
     arrays = registry.current().arrays
     found = []
     for variable, gradient in pairs:

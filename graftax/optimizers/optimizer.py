@@ -27,6 +27,7 @@ from graftax.optimizers.rule import Rule
 from graftax.optimizers.rules import RuleLike, Rules
 from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, compute_dtype
 from graftax.optimizers.sparse_rows import IndexedRows, Touched, check_lazy
+from graftax.short_traceback import door
 from graftax.transforms.grad import value_and_grad
 from graftax.typedefs import Array, VariableLike
 from graftax.variables import storage
@@ -155,6 +156,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
 
     # --- applying -----------------------------------------------------------------------------------------------------
 
+    @door
     def apply(self, gradients: Any, variables: Variables) -> None:
         """Move each variable along its gradient; slots that are missing are made.
 
@@ -179,13 +181,13 @@ class Optimizer(Rule, Averaging, PureUpdates):
 
         def sparse(variable: Variable, given: IndexedRows) -> Array:
             mover, row = self._mover(variable)
-            if not mover.lazy or "gathered" in self.__dict__:
+            if not mover.lazy:
                 return given.dense()
-            check_lazy(mover, variable, row)
+            check_lazy(mover, variable, row, "gathered" in self.__dict__)
             touched[id(variable)], sums = given.summed()
             return sums
 
-        ready = grads.prepare([pair for pair in pairs if id(pair[0]) in rows], 3, sparse)
+        ready = grads.prepare([pair for pair in pairs if id(pair[0]) in rows], sparse)
 
         def collect(pairs: list[grads.Pair]) -> None:
             if "gathered" not in self.__dict__:
@@ -237,6 +239,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
             self._settle(variable, row)
         return (self, row) if row.settings.optimizer is None else self.others[row.settings.optimizer]._mover(variable)
 
+    @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
         """`apply` for pairs of a gradient and its variable."""
         found = list(pairs)
@@ -248,6 +251,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
             )
         self.apply([gradient for gradient, _ in found], [variable for _, variable in found])
 
+    @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)

@@ -39,6 +39,7 @@ from graftax.optimizers.sm3 import SM3
 from graftax.optimizers.soap import SOAP
 from graftax.optimizers.sophia import Sophia
 from graftax.optimizers.yogi import Yogi
+from graftax.short_traceback import door
 
 _CLASSES: tuple[Callable[[], Optimizer], ...] = (
     SGD,
@@ -76,6 +77,7 @@ _CLASSES: tuple[Callable[[], Optimizer], ...] = (
 NAMES: dict[str, Callable[[], Optimizer]] = {getattr(kind, "__name__", "").lower(): kind for kind in _CLASSES}
 
 
+@door
 def get(optimizer: str | Minimizer) -> Minimizer:
     """The optimizer itself, or one with default arguments by its name.
 

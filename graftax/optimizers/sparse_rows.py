@@ -8,6 +8,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, ShapeError
 from graftax.optimizers.rule import moves_together
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, Shape
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class IndexedRows:
         [[0.0, 0.0], [-0.5, -0.5], [0.0, 0.0], [-0.5, -0.5]]
     """
 
+    @door
     def __init__(self, indices: ArrayLike, values: ArrayLike, shape: Shape) -> None:
         self.indices: Any = ops.asarray(indices)
         self.values: Any = ops.asarray(values)
@@ -106,12 +108,19 @@ class Touched(NamedTuple):
         return registry.current().arrays.set_at(whole, self.places, rows)
 
 
-def check_lazy(optimizer: Optimizer, variable: Variable, row: Row) -> None:
+def check_lazy(optimizer: Optimizer, variable: Variable, row: Row, accumulates: bool) -> None:
     """Raise if rows of this variable cannot be moved without the others.
 
     Raises:
-        ArgumentError: the rule looks at more than one element, or keeps something of another shape.
+        ArgumentError: gradients are accumulated, the rule looks at more than one element, or it keeps something of
+            another shape.
     """
+    if accumulates:
+        raise ArgumentError(
+            f"{type(optimizer).__name__}(lazy=True) got rows of {variable.path!r}, and accumulates gradients",
+            "the sum over several batches is kept for the whole variable, and moves all of it",
+            "lazy=False, or accumulation_steps=1 from the start",
+        )
     others = [name for name, slot in row.of_the_rule().items() if slot.shape != variable.shape]
     together = moves_together(optimizer)
     if optimizer.elementwise and not others and not together:

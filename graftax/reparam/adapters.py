@@ -14,11 +14,13 @@ from graftax.reparam.adapted import Adapted, adapter_of
 from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
 from graftax.reparam.places import replace, thaw, weights
 from graftax.selectors import Selector
+from graftax.short_traceback import door
 from graftax.variables.storage import concretely
 
 __all__ = ["active", "disabled", "merge", "named", "names", "remove", "use"]
 
 
+@door
 def names(model: Module) -> list[str]:
     """The adapters of a model, in the order in which they came.
 
@@ -34,6 +36,7 @@ def names(model: Module) -> list[str]:
     return list(dict.fromkeys(name for weight in _adapted(model) for name in weight.adapters))
 
 
+@door
 def active(model: Module) -> list[str]:
     """The adapters in use, in the order in which they apply; where weights differ, those in use anywhere.
 
@@ -48,6 +51,7 @@ def active(model: Module) -> list[str]:
     return list(dict.fromkeys(name for weight in _adapted(model) for name in weight.active))
 
 
+@door
 def use(model: Module, *names: str) -> None:
     """Use these adapters, one upon the other in this order, and no others; without a name, the model is its base.
 
@@ -75,6 +79,7 @@ def use(model: Module, *names: str) -> None:
         weight.switch(names)
 
 
+@door
 @contextmanager
 def disabled(model: Module) -> Iterator[None]:
     """Within the block, the model is its base: such as the reference of a preference loss.
@@ -99,6 +104,7 @@ def disabled(model: Module) -> Iterator[None]:
             weight.switch(active)
 
 
+@door
 def remove(model: Module, *names: str) -> None:
     """Drop adapters and what they have learnt; a weight that is left with none is its base again.
 
@@ -120,6 +126,7 @@ def remove(model: Module, *names: str) -> None:
     _unwrap(model)
 
 
+@door
 def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
     """Fold adapters that are in use into the base; the function stays what it is, and other adapters stay there.
 
@@ -178,6 +185,7 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
     _unwrap(model)
 
 
+@door
 def named(*names: str) -> Selector:
     """Selects the Variables of adapters of these names, as ``only=gx.adapters.named("poet")`` for a checkpoint.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 from graftax.backend import registry
-from graftax.errors import AssignmentError, CreatorError, ShapeError
+from graftax.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.module import Module, structure
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import storage
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.fitting import fit, fit_term
+from graftax.variables.given_back import constrained
 from graftax.variables.spec import VariableSpec
 
 
@@ -46,7 +47,7 @@ class Reparam(Module, Arithmetic):
 
     def __init__(self, spec: VariableSpec) -> None:
         super().__init__(spec.name)
-        if not spec.trainable and not any(kind in spec.dtype for kind in ("float", "complex")):
+        if not spec.trainable and not _is_real(spec.dtype):
             raise CreatorError(
                 f"{type(self).__name__} for {spec.path!r} of dtype {spec.dtype}",
                 "an expression computes with real numbers, and frozen integers are codes or counts",
@@ -94,14 +95,22 @@ class Reparam(Module, Arithmetic):
 
     def _compute(self) -> Array:
         storage.touch(self)
-        value = self.forward()
-        if tuple(getattr(value, "shape", ())) != self._shape:
+        value: Any = unwrap(self.forward())
+        if isinstance(value, int | float | complex):
+            value = registry.current().arrays.asarray(value, self._dtype)
+        if not hasattr(value, "dtype") or tuple(value.shape) != self._shape:
             raise ShapeError(
                 f"{type(self).__name__}.forward of {self.path!r} gave {_described(value)}",
                 f"whoever asked for this weight computes with shape {self._shape}",
                 "combine the parts to that shape; spec.shape is what was asked for",
             )
-        return self.constraint(value) if self.constraint is not None else value
+        if not _is_real(str(value.dtype)) and _is_real(self._dtype):
+            raise DTypeError(
+                f"{type(self).__name__}.forward of {self.path!r} gave dtype {value.dtype}",
+                f"it stands for a weight of dtype {self._dtype}, and no gradient goes through integers",
+                "ops.cast(value, self.dtype)",
+            )
+        return constrained(self, value)
 
     def assign(self, value: ArrayLike) -> Self:
         """Move the parts so that the value becomes this one, where the subclass defines an inverse.
@@ -133,6 +142,10 @@ class Reparam(Module, Arithmetic):
         return Arithmetic.__eq__(self, other)
 
     __hash__ = Module.__hash__
+
+
+def _is_real(dtype: str) -> bool:
+    return "float" in dtype or "complex" in dtype
 
 
 def _described(value: Any) -> str:

@@ -10,8 +10,9 @@ from graftax import ops
 from graftax.errors import ArgumentError, CreatorError
 from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
-from graftax.reparam.grid import Per, checked_per, scale_of, spread
+from graftax.reparam.grid import Per, checked_per, codes_of, scale_of, spread
 from graftax.reparam.quantized import QuantizedWeight
+from graftax.targets import floating
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.spec import VariableSpec
 
@@ -101,7 +102,8 @@ class FakeQuantizedWeight(Reparam):
         """The nearest numbers of the grid."""
         base = ops.asarray(self.base)
         fixed = ops.stop_gradient(base)
-        rounded = self._symmetric(fixed) if self.symmetric else self._asymmetric(fixed)
+        wide = floating(fixed, "weight")
+        rounded = ops.cast(self._symmetric(wide) if self.symmetric else self._asymmetric(wide), base.dtype)
         return ops.stop_gradient(rounded) + (base - fixed)  # the second term is exactly 0, and has the gradient
 
     def inverse(self, value: Array) -> None:
@@ -110,7 +112,7 @@ class FakeQuantizedWeight(Reparam):
 
     def _symmetric(self, value: Array) -> Array:
         scale = scale_of(value, self.bits, self.per)
-        return ops.round(value / spread(scale)) * scale
+        return codes_of(value, scale, self.bits) * scale
 
     def _asymmetric(self, value: Array) -> Array:
         axes = None if self.per == "tensor" else tuple(range(value.ndim - 1))

@@ -23,6 +23,7 @@ from graftax.reparam.places import (
 )
 from graftax.roles import checked_roles
 from graftax.selectors import SelectorLike
+from graftax.short_traceback import door
 from graftax.typedefs import VariableLike
 from graftax.variables.creation import Creator, check_creator
 from graftax.variables.initializers import Zeros
@@ -42,6 +43,7 @@ class Graft(NamedTuple):
     """How far its value moved, relative to its norm."""
 
 
+@door
 def graft(
     module: Module,
     creator: Creator,
@@ -113,6 +115,7 @@ def graft(
     return [done for _, done in made]
 
 
+@door
 def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
     """Fold expressions back into plain Variables with the values that they have now.
 

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from graftax import ops
 from graftax.errors import ArgumentError
+from graftax.targets import floating
 from graftax.typedefs import Array, Shape
 
 Per = Literal["tensor", "channel"]
@@ -22,6 +23,7 @@ def checked_per(per: Per) -> Per:
 def scale_of(value: Array, bits: int, per: Per) -> Array:
     """The step of a symmetric grid for the largest magnitudes."""
     axes = None if per == "tensor" else tuple(range(value.ndim - 1))
+    value = floating(value, "weight")  # half precision has no 65535 steps, and rounds the last of 127 up
     step: Array = ops.max(ops.abs(value), axis=axes) / (2 ** (bits - 1) - 1)
     return step
 
@@ -29,6 +31,13 @@ def scale_of(value: Array, bits: int, per: Per) -> Array:
 def spread(scale: Array) -> Array:
     """What to divide by: 1 where all is 0."""
     return ops.where(ops.equal(scale, 0), 1, scale)
+
+
+def codes_of(value: Array, scale: Array, bits: int) -> Array:
+    """The nearest numbers of a symmetric grid, as they count; a scale that was rounded down leads to none outside."""
+    most = 2 ** (bits - 1) - 1
+    steps = floating(value, "weight") / floating(spread(scale), "scale")
+    return ops.clip(ops.round(steps), -most, most)
 
 
 def packed(codes: Array) -> Array:

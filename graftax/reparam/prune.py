@@ -10,9 +10,11 @@ from graftax.keywords import Constructed
 from graftax.module import Module, walk_with_edges
 from graftax.reparam.mask import MaskedWeight
 from graftax.selectors import SelectorLike, compile_selector
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, unwrap
 
 
+@door
 def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globally: bool = False) -> Array:
     """Mask the numbers of smallest magnitude, such that a fraction of all is masked; what is masked stays so.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
-from graftax.reparam.grid import Per, checked_per, packed, scale_of, spread, unpacked
-from graftax.typedefs import Array, VariableLike
+from graftax.reparam.grid import Per, checked_per, codes_of, packed, scale_of, unpacked
+from graftax.typedefs import Array, Initializer, VariableLike
 from graftax.variables.initializers import Zeros
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
@@ -103,8 +103,11 @@ class QuantizedWeight(Reparam):
         scales = spec.shape[-1:] if per == "channel" else ()
         self.scale = next_creator(frozen.replace(name="scale", path=f"{spec.path}/scale", shape=scales))
         with concretely():  # as the weight would start, rounded
-            key = variable_key(spec.owner, spec.path, getattr(spec.initializer, "seed", None))
-            self.inverse(spec.initializer(ops.asarray(key), spec.shape, spec.dtype))
+            start: Initializer = spec.initializer
+            key: Any = None  # what draws nothing must not shift the draws of others
+            if getattr(start, "draws", True):
+                key = ops.asarray(variable_key(spec.owner, spec.path, getattr(start, "seed", None), start))
+            self.inverse(start(key, spec.shape, spec.dtype))
 
     def forward(self) -> Array:
         """``scale * codes``."""
@@ -116,7 +119,7 @@ class QuantizedWeight(Reparam):
 
     def inverse(self, value: Array) -> None:
         """The nearest numbers of the grid."""
-        scale = scale_of(value, self.bits, self.per)
-        codes = ops.cast(ops.round(value / spread(scale)), "int8")
+        scale = ops.cast(scale_of(value, self.bits, self.per), self.dtype)
+        codes = ops.cast(codes_of(value, scale, self.bits), "int8")
         self.codes.assign(packed(codes) if self.bits == 4 else codes)  # type: ignore[attr-defined]
         self.scale.assign(scale)  # type: ignore[attr-defined]

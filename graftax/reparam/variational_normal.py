@@ -10,6 +10,7 @@ from graftax.errors import ArgumentError, CreatorError
 from graftax.keywords import Constructed
 from graftax.reparam.base import Reparam
 from graftax.reparam.quantized import QuantizedWeight
+from graftax.targets import floating
 from graftax.typedefs import Array, VariableLike
 from graftax.variables import random
 from graftax.variables.calls import training
@@ -117,6 +118,7 @@ class NormalWeight(Reparam):
 
     def penalty(self) -> Array:
         """``kl_weight`` times the Kullback-Leibler divergence from the prior."""
-        ratio = ops.softplus(self.rho) / self.prior_stddev
-        distance = ops.square(ratio) + ops.square(ops.asarray(self.base) / self.prior_stddev) - 1
+        base, rho = (floating(ops.asarray(part), "weight") for part in (self.base, self.rho))  # squares overflow halves
+        ratio = ops.softplus(rho) / self.prior_stddev
+        distance = ops.square(ratio) + ops.square(base / self.prior_stddev) - 1
         return self.kl_weight * ops.sum(distance / 2 - ops.log(ratio))

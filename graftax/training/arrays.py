@@ -36,7 +36,7 @@ def is_numbers(x: Any) -> bool:
 
 
 def as_arrays(data: Any, name: str) -> Any:
-    """Host arrays of 32 bits at most, in the same structure; nested lists of numbers become one array.
+    """Host arrays of 32 bits at most, in the same structure; lists of numbers become one array, in dicts and lists too.
 
     Raises:
         DataError: something in it is no array of numbers, or rows of numbers differ in their length.
@@ -48,6 +48,10 @@ def as_arrays(data: Any, name: str) -> Any:
             return _host(np.asarray(data), name)
         except ValueError as error:
             raise _ragged(data, name, error) from None
+    if type(data) is dict:
+        return {key: as_arrays(part, f"{name}[{key!r}]") for key, part in data.items()}
+    if type(data) in (list, tuple):
+        return type(data)(as_arrays(part, f"{name}[{place}]") for place, part in enumerate(data))
     return tree.map_structure(lambda leaf: None if leaf is None else _host(leaf, name), data)
 
 
@@ -128,7 +132,7 @@ def count_rows(**parts: Any) -> int:
                 raise DataError(
                     f"{name}{f'/{path}' if path else ''} is a single number",
                     "rows are counted along the first axis",
-                    f"an array with an axis of rows: np.asarray([{name}])",
+                    f"an array with an axis of rows: np.asarray([{written(name, path)}])",
                 )
             sizes[f"{name}/{path}" if path else name] = leaf.shape[0]
     if len(set(sizes.values())) > 1:
@@ -143,6 +147,12 @@ def count_rows(**parts: Any) -> int:
     if rows == 0:
         raise DataError("no rows at all", "there is nothing to compute", "at least one row")
     return rows
+
+
+def written(name: str, path: str) -> str:
+    """What stands at a path, as Python writes it."""
+    keys = [key if key.isdigit() else repr(key) for key in path.split("/")] if path else []
+    return name + "".join(f"[{key}]" for key in keys)
 
 
 def _telling(sizes: dict[str, int]) -> list[tuple[str, int]]:

@@ -10,8 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from graftax import tree
 from graftax.errors import DataError
-from graftax.training.arrays import as_arrays, count_rows, is_arrays, take_rows
+from graftax.targets import check_weights
+from graftax.training.arrays import as_arrays, count_rows, is_arrays, take_rows, written
 from graftax.training.batch import NAMES, Batch, Parts, is_list_of_batches, pack, parts_of_validation, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.variables.keys import get_random_seed
@@ -48,7 +50,7 @@ class ArraySource:
     def __init__(
         self, x: Any, y: Any, sample_weight: Any, batch_size: int, shuffle: bool, steps: int | None = None
     ) -> None:
-        self._data = (as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(sample_weight, "sample_weight"))
+        self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size
         self._shuffle = shuffle
@@ -100,14 +102,14 @@ class IterableSource:
         self, batches: Iterable[Any], steps: int | None = None, class_weights: ClassWeights | None = None
     ) -> None:
         self._batches = batches
-        self._goes_on = isinstance(batches, Iterator)
+        self.goes_on = isinstance(batches, Iterator)
         self._class_weights = class_weights
         self.steps = steps or _length(batches)
         self._stream: Iterator[Any] | None = None
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch; fewer than ``steps``, or none, once the iterable has ended."""
-        if self._stream is None or not self._goes_on:
+        if self._stream is None or not self.goes_on:
             self._stream = iter(self._batches)
         for batch in itertools.islice(self._stream, self.steps):
             yield host_batch(*unpack(batch), self._class_weights)
@@ -115,10 +117,23 @@ class IterableSource:
 
 def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: ClassWeights | None = None) -> Batch:
     """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
-    x, y, sample_weight = (as_arrays(part, name) for part, name in zip((x, y, sample_weight), NAMES, strict=True))
+    x, y, sample_weight = as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight)
     if class_weights is not None:
         sample_weight = class_weights.times(y, sample_weight)
     return pack(x, y, sample_weight)
+
+
+def finite_weights(sample_weight: Any) -> Any:
+    """Sample weights as arrays of the host.
+
+    Raises:
+        ArgumentError: a weight is nan or infinite; names its row.
+    """
+    found = as_arrays(sample_weight, "sample_weight")
+    for path, leaf in tree.flatten_with_paths(found):
+        if leaf is not None:
+            check_weights(leaf, written("sample_weight", path))
+    return found
 
 
 def _length(batches: Any) -> int | None:
@@ -197,6 +212,33 @@ def _no_data(x: Any) -> DataError:
         "it is neither an array, nor a nest of arrays, nor an iterable of batches",
         "np.asarray(x), or a list of (x, y)",
     )
+
+
+ANEW = "a list of batches, list(batches), or an object whose __iter__ starts anew; an iterator runs once"
+"""What to give in place of an iterator that has come to its end."""
+
+
+def goes_on(source: Source) -> bool:
+    """Whether a source is an iterator, which comes to its end once and does not start anew."""
+    return isinstance(source, IterableSource) and source.goes_on
+
+
+def require_enough(source: Source | None, validations: int) -> None:
+    """Raise if an iterator is to be run through to its end more than once.
+
+    Args:
+        source: Where batches for validation come from.
+        validations: How many there will be.
+
+    Raises:
+        DataError: the second validation would have no batch.
+    """
+    if validations > 1 and source is not None and goes_on(source) and source.steps is None:
+        raise DataError(
+            f"validation_data is an iterator, for {validations} validations",
+            "it runs once: the first validation would use it up, and the next one have no batch",
+            "validation_data=list(batches); or validation_steps=..., with an iterator that has enough for all",
+        )
 
 
 def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:

@@ -11,8 +11,8 @@ import numpy as np
 from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
-from graftax.scopes import ScopeStack
 from graftax.training import data
+from graftax.training.at_work import at_work
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
 from graftax.training.callbacks.history import History
@@ -41,24 +41,30 @@ def fit(
     check_nans: bool = False,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
+    data.require_enough(validation, sum(map(is_due, epochs)))
+    data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
     params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
-    model.history, model.stop_training = history, False
     logs: Mapping[str, Any] = {}
-    with _fitted.entered(model), closing(progress):
+    with at_work(model, "fit"), closing(progress):
+        model.history, model.stop_training = history, False
         hooks.run("on_train_begin")
         for epoch in epochs:
             hooks.run("on_epoch_begin", epoch)
             model.reset_metrics()
             steps, logs = _train_epoch(model, source.epoch(epoch), hooks, epoch, check_nans)
             if steps == 0:
-                _nothing_left(epoch, epochs)
+                _nothing_left(epoch, epochs, source)
                 break
             logs = {name: _host(value) for name, value in logs.items()}
             if validation is not None and is_due(epoch):
                 params["validating"] = True
-                found = _test(model, validation, hooks)
+                try:
+                    found = _test(model, validation, hooks)
+                except DataError as error:
+                    error.add_context(f"the validation after epoch {epoch + 1}")
+                    raise
                 params["validating"] = False
                 logs |= {f"val_{name}": value for name, value in found.items()}
             hooks.run("on_epoch_end", epoch, logs=logs)
@@ -66,7 +72,8 @@ def fit(
                 break
             if source.steps is not None and steps < source.steps:
                 user_line.warn(
-                    f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps"
+                    f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps. "
+                    f"Instead: {_FEWER if data.goes_on(source) else f'steps_per_epoch={steps}'}"
                 )
                 break
         hooks.run("on_train_end", logs=logs)
@@ -100,10 +107,21 @@ def _train_epoch(
     return steps, logs
 
 
-def _nothing_left(epoch: int, epochs: range) -> None:
+_FEWER = "fewer steps or epochs, an iterator with enough batches for all of them, or " + data.ANEW
+
+
+def _nothing_left(epoch: int, epochs: range, source: data.Source) -> None:
     if epoch == epochs.start:
-        raise DataError("the data yielded no batch at all", "there is nothing to train on", "at least one batch")
-    user_line.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left")
+        raise _no_batch(source, "there is nothing to train on")
+    user_line.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left. Instead: {_FEWER}")
+
+
+def _no_batch(source: data.Source, reason: str) -> DataError:
+    if not data.goes_on(source):
+        return DataError("the data yielded no batch", reason, "at least one batch")
+    return DataError(
+        "the iterator yielded no batch", f"{reason}: it is empty, or used up by an earlier pass", data.ANEW
+    )
 
 
 def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
@@ -112,27 +130,22 @@ def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: S
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = CallbackList([*listed(callbacks), progress], model, params)
     try:
-        with _own_count(model):
+        with _own_count(model, "evaluate"):
             return _test(model, source, hooks)
     finally:
         progress.close()
 
 
-_fitted: ScopeStack[Model] = ScopeStack("fit")
-
-
 @contextmanager
-def _own_count(model: Model) -> Iterator[None]:
-    """Inside of a fit of the model, as in a callback: the numbers of the epoch under way go on as they were."""
-    if not any(one is model for one in _fitted.items):
-        yield
-        return
-    kept = [(variable, variable.numpy()) for metric in model.metrics for variable in metric.variables]
-    try:
-        yield
-    finally:
-        for variable, value in kept:
-            variable.assign(value)
+def _own_count(model: Model, what: str) -> Iterator[None]:
+    """Inside of another loop of the model, as in a callback: the numbers of that one go on as they were."""
+    with at_work(model, what) as nested:
+        kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
+        try:
+            yield
+        finally:
+            for variable, value in kept:
+                variable.assign(value)
 
 
 def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, float]:
@@ -149,7 +162,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
         model.objectives.warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
-        raise DataError("the data yielded no batch", "there is nothing to evaluate", "at least one batch")
+        raise _no_batch(source, "there is nothing to evaluate")
     _warn_if_short(i + 1, source)
     results = dict(Logs(logs))
     hooks.run("on_test_end", logs=results)
@@ -173,7 +186,7 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     finally:
         progress.close()
     if not parts:
-        raise DataError("the data yielded no batch", "there is nothing to predict", "at least one batch")
+        raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
 
@@ -183,8 +196,16 @@ def _warn_if_short(steps: int, source: data.Source) -> None:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
 
 
-def on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
-    """Run a step of a model, by name, on one batch."""
+def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
+    """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
+    what = "train_on_batch" if step == "train_step" else "test_on_batch"
+    with _own_count(model, what) if starts_over else at_work(model, what):
+        if starts_over:
+            model.reset_metrics()
+        return _on_batch(model, step, batch)
+
+
+def _on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
     run = model.compiled(step)
     ready = FirstStep(model, builds=step == "train_step" and model.has_own_train_step)
     try:

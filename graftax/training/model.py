@@ -22,6 +22,7 @@ from graftax.training.class_weights import ClassWeights
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.training.held_metrics import all_metrics, results
+from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.summary import count_params, summarize
 from graftax.transforms.scanning import scan
@@ -223,6 +224,8 @@ class Model(Layer):
                 "it was compiled without one, and no layer adds one",
                 'model.compile(optimizer="adam", loss="mse")',
             )
+        if all(getattr(type(self), name) is getattr(Model, name) for name in STEPS):
+            self.objectives.require_used(y, y_pred, sample_weight)
         total = terms[0]
         for term in terms[1:]:
             total = total + ops.reshape(term, ())
@@ -373,10 +376,7 @@ class Model(Layer):
         return self._on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
     def _on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
-        batch = data.host_batch(*parts)
-        if arguments.truth("reset_metrics", reset_metrics):
-            self.reset_metrics()
-        return loop.on_batch(self, step, batch)
+        return loop.on_batch(self, step, data.host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
     def compiled(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """A step of this model, by name, compiled if the backend can and the model is not to run eagerly.

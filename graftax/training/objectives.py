@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -13,79 +12,16 @@ from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxE
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
+from graftax.metrics.beside_loss import pairs, require_same_scores
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.optimizers.minimizer import Minimizer
 from graftax.targets import spread
+from graftax.training.idle_parts import refuse_idle_targets, refuse_idle_weights
+from graftax.training.outputs import ONLY, OutputShape, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
-from graftax.typedefs import Array, Shape
-
-_ONLY = ""  # the name of the output of a model that has one
-
-
-def outputs_of(value: Any, what: str) -> dict[str, Any]:
-    """The outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
-    if isinstance(value, dict):
-        return value
-    if isinstance(value, list | tuple):
-        return {f"output_{i}": part for i, part in enumerate(value)}
-    if value is None and what == "y_pred":
-        raise DataError("the model returned None", "the loss needs predictions", "return the output at the end of call")
-    if value is None:
-        raise DataError(f"{what} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
-    return {_ONLY: value}
-
-
-def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
-    """Targets by the names of the outputs; a list of one stands for that one.
-
-    Raises:
-        DataError: there are none, or some for outputs that there are not.
-    """
-    targets = outputs_of(y, "y")
-    if names == [_ONLY] and isinstance(y, list | tuple) and len(y) == 1:
-        return {_ONLY: y[0]}
-    unknown = [name for name in targets if name not in names]
-    if unknown:
-        one = names == [_ONLY]
-        raise DataError(
-            f"targets for {', '.join(repr(name) if name else 'one output' for name in targets)}",
-            "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
-            "one array as y" if one else f"y={{{names[0]!r}: ...}}",
-        )
-    return targets
-
-
-def _per_output(given: Any, names: list[str], what: str, default: Any) -> dict[str, Any]:
-    """What the user gave for each output: a dict by name, a list in order, or one for all."""
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            one = names == [_ONLY]
-            raise ArgumentError(
-                f"{what} for the outputs {', '.join(map(repr, given))}",
-                "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
-                f"{what}=... without a dict" if one else f"{what}={{{names[0]!r}: ...}}",
-            )
-        return {name: given.get(name, default) for name in names}
-    if isinstance(given, list | tuple):
-        if len(given) != len(names):
-            one = names == [_ONLY]
-            raise ArgumentError(
-                f"{what} is a list of {len(given)}",
-                "the model has one output" if one else f"the model has {len(names)} outputs: {', '.join(names)}",
-                f"{what}=[...] with " + ("one entry" if one else f"{len(names)} entries, in this order"),
-            )
-        return dict(zip(names, given, strict=True))
-    return dict.fromkeys(names, given)
-
-
-@dataclass(frozen=True)
-class OutputShape:
-    """An output of which only the shape is known."""
-
-    shape: Shape
+from graftax.typedefs import Array
 
 
 class Objectives:
@@ -115,6 +51,10 @@ class Objectives:
                 if one is not None:
                     self._looks |= metric_registry.needs_shapes(one) or _checks(metric_registry.get(one))
         require_apart([one for _, wanted, _ in self._wanted for one in tree.flatten(wanted)])
+        self._compared: set[Metric] = set()  # with the loss beside them
+        for _, wanted, _ in self._wanted:
+            for one, beside in pairs(wanted, loss):
+                self._compare(one, beside)
         self.loss_tracker = Mean(name="loss")
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
@@ -147,8 +87,8 @@ class Objectives:
         by_output = self._chosen(names)
         if len(names) > 1 and not self._trackers:
             self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in by_output.items() if loss}
-        factors = _per_output(self._weights, names, "loss_weights", 1.0)
-        weights = _per_output(sample_weight, names, "sample_weight", None)
+        factors = per_output(self._weights, names, "loss_weights", 1.0)
+        weights = per_output(sample_weight, names, "sample_weight", None)
         by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
         total: Array | None = None
         for name in names:
@@ -161,9 +101,7 @@ class Objectives:
                     f"the model has the output {name!r} with a loss",
                     f"y={{{name!r}: ...}}",
                 )
-            if name not in self._scores:
-                self._scores[name] = RawScores()
-            with self._scores[name].listening():
+            with self._listener(name).listening():
                 value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
                 self._trackers[name].update(value, sample_weight=_rows(predictions[name]))
@@ -172,12 +110,34 @@ class Objectives:
             total = term if total is None else total + term
         return total
 
+    def require_used(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
+        """Raise if targets or weights are for an output that nothing compares or weighs."""
+        if y is None and sample_weight is None:
+            return
+        names = list(outputs_of(y_pred, "y_pred"))
+        compared = {name for name, loss in self._chosen(names).items() if loss is not None}
+        with_metrics = [self._with_metrics(wanted, names) for _, wanted, _ in self._wanted]
+        if y is not None:
+            refuse_idle_targets(targets_of(y, names), compared.union(*with_metrics))
+        refuse_idle_weights(sample_weight, names, compared | with_metrics[1])
+
+    def _with_metrics(self, wanted: Any, names: list[str]) -> set[str]:
+        if not wanted or (isinstance(wanted, list | tuple) and names == [ONLY]):
+            return set(names) if wanted else set()
+        by_name = per_output(wanted, names, "metrics", None)
+        return {name for name, several in by_name.items() if any(one is not None for one in tree.flatten(several))}
+
     def _chosen(self, names: list[str]) -> dict[str, Loss | None]:
         """The loss of each output."""
         if self._losses is None:
-            chosen = _per_output(self._loss, names, "loss", None)
+            chosen = per_output(self._loss, names, "loss", None)
             self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
         return self._losses
+
+    def _compare(self, metric: Any, beside: Any) -> None:
+        if isinstance(metric, Metric) and metric not in self._compared:
+            require_same_scores(metric, None if beside is None else losses.get(beside))
+            self._compared.add(metric)
 
     def checks_targets(self) -> bool:
         """Whether a loss or metric can tell by looking at targets that they are wrong, as with labels out of range."""
@@ -194,7 +154,7 @@ class Objectives:
         by_output = self._chosen(names)
         if not self._made and all(name in targets for name in names):
             self._make(predictions, targets)
-        weights = _per_output(sample_weight, names, "sample_weight", None)
+        weights = per_output(sample_weight, names, "sample_weight", None)
         by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
         checks: list[tuple[str, Any, bool]] = [(name, loss, True) for name, loss in by_output.items()]
         for name, _, metric, weighted in self._metrics:
@@ -219,8 +179,16 @@ class Objectives:
         """Warn, once, if a loss that takes probabilities got something else in the latest batch."""
         if not self._looked and self._scores:
             self._looked = True
-            for name, scores in self._scores.items():
-                scores.warn(name)
+            told = set()
+            for name, scores in self._scores.items():  # those of losses come before those of metrics
+                output = name.partition("/")[0]
+                if output not in told and scores.warn(output, "metric" if "/" in name else "loss"):
+                    told.add(output)
+
+    def _listener(self, name: str) -> RawScores:
+        if name not in self._scores:
+            self._scores[name] = RawScores()
+        return self._scores[name]
 
     def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
         """Show a batch to the metrics."""
@@ -231,11 +199,12 @@ class Objectives:
         targets = targets_of(y, names)
         if not self._made:
             self._make(predictions, targets)
-        weights = _per_output(sample_weight, names, "sample_weight", None)
+        weights = per_output(sample_weight, names, "sample_weight", None)
         by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
-        for name, _, metric, weighted in self._metrics:
+        for number, (name, _, metric, weighted) in enumerate(self._metrics):
             weight = weights[name] if weighted else None
-            metric.update(targets[name], predictions[name], **_taken(metric, weight, by_mask.get(name)))
+            with self._listener(f"{name}/{number}").listening():
+                metric.update(targets[name], predictions[name], **_taken(metric, weight, by_mask.get(name)))
 
     def _make(self, predictions: dict[str, Any], targets: dict[str, Any]) -> None:
         names = list(predictions)
@@ -243,9 +212,9 @@ class Objectives:
         for prefix, wanted, weighted in self._wanted:
             if not wanted:
                 continue
-            chosen = wanted if isinstance(wanted, list | tuple) and names == [_ONLY] else None
-            per_output = {_ONLY: chosen} if chosen is not None else _per_output(wanted, names, f"{prefix}metrics", None)
-            for output, several in per_output.items():
+            chosen = wanted if isinstance(wanted, list | tuple) and names == [ONLY] else None
+            by_name = {ONLY: chosen} if chosen is not None else per_output(wanted, names, f"{prefix}metrics", None)
+            for output, several in by_name.items():
                 for one in several if isinstance(several, list | tuple) else [several]:
                     if one is None:
                         continue
@@ -253,6 +222,7 @@ class Objectives:
                     metric = metric_registry.get(one, *shapes, by_output.get(output))
                     if isinstance(one, str):
                         self._named.add(metric)
+                    self._compare(metric, by_output.get(output))
                     require_apart([*(kept for _, _, kept, _ in self._metrics), metric])
                     taken = {"loss", *(tracker.name for tracker in self._trackers.values())}
                     taken |= {other for _, other, _, _ in self._metrics}

@@ -1,4 +1,4 @@
-"""A look at whether a loss that takes probabilities is given raw scores, which a compiled step trains on in silence."""
+"""A look at whether a loss or metric of probabilities is given raw scores, which a compiled step takes in silence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graftax.variables.variable import Variable
 
 
 class RawScores(Metric):
-    """The prediction furthest out of the range that a loss takes, in the latest batch; 0 if there was none.
+    """The prediction furthest out of the range that a loss or metric takes, so far; 0 if there was none.
 
     It is a Variable that each step assigns and nobody reads but once, so that no step waits.
 
@@ -28,7 +28,7 @@ class RawScores(Metric):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside, a loss that is traced tells its limits, and the predictions are compared with them."""
+        """Inside, a loss or metric that is traced tells its limits, and the predictions are compared with them."""
         found: list[Array] = []
 
         def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], values: Any) -> None:
@@ -42,18 +42,29 @@ class RawScores(Metric):
         if found:
             if self.worst is None:
                 self.worst = self.add_variable(())
-            self.worst.assign(ops.cast(stop_gradient(found[0]), "float32"))
+            now = [ops.cast(stop_gradient(one), "float32") for one in found]
+            worst = self.worst.value
+            for one in now:
+                worst = ops.where(ops.abs(one) > ops.abs(worst), one, worst)
+            self.worst.assign(worst)
 
-    def warn(self, output: str) -> None:
-        """Warn if a prediction of the latest batch was out of range."""
+    def warn(self, output: str, what: str) -> bool:
+        """Warn if a prediction was out of range so far, and say whether one was.
+
+        Args:
+            output: The name of the output.
+            what: What takes the prediction: a loss or a metric.
+        """
         if self.explain is None or self.worst is None:
-            return
+            return False
         worst = self.worst.numpy()
         error = self.explain(worst) if worst else None
         if error is not None:
+            means = "Training on them" if what == "loss" else "A metric of them"
             of = f" of the output {output!r}" if output else ""
             user_line.warn(
-                f"{error.received}{of} in the first batch: {error.reason}. Training on them means nothing. "
-                f"Instead: {error.instead} for the loss, or a last layer that gives what the loss takes, such as "
+                f"{error.received}{of} in the first batch: {error.reason}. {means} means nothing. "
+                f"Instead: {error.instead} for the {what}, or a last layer that gives what the {what} takes, such as "
                 'layers.Activation("softmax" or "sigmoid").'
             )
+        return error is not None

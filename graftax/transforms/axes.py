@@ -61,9 +61,7 @@ def spread(what: str, axes: Any, value: Any, path: str) -> list[int | None]:
     if isinstance(axes, Mapping):
         if not isinstance(value, Mapping) or set(axes) != set(value):
             raise _unlike(what, axes, value, path)
-        keys = list(value)
-        order, _ = transforms.flatten({key: place for place, key in enumerate(keys)})
-        parts = [(axes[keys[place]], value[keys[place]], f"{path}[{keys[place]!r}]") for place in order]
+        parts = [(axes[key], below, f"{path}[{key!r}]") for key, below in value.items()]
     elif isinstance(axes, list | tuple):
         if not isinstance(value, list | tuple) or len(axes) != len(value):
             raise _unlike(what, axes, value, path)
@@ -122,12 +120,7 @@ def _moved(path: str, leaf: Array, axis: int) -> Array:
             "it runs over the first axis, and a scalar has none",
             "an array of rows; None in in_axes for what is the same in each; chunk_size=64, by its name",
         )
-    if not -leaf.ndim <= axis < leaf.ndim:
-        raise ShapeError(
-            f"vectorized_map: in_axes has axis {axis} for {path!r} of shape {tuple(leaf.shape)}",
-            f"its axes are 0 to {leaf.ndim - 1}, or -{leaf.ndim} to -1",
-            "in_axes=0",
-        )
+    _check_axis("in_axes", axis, leaf, path)
     return leaf if axis == 0 else registry.current().arrays.numpy.moveaxis(leaf, axis, 0)
 
 
@@ -144,27 +137,14 @@ def placed(result: Array, axis: int | None, path: str) -> Array:
             "each row has a result, and which one is meant cannot be told",
             "out_axes=0, and the first row of what comes back",
         )
-    if not -result.ndim <= axis < result.ndim:
-        raise ShapeError(
-            f"vectorized_map: out_axes has axis {axis} for {path!r} of shape {tuple(result.shape)} with its rows",
-            f"its axes are 0 to {result.ndim - 1}, or -{result.ndim} to -1",
-            "out_axes=0",
-        )
+    _check_axis("out_axes", axis, result, path, " with its rows")
     return result if axis == 0 else registry.current().arrays.numpy.moveaxis(result, 0, axis)
 
 
-def outline_of(value: Any) -> Any:
-    """The containers alone, to remember the order of dicts by."""
-    if type(value) is dict:
-        return {key: outline_of(below) for key, below in value.items()}
-    return [outline_of(below) for below in value] if isinstance(value, list | tuple) else None
-
-
-def ordered_like(outline: Any, value: Any) -> Any:
-    """The value with its dicts in the order in which they were made."""
-    if type(outline) is dict:
-        return {key: ordered_like(below, value[key]) for key, below in outline.items()}
-    if not isinstance(outline, list):
-        return value
-    parts = [ordered_like(below, one) for below, one in zip(outline, value, strict=True)]
-    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+def _check_axis(what: str, axis: int, array: Array, path: str, shown: str = "") -> None:
+    if not -array.ndim <= axis < array.ndim:
+        raise ShapeError(
+            f"vectorized_map: {what} has axis {axis} for {path!r} of shape {tuple(array.shape)}{shown}",
+            f"its axes are 0 to {array.ndim - 1}, or -{array.ndim} to -1",
+            f"{what}=0",
+        )

@@ -19,6 +19,8 @@ from graftax.errors import (
     ShapeError,
     StateError,
 )
+from graftax.short_traceback import door
+from graftax.transforms.closure_now import closure_now
 from graftax.transforms.record import differentiable
 from graftax.transforms.tape import GradientTape
 from graftax.transforms.threaded import Outline, kind
@@ -58,6 +60,7 @@ class _NoState(Frame):
         )
 
 
+@door
 def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = None) -> Any:
     """``fn(*args)`` in Python with real values, eagerly and from inside compiled code; differentiable.
 
@@ -65,9 +68,9 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
     with `graftax.ops`: what NumPy computes has no gradient. A compiled program may run it more than once, and not at
     all if nothing depends on its result; with ``output=()`` it runs for its effect, once a step.
 
-    Whenever it runs, it sees what is around it then: of ``for k in (2.0, 3.0): y += py_function(lambda x: k * x, [x])``
-    in a compiled function both see 3. What a call is to have as it is now goes in as an argument:
-    ``py_function(lambda x, k: k * x, [x, k])``.
+    Its free variables are those of the call, whenever it runs: of ``for k in (2.0, 3.0): y += py_function(lambda x:
+    k * x, [x])`` the first has 2 and the second 3, compiled and in gradients, too. Those that it assigns itself
+    (``nonlocal``), globals, and objects that change inside, are what they are when it runs.
 
     Args:
         fn: Takes the arrays, returns any structure of arrays. It may not use Variables.
@@ -78,7 +81,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
 
     Raises:
         CompileError: inside `graftax.jit` without ``allow_callback=True``; or ``fn`` needs values to find its output.
-        ArgumentTypeError: ``args`` is no list.
+        ArgumentTypeError: ``args`` is no list, or ``output`` holds something without shape and dtype.
         ArgumentError: the results have another structure than ``output``.
         ShapeError: a shape differs from ``output``.
         DTypeError: a dtype differs from ``output`` and cannot be converted without loss.
@@ -94,11 +97,19 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
     """
     _check_allowed(fn)
     backend = registry.current()
+    fn = closure_now(fn)
     if not isinstance(args, list | tuple):
         raise ArgumentTypeError(
             f"py_function got {type(args).__name__} as args", "it takes a list of arguments", "py_function(fn, [x])"
         )
     values = [backend.arrays.asarray(unwrap(arg)) for arg in args]
+    for one in tree.flatten(output) if output is not None else []:
+        if not (hasattr(one, "shape") and hasattr(one, "dtype")):
+            raise ArgumentTypeError(
+                f"py_function got {one!r} of type {type(one).__name__} in output=",
+                "it says the shape and dtype of each array, in the structure of the results",
+                'output=graftax.ArraySpec((2, 3), "float32")',
+            )
     if not backend.has("transforms"):
         return _conform(fn, fn(*values), output)[0]
     transforms = backend.transforms

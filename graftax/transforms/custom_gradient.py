@@ -20,6 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@door
 def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callable[..., Any]:
     """Give a function a gradient of its own: it returns its value, and a function from output to input gradients.
 
@@ -66,6 +67,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
     return run
 
 
+@door
 def recompute_grad(fn: Callable[P, R]) -> Callable[P, R]:
     """A function that computes the same, and computes it again for its gradient, to keep less in memory.
 
@@ -79,6 +81,7 @@ def recompute_grad(fn: Callable[P, R]) -> Callable[P, R]:
     return remat(fn)
 
 
+@door
 def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
     """A function with the same value, whose gradient is that of the identity (the straight-through estimator).
 
@@ -105,6 +108,7 @@ def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
     return custom_gradient(run)
 
 
+@door
 def stop_gradient(x: Any) -> Any:
     """The same values, constant to differentiation.
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from graftax.backend import registry
 from graftax.errors import CompileError
+from graftax.short_traceback import door
 from graftax.transforms.state import CompileFrame
 from graftax.typedefs import VariableLike
 from graftax.variables.creation import NextCreator, variable_creator_scope
@@ -15,6 +16,7 @@ from graftax.variables.storage import frames
 from graftax.variables.variable import Variable
 
 
+@door
 @contextmanager
 def device(name: str | None) -> Iterator[None]:
     """Inside, operations run on a device, and the Variables that are made belong there for good.

@@ -9,6 +9,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, CompileError
 from graftax.scopes import ScopeStack
+from graftax.short_traceback import door
 from graftax.transforms.state import Substitution
 from graftax.typedefs import VariableLike, unwrap
 from graftax.variables.storage import frames
@@ -40,6 +41,7 @@ class run_eagerly:  # noqa: N801 - used as a function, and as a scope
         (4.0, 2.0, 0)
     """
 
+    @door
     def __init__(self, on: bool = True) -> None:
         global _everywhere, count
         if not isinstance(on, bool):

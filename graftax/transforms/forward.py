@@ -7,7 +7,9 @@ from typing import Any, Self
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ShapeError
+from graftax.short_traceback import door
 from graftax.transforms.derivatives import push
+from graftax.transforms.record import differentiable
 from graftax.transforms.recorded_block import RecordedBlock, Unconnected, unconnected
 from graftax.transforms.replay import run
 from graftax.typedefs import unwrap
@@ -35,12 +37,16 @@ class ForwardAccumulator(RecordedBlock):
         12.0
     """
 
+    @door
     def __init__(self, primals: Any, tangents: Any) -> None:
         super().__init__(trainable=False)
         self._primals = self._expand(primals)
-        given = [unwrap(leaf) for leaf in tree.flatten(tree.reorder(tangents, self._primals))]
+        given: list[Any] = []
+        tree.map_structure(lambda _, one: given.append(unwrap(one)), self._primals, tangents)
         shapes = [tuple(leaf.shape) for leaf in tree.flatten(self._primals)]
-        self._tangents = [registry.current().arrays.asarray(tangent) for tangent in given]
+        dtypes = [_dtype_of(leaf) for leaf in tree.flatten(self._primals)]
+        asarray = registry.current().arrays.asarray
+        self._tangents = [asarray(tangent, dtype) for tangent, dtype in zip(given, dtypes, strict=True)]
         if [tuple(tangent.shape) for tangent in self._tangents] != shapes:
             raise ShapeError(
                 f"tangents of shapes {[tuple(t.shape) for t in self._tangents]} for primals of shapes {shapes}",
@@ -54,6 +60,7 @@ class ForwardAccumulator(RecordedBlock):
             self._watch(leaf)
         return self
 
+    @door
     def jvp(self, target: Any, unconnected_gradients: Unconnected = "none") -> Any:
         """The tangents of the target, in its structure; None (or zeros) for what depends on no primal.
 
@@ -62,6 +69,7 @@ class ForwardAccumulator(RecordedBlock):
             GradientError: it is not floating.
         """
         self._check_entered("jvp")
+        unconnected(unconnected_gradients, (), "float32")  # raises for what is no choice
         values, slots = self._targets(target, "jvp")
         # a Variable that was assigned in the block has several slots; the first is that of the primal
         leaves = [(leaf, dict([*slots.items()][:1])) for leaf, slots in self._sources(self._primals)]
@@ -75,3 +83,9 @@ class ForwardAccumulator(RecordedBlock):
             else:
                 results.append(unconnected(unconnected_gradients, value.shape, value.dtype))
         return tree.rebuild(target, iter(results))
+
+
+def _dtype_of(primal: Any) -> str | None:
+    """The dtype of what moves along a tangent; None where there is no derivative, whatever the tangent is."""
+    value = unwrap(primal)
+    return str(value.dtype) if differentiable(value) else None

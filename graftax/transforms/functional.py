@@ -15,6 +15,7 @@ from graftax.variables.storage import frames
 from graftax.variables.variable import Variable
 
 
+@door
 def state(module: Module) -> dict[str, Array]:
     """The values of all Variables of a module, by path from it; shared Variables once.
 

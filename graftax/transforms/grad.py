@@ -19,6 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@door
 def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """A function that returns the value of ``fn`` and its gradient.
 
@@ -94,6 +95,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
     return run
 
 
+@door
 def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callable[P, Any]:
     """A function that returns the gradient of ``fn``; arguments as for `value_and_grad`.
 
@@ -119,11 +121,31 @@ def _flatten(transforms: Any, aux: Any) -> tuple[list[Any], list[Any]]:
     return leaves, [structure]
 
 
+def _pair(fn: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+    if isinstance(result, tuple | list) and len(result) == 2:
+        return result[0], result[1]
+    shape = getattr(result, "shape", None)
+    what = f"a {type(result).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
+    if isinstance(result, tuple | list | dict):
+        what += f" of {len(result)}"
+    raise GradientError(
+        f"{function_name(fn)} returned {what} for has_aux=True",
+        "it is a pair: the value to differentiate, and anything besides",
+        "return loss, (one, other)",
+    )
+
+
 def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any]:
-    value, aux = result if has_aux else (result, None)
+    value, aux = _pair(fn, result) if has_aux else (result, None)
     if value is None:
         raise GradientError(
             f"{function_name(fn)} returned None", "there is no value to differentiate", "return the loss"
+        )
+    if isinstance(value, tuple | list | dict):
+        raise GradientError(
+            f"{function_name(fn)} returned a {type(value).__name__} of {len(value)}",
+            "a gradient is that of one number",
+            "return the loss alone" if has_aux else "has_aux=True for a function that returns loss, anything",
         )
     value = registry.current().arrays.asarray(unwrap(value))
     if tuple(value.shape) != ():

@@ -26,6 +26,7 @@ Params = Sequence[int | str] | int | str | None
 # --- with respect to arguments ----------------------------------------------------------------------------------------
 
 
+@door
 def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) -> Callable[..., tuple[Any, list[Any]]]:
     """A function that returns the value of ``fn`` and the list of its gradients with respect to arguments.
 
@@ -67,6 +68,7 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
     return run
 
 
+@door
 def gradients_function(fn: Callable[..., Any], params: Params = None) -> Callable[..., list[Any]]:
     """A function that returns the list of gradients of ``fn``; as `value_and_gradients_function`.
 
@@ -174,6 +176,7 @@ class _Tapped(Substitution):
         return value
 
 
+@door
 def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[Any, list[tuple[Any, Variable]]]]:
     """A function that returns the value of ``fn``, and a gradient for each trainable Variable that it reads.
 
@@ -221,6 +224,7 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
     return run
 
 
+@door
 def implicit_gradients(fn: Callable[..., Any]) -> Callable[..., list[tuple[Any, Variable]]]:
     """A function that returns a gradient for each trainable Variable that ``fn`` reads.
 

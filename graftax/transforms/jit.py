@@ -17,7 +17,7 @@ from graftax import traced_checks, user_line
 from graftax.backend import registry
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
-from graftax.errors import CompileError, RetraceError, StateError
+from graftax.errors import ArgumentError, CompileError, RetraceError, StateError
 from graftax.short_traceback import door, shorten
 from graftax.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.transforms import eagerly
@@ -272,6 +272,7 @@ def jit(
 def jit(
     fn: None = None, *, max_retraces: int | None = None, allow_callback: bool = False, checked: bool = False
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+@door
 def jit(
     fn: Callable[..., Any] | None = None,
     *,
@@ -294,7 +295,8 @@ def jit(
             `graftax.check` that fails. Then no Variable has changed. It takes more time and memory.
 
     Raises:
-        CompileError: at the call: the function needs a traced value, or returns something that is no array.
+        ArgumentError: ``max_retraces`` is no number of traces.
+        CompileError: ``fn`` is no function; at the call: it needs a traced value, or returns what is no array.
         StateError: at the call: the function makes a Variable that nobody keeps.
         RetraceError: at the call: more retraces than allowed.
         IndexRangeError: with ``checked``, at the call: an index is out of range.
@@ -311,12 +313,17 @@ def jit(
         >>> float(add(1.0)), float(add(2.0)), float(total), add.trace_count
         (2.0, 6.0, 3.0, 1)
     """
-    looks = CHECKED if checked else PLAIN
-    if fn is None:
-        return lambda f: CompiledFunction(f, max_retraces, allow_callback, looks)
-    if not callable(fn):
-        raise CompileError(f"jit got {fn!r}", "only functions can be compiled", "@graftax.jit above a function")
-    return CompiledFunction(fn, max_retraces, allow_callback, looks)
+    if max_retraces is not None and (type(max_retraces) is not int or max_retraces < 0):
+        raise ArgumentError(
+            f"jit got max_retraces={max_retraces!r}", "it is a number of traces, or None", "max_retraces=0"
+        )
+
+    def compiled(f: Any) -> CompiledFunction[..., Any]:
+        if not callable(f):
+            raise CompileError(f"jit got {f!r}", "only functions can be compiled", "@graftax.jit above a function")
+        return CompiledFunction(f, max_retraces, allow_callback, CHECKED if checked else PLAIN)
+
+    return compiled if fn is None else compiled(fn)
 
 
 _REMEMBERED = 8  # traces for one key: settings that are switched to and fro, such as what is frozen, keep theirs

@@ -19,6 +19,7 @@ from graftax.typedefs import Array, ArrayLike, unwrap
 from graftax.variables.storage import frames
 
 
+@door
 def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
     """Raise unless the condition holds, everywhere if it is an array.
 
@@ -83,6 +84,7 @@ def _short(value: Any) -> Any:
     return np.array2string(array, threshold=8, separator=", ") if array.ndim else array.item()
 
 
+@door
 def check_numerics(x: ArrayLike, message: str = "") -> Array:
     """``x``, if all of it is finite.
 

@@ -6,11 +6,11 @@ that are no slots; results in between are not kept but computed again in the rep
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from graftax import user_line
 from graftax.transforms.replay import NOT_A_SLOT, Replay, Step
 from graftax.typedefs import Array
 from graftax.variables.storage import Storage
@@ -109,10 +109,9 @@ class Record:
         """A value was turned into a NumPy array: warn the first time."""
         if self._warns and self.slot(value) is not None:
             self._warns = False
-            warnings.warn(
+            user_line.warn(
                 f"{name!r} became a NumPy array while a GradientTape records it: what NumPy computes from it has no "
-                "gradient. Compute with graftax.ops or jax.numpy; for logging, 'with tape.stop_recording():'",
-                stacklevel=5,
+                "gradient. Compute with graftax.ops or jax.numpy; for logging, 'with tape.stop_recording():'"
             )
 
     # --- recording --------------------------------------------------------------------------------------------------

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
-from graftax import tree
+from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError, TapeError
 from graftax.module import Module
@@ -174,7 +173,7 @@ class RecordedBlock:
 
 def _warn_integer(what: str, leaf: Any, why: str) -> None:
     name = f"the variable {leaf.path!r}" if isinstance(leaf, Variable) else "an array"
-    warnings.warn(f"{what}: {name} of dtype {leaf.dtype}: {why}", stacklevel=4)
+    user_line.warn(f"{what}: {name} of dtype {leaf.dtype}: {why}")
 
 
 def unconnected(kind: Unconnected, shape: Shape, dtype: Any) -> Any:

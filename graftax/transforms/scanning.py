@@ -163,6 +163,7 @@ def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
 
 
+@door
 def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[P, R]:
     """A function that computes the same, and computes it again for its gradient, to keep less in memory.
 

@@ -75,6 +75,7 @@ class GradientTape(RecordedBlock):
         (54.0, 36.0)
     """
 
+    @door
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         super().__init__(watch_accessed_variables)
         self._persistent = persistent
@@ -87,6 +88,7 @@ class GradientTape(RecordedBlock):
             self._record.clear()
         return self
 
+    @door
     def watch(self, x: Any) -> None:
         """Record what is computed from these from here on.
 
@@ -111,6 +113,7 @@ class GradientTape(RecordedBlock):
         users = (storage.user for storage in self._record.variables)
         return tuple(user for user in users if isinstance(user, Variable))
 
+    @door
     def reset(self) -> None:
         """Forget what was recorded, and what was watched.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.module import Module
+from graftax.short_traceback import door
 from graftax.typedefs import VariableLike
 from graftax.variables.creation import NextCreator, variable_creator_scope
 from graftax.variables.spec import VariableSpec
@@ -17,6 +18,12 @@ class Template(Module):
 
     def __init__(self, fn: Callable[..., Any], name: str | None = None) -> None:
         super().__init__(name)
+        if not callable(fn):
+            raise ArgumentTypeError(
+                f"template got {fn!r} of type {type(fn).__name__}",
+                "a template is made of a function, which makes Variables when it is called",
+                "graftax.template(lambda x: graftax.layers.Dense(4)(x))",
+            )
         self._fn = fn
         self._made: list[tuple[str | None, tuple[int, ...], str]] = []
         self.created: list[VariableLike] = []
@@ -63,6 +70,7 @@ class Template(Module):
         )
 
 
+@door
 def template(fn: Callable[..., Any], name: str | None = None) -> Template:
     """A function whose Variables, however deep inside it they are made, are made once and shared by all its calls.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from graftax import tree
+from graftax import traced_checks, tree
 from graftax.backend import registry
 from graftax.backend.control import Staged
 from graftax.backend.protocol import Lift
@@ -90,6 +90,9 @@ class _StagedFrame(PartFrame):
         return self._now[storage]
 
 
+_MAY_NOT_RUN = frozenset({"cond", "switch", "while_loop"})
+
+
 class Part:
     """A part of a program, traced once: a function of arrays, of what it closes over, and of the Variables it reads.
 
@@ -109,7 +112,7 @@ class Part:
             nonlocal frame
             frame = _StagedFrame(around, lift)
             results: list[Any] = []
-            with frames.entered(frame):
+            with frames.entered(frame), traced_checks.perhaps.entered(*([name] if name in _MAY_NOT_RUN else [])):
                 for made in function(leaves):
                     flat, structure = arrays_of(made)
                     results += flat

@@ -12,8 +12,6 @@ from graftax.transforms.axes import (
     Axes,
     argument_names,
     by_argument,
-    ordered_like,
-    outline_of,
     placed,
     rows_first,
     spread,
@@ -141,9 +139,8 @@ def vectorized_map(
         own = iter(own)
         values = iter([next(own) if row else same for row, same in zip(rows, alike, strict=True)])
         with frames.entered(RowFrame(around, number, drawn)):
-            found = fn(*(one.of(values) for one in arguments))
-            results, out = arrays_of(found)
-        made[:] = out, outline_of(found)
+            results, structure = arrays_of(fn(*(one.of(values) for one in arguments)))
+        made[:] = [structure]
         return results
 
     numbers = backend.arrays.numpy.arange(count, dtype="uint32")
@@ -151,12 +148,12 @@ def vectorized_map(
     results = transforms.map_rows(one_row, given, chunk_size if chunk_size is not None and chunk_size < count else None)
     for storage in drawn:
         storage.write(backend.random.split(storage.read(), 2)[0])
-    structure, outline = made
+    structure = made[0]
     if type(out_axes) is not int or out_axes != 0:
         places = spread("out_axes", out_axes, transforms.unflatten(structure, results), "result")
         paths = Outline(structure, results).paths("result")
         results = [placed(*each) for each in zip(results, places, paths, strict=True)]
-    return ordered_like(outline, transforms.unflatten(structure, results))
+    return transforms.unflatten(structure, results)
 
 
 class _Argument:
@@ -165,7 +162,6 @@ class _Argument:
     def __init__(self, name: str, value: Any, axes: Any) -> None:
         self._value = value
         self._structure: Any = None
-        self._outline = outline_of(value)
         self.leaves: list[Array] = []
         self.axes: list[int | None] = []
         self.paths: list[str] = []
@@ -178,5 +174,4 @@ class _Argument:
         """What the function gets, with the next of these as leaves."""
         if self._structure is None:
             return self._value
-        row = registry.current().transforms.unflatten(self._structure, [next(values) for _ in self.leaves])
-        return ordered_like(self._outline, row)
+        return registry.current().transforms.unflatten(self._structure, [next(values) for _ in self.leaves])

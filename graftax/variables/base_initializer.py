@@ -40,9 +40,21 @@ def is_real(dtype: str) -> bool:
     return "float" in dtype or "complex" in dtype
 
 
-def require_real(initializer: BaseInitializer, dtype: str) -> None:
-    """Raise if a variable cannot hold what is drawn for it."""
+def require_real(initializer: BaseInitializer, dtype: str, or_complex: bool = False) -> None:
+    """Raise if a variable cannot hold what is drawn for it.
+
+    Args:
+        initializer: What draws.
+        dtype: The dtype of the variable.
+        or_complex: Whether it draws complex numbers for complex dtypes.
+    """
     if not is_real(dtype):
         raise DTypeError(
             f"{initializer!r} for a variable of dtype {dtype}", "it draws real numbers", 'initializer="zeros"'
+        )
+    if "complex" in dtype and not or_complex:
+        raise DTypeError(
+            f"{initializer!r} for a variable of dtype {dtype}",
+            "its distribution is one of real numbers",
+            'initializer="random_normal", which draws both parts',
         )

@@ -11,6 +11,7 @@ from graftax.errors import ArgumentError
 from graftax.hyperparameters import is_number, takes
 from graftax.known_names import not_made, unknown
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
 from graftax.variables.base_constraint import axes, back, limit, wide
@@ -152,6 +153,7 @@ _NAMES: dict[str, type[BaseConstraint]] = {
 _SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
 
 
+@door
 def get(constraint: Any) -> Constraint | None:
     """A constraint from its name or a function of the weight's value; None for None.
 

@@ -16,6 +16,7 @@ from graftax.errors import CreatorError, CreatorRecursionError
 from graftax.roles import checked_roles
 from graftax.scopes import ScopeStack
 from graftax.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.short_traceback import door
 from graftax.typedefs import VariableLike
 from graftax.variables.spec import VariableSpec
 
@@ -59,6 +60,7 @@ scopes: ScopeStack[CreatorScope] = ScopeStack("variable_creator_scope")
 _depth: ScopeStack[str] = ScopeStack("creation")
 
 
+@door
 @contextmanager
 def variable_creator_scope(
     creator: Creator, where: SelectorLike | None = None, roles: Sequence[str] | None = ("weight",)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from graftax.errors import ArgumentTypeError
 from graftax.module import Module, walk_with_edges
 from graftax.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.short_traceback import door
 from graftax.typedefs import Shape
 from graftax.variables.candidates import candidates
 
@@ -58,6 +59,7 @@ class Selection:
     __repr__ = __str__
 
 
+@door
 def explain(model: Module, selector: SelectorLike) -> Selection:
     """The Variables of a model that a selector hits: a table to be printed.
 

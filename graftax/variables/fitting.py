@@ -29,11 +29,11 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
     """
     arrays = backend.arrays
     numbers = _kind_of_numbers(value)
-    if numbers is not None and _loses_nothing(numbers, dtype):
+    if numbers is not None and loses_nothing(numbers, dtype):
         array = arrays.asarray(value, dtype)
     else:
         array = arrays.asarray(value)
-        if arrays.is_weak(array) and _loses_nothing(str(array.dtype), dtype):
+        if arrays.is_weak(array) and loses_nothing(str(array.dtype), dtype):
             array = array.astype(dtype)
     if shape is not None and tuple(array.shape) != shape:
         raise AssignmentError(
@@ -80,5 +80,6 @@ def _rank(dtype: str) -> int:
     return next((i for i, kind in enumerate(_KINDS) if dtype.removeprefix("b").startswith(kind)), 0)
 
 
-def _loses_nothing(source: str, target: str) -> bool:
+def loses_nothing(source: str, target: str) -> bool:
+    """True if numbers of one dtype, or kind of Python numbers, can become those of another one."""
     return _rank(source) <= _rank(target) or (_rank(source) == _rank("int") and _rank(target) == _rank("uint"))

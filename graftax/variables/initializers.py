@@ -19,6 +19,7 @@ from graftax.hyperparameters import finite, not_negative, takes
 from graftax.hyperparameters import seed as checked_seed
 from graftax.known_names import not_made, unknown
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.base_initializer import is_real, require_real
@@ -141,7 +142,7 @@ class RandomNormal(BaseInitializer):
         self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        require_real(self, dtype)
+        require_real(self, dtype, or_complex=True)
         return registry.current().random.normal(key, shape, dtype) * self.stddev + self.mean
 
 
@@ -224,10 +225,11 @@ class Orthogonal(BaseInitializer):
             raise ArgumentError(
                 f"Orthogonal for shape {shape}", "a matrix is needed", "another initializer for vectors"
             )
-        require_real(self, dtype)
+        require_real(self, dtype, or_complex=True)
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
-        q, r = ops.qr(registry.current().random.normal(key, tall, "float32"))
+        wide = "float64" if dtype in ("float64", "complex128") else "float32"
+        q, r = ops.qr(registry.current().random.normal(key, tall, wide))
         q = q * ops.sign(ops.diagonal(r))  # makes the factorisation unique, hence the draw uniform
         q = ops.transpose(q) if rows < columns else q
         return ops.cast(self.gain * ops.reshape(q, shape), dtype)
@@ -255,7 +257,11 @@ class Identity(BaseInitializer):
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) != 2:
             raise ArgumentError(f"Identity for shape {shape}", "a matrix has two axes", "another initializer")
-        return self.gain * ops.eye(shape[0], shape[1], dtype=dtype)
+        if not is_real(dtype) and self.gain not in ((0, 1) if dtype == "bool" else (int(self.gain),)):
+            raise ArgumentError(
+                f"{self!r} for a variable of dtype {dtype}", "it would not be that gain", 'dtype="float32"'
+            )
+        return ops.eye(shape[0], shape[1], dtype=dtype) * (self.gain if is_real(dtype) else int(self.gain))
 
 
 _NAMES: dict[str, type[BaseInitializer]] = {
@@ -286,6 +292,7 @@ def _spread(stddev: float) -> float:
     return not_negative("stddev", stddev, "a standard deviation is a number from 0 up", 0.05)
 
 
+@door
 def get(initializer: Any) -> Initializer:
     """An initializer from its name, a function of ``(key, shape, dtype)``, a number or an array.
 

@@ -16,6 +16,7 @@ import xxhash
 from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module, outermost
+from graftax.short_traceback import door
 
 
 class _Global:
@@ -47,6 +48,7 @@ def checked_seed(seed: Any, instead: str = "seed=0") -> int:
     return int(seed)
 
 
+@door
 def get_random_seed() -> int:
     """The global seed; drawn from the operating system if nobody set one.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from graftax import ops
@@ -87,6 +89,7 @@ class Simplex(BaseConstraint):
 
     Raises:
         ArgumentError: the sum is not a number above 0.
+        ShapeError: at the call: the weight has no elements.
 
     Example:
         >>> Simplex()(np.float32([1.0, 0.5, -1.0])).tolist()
@@ -101,6 +104,12 @@ class Simplex(BaseConstraint):
         self.total = float(total)
 
     def __call__(self, value: Array) -> Array:
+        if not math.prod(value.shape):
+            raise ShapeError(
+                f"Simplex for a weight of shape {tuple(value.shape)}",
+                f"no elements cannot add up to {self.total}",
+                "a weight with elements, or none of this constraint",
+            )
         flat = ops.reshape(wide(value), (-1,))
         falling = ops.flip(ops.sort(flat))
         excess = ops.cumsum(falling) - self.total
@@ -127,9 +136,13 @@ class L1Ball(BaseConstraint):
     """
 
     def __init__(self, radius: float = 1.0) -> None:
-        self.radius = Simplex(radius).total
+        if not 0 < limit("radius", radius) < np.inf:
+            raise ArgumentError(f"radius={radius!r}", "the radius is a finite number above 0", "L1Ball(1.0)")
+        self.radius = float(radius)
 
     def __call__(self, value: Array) -> Array:
+        if not math.prod(value.shape):
+            return value
         weight = wide(value)
         size = ops.abs(weight)
         return back(

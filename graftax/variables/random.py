@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import typing as _typing
 from numbers import Integral
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from graftax.backend import registry
 from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables import creation, keys
+from graftax.variables import creation, distributions, keys
 from graftax.variables.keys import get_random_seed as get_random_seed
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.variable import Variable, make
@@ -111,6 +112,7 @@ def _default_generator() -> SeedGenerator:
     return _default[0]
 
 
+@door
 def set_random_seed(seed: int) -> None:
     """Make everything random that is built or drawn from now on follow from one number.
 
@@ -139,7 +141,7 @@ def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
     if isinstance(seed, SeedGenerator):
         return seed.next()
     if isinstance(seed, Integral):  # NumPy's integers are
-        return registry.current().random.key(int(seed))
+        return registry.current().random.key(keys.checked_seed(seed))
     key = registry.current().arrays.asarray(unwrap(seed))
     if tuple(key.shape) != (2,) or str(key.dtype) != "uint32":
         raise ArgumentError(
@@ -153,7 +155,10 @@ def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
 Seed: TypeAlias = "int | SeedGenerator | ArrayLike | None"
 
 
-def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
+@door
+def normal(
+    shape: Shape, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
+) -> Array:
     """Normal draws.
 
     The global stream, from which they come without ``seed``, is part of no checkpoint. For a resume that draws the same
@@ -161,30 +166,47 @@ def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "f
 
     Args:
         shape: Shape of the result.
-        mean: Mean.
-        stddev: Standard deviation.
+        mean: Mean: a number, or an array that broadcasts to the shape.
+        stddev: Standard deviation, from 0 up, likewise.
         dtype: A floating dtype.
         seed: An integer or key (the same draws every time), a `SeedGenerator`, or None for the global stream.
+
+    Raises:
+        ArgumentError: a parameter is not finite, a standard deviation is negative, or the seed is none.
+        ShapeError: a parameter does not broadcast to the shape.
+        DTypeError: the dtype holds no fractions.
 
     Example:
         >>> normal((2, 3), seed=0).shape
         (2, 3)
     """
-    return registry.current().random.normal(_key(seed), sizes(shape), dtype) * stddev + mean
+    shape, dtype = sizes(shape), distributions.floating_dtype("normal", dtype)
+    moments = _moments(mean, stddev, shape, dtype)
+    return _scaled(registry.current().random.normal(_key(seed), shape, dtype), *moments)
 
 
-def uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
-    """Uniform draws in ``[minval, maxval)``; arguments as for `normal`.
+@door
+def uniform(
+    shape: Shape, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
+) -> Array:
+    """Uniform draws in ``[minval, maxval)``; arguments as for `normal`, and the lower bound comes first.
 
     Example:
         >>> bool((uniform((4,), seed=0) < 1).all())
         True
     """
-    return registry.current().random.uniform(_key(seed), sizes(shape), dtype, minval, maxval)
+    shape, dtype = sizes(shape), distributions.floating_dtype("uniform", dtype)
+    low, high = (
+        distributions.parameter(name, bound, distributions.NUMBER, shape, dtype)
+        for name, bound in (("minval", minval), ("maxval", maxval))
+    )
+    distributions.ordered(low, high)
+    return registry.current().random.uniform(_key(seed), shape, dtype, low, high)
 
 
+@door
 def truncated_normal(
-    shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: str = "float32", seed: Seed = None
+    shape: Shape, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
     """Normal draws within two standard deviations of the mean; arguments as for `normal`.
 
@@ -192,53 +214,84 @@ def truncated_normal(
         >>> bool((abs(truncated_normal((100,), seed=0)) <= 2).all())
         True
     """
-    draws = registry.current().random.truncated_normal(_key(seed), -2.0, 2.0, sizes(shape), dtype)
-    return draws * stddev + mean
+    shape, dtype = sizes(shape), distributions.floating_dtype("truncated_normal", dtype)
+    moments = _moments(mean, stddev, shape, dtype)
+    draws = registry.current().random.truncated_normal(_key(seed), -2.0, 2.0, shape, dtype)
+    return _scaled(draws, *moments)
 
 
+@door
 def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: Seed = None) -> Array:
-    """Integers in ``[minval, maxval)``.
+    """Integers in ``[minval, maxval)``; other arguments as for `normal`.
+
+    Raises:
+        ArgumentError: a bound is no integer, there is none between them, or the dtype does not hold all that are.
+        DTypeError: the dtype is none of integers.
 
     Example:
         >>> bool((randint((5,), 0, 3, seed=0) < 3).all())
         True
     """
-    return registry.current().random.randint(_key(seed), sizes(shape), minval, maxval, dtype)
+    low, high, dtype = distributions.integers(minval, maxval, dtype)
+    return registry.current().random.randint(_key(seed), sizes(shape), low, high, dtype)
 
 
-def bernoulli(shape: Shape, p: float = 0.5, seed: Seed = None) -> Array:
-    """Booleans that are True with probability ``p``.
+@door
+def bernoulli(shape: Shape, p: ArrayLike = 0.5, seed: Seed = None) -> Array:
+    """Booleans that are True with probability ``p``: a number from 0 to 1, or an array that broadcasts to the shape.
 
     Example:
         >>> str(bernoulli((5,), seed=0).dtype)
         'bool'
     """
-    return registry.current().random.bernoulli(_key(seed), p, sizes(shape))
+    shape = sizes(shape)
+    p = distributions.parameter("p", p, distributions.SHARE, shape, "float32")
+    return registry.current().random.bernoulli(_key(seed), p, shape)
 
 
+@door
 def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, seed: Seed = None) -> Array:
     """Class numbers drawn from softmax(logits) along an axis.
 
     Shape:
-        ``(..., classes) -> (...)``, or ``shape`` if given.
+        ``(..., classes) -> (...)``, or ``shape`` if given, which ends with that.
+
+    Raises:
+        ShapeError: there is no such axis, no class, or the shape ends otherwise.
 
     Example:
         >>> int(categorical([0.0, 100.0], seed=0))
         1
     """
-    array = registry.current().arrays.asarray(unwrap(logits))
+    shape = None if shape is None else sizes(shape)
+    array, axis = distributions.scores(logits, axis, shape)
     return registry.current().random.categorical(_key(seed), array, axis, shape)
 
 
+@door
 def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
     """The rows of ``x`` in random order; an integer n stands for ``arange(n)``.
+
+    Raises:
+        ArgumentError: a single number that is no integer from 0 up.
 
     Example:
         >>> sorted(shuffle(4, seed=0).tolist())
         [0, 1, 2, 3]
     """
-    rows = x if isinstance(x, int) else registry.current().arrays.asarray(unwrap(x))
+    rows = distributions.rows(x)
     return registry.current().random.permutation(_key(seed), rows)
+
+
+def _moments(mean: ArrayLike, stddev: ArrayLike, shape: Shape, dtype: str) -> tuple[Any, Any]:
+    return (
+        distributions.parameter("mean", mean, distributions.NUMBER, shape, dtype),
+        distributions.parameter("stddev", stddev, distributions.SPREAD, shape, dtype),
+    )
+
+
+def _scaled(draws: Any, mean: Any, stddev: Any) -> Array:
+    return draws * stddev + mean  # type: ignore[no-any-return]
 
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are

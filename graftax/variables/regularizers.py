@@ -11,6 +11,7 @@ from graftax.hyperparameters import not_negative, takes
 from graftax.keywords import Constructed
 from graftax.known_names import not_made, unknown
 from graftax.namespaces import answering as _answering
+from graftax.short_traceback import door
 from graftax.targets import floating
 from graftax.typedefs import Array
 from graftax.variables.spec import Regularizer
@@ -159,6 +160,7 @@ _NAMES: dict[str, type[BaseRegularizer]] = {
 _SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
 
 
+@door
 def get(regularizer: Any) -> Regularizer | None:
     """A regularizer from its name or a function of the weight's value; None for None.
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from graftax.errors import ArgumentTypeError, CreatorError
+from graftax.errors import ArgumentError, ArgumentTypeError, CreatorError
+from graftax.short_traceback import door
 from graftax.typedefs import Array, Initializer, Shape
 
 if TYPE_CHECKING:
@@ -79,17 +80,26 @@ class VariableSpec:
         return replace(self, **changes)
 
 
+VariableSpec.__init__ = door(VariableSpec.__init__)  # type: ignore[method-assign]
+
+
 def sizes(shape: Any) -> Shape:
     """The shape as a tuple of integers.
 
     Raises:
         ArgumentTypeError: it is something else.
+        ArgumentError: a size is below 0.
     """
     try:
-        return tuple(index(size) for size in shape)
+        found = tuple(index(size) for size in shape)
     except TypeError:
+        found = None
+    if found is None or any(isinstance(size, bool) for size in shape):
         raise ArgumentTypeError(
             f"shape={shape!r}",
             "a shape is a tuple of integers",
             f"shape=({shape},)" if isinstance(shape, int) else "shape=(2, 3)",
-        ) from None
+        )
+    if any(size < 0 for size in found):
+        raise ArgumentError(f"shape={shape!r}", "sizes are not below 0", "shape=(2, 3); sizes of inputs come to build")
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -12,17 +13,22 @@ import numpy as np
 from graftax.argument_kinds import checked_flag
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
-from graftax.errors import ArgumentError, ArgumentTypeError, AssignmentError, CompileError
+from graftax.errors import ArgumentError, AssignmentError, CompileError
 from graftax.module import Leaf, structure
 from graftax.op_checks import check_subscript
 from graftax.roles import ROLES
+from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
-from graftax.variables import creation, initializers
+from graftax.variables import constraints, creation, initializers, regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.array_names import refuse_setting
+from graftax.variables.constraints import ConstraintLike
+from graftax.variables.contradictions import check_name
 from graftax.variables.fitting import fit, fit_term
+from graftax.variables.given_back import initial_value
 from graftax.variables.keys import variable_key
 from graftax.variables.node import BOOKKEEPING
+from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.storage import Storage, autocast, concretely, first_value, touch, tracer_of
 
@@ -63,6 +69,7 @@ class Variable(Leaf, Arithmetic):
     regularizer: Regularizer | None
     constraint: Constraint | None
 
+    @door
     def __new__(
         cls,
         initial_value: ArrayLike | Callable[[], ArrayLike] | None = None,
@@ -73,8 +80,8 @@ class Variable(Leaf, Arithmetic):
         trainable: bool = True,
         role: str = "weight",
         name: str | None = None,
-        regularizer: Regularizer | None = None,
-        constraint: Constraint | None = None,
+        regularizer: RegularizerLike = None,
+        constraint: ConstraintLike = None,
     ) -> Variable:
         shape, kind, initializer = _describe(initial_value, shape, dtype, initializer)
         spec = VariableSpec(
@@ -85,8 +92,8 @@ class Variable(Leaf, Arithmetic):
             role=role,
             name=name,
             path=name or "variable",
-            regularizer=regularizer,
-            constraint=constraint,
+            regularizer=regularizers.get(regularizer),
+            constraint=constraints.get(constraint),
         )
         if cls is not Variable:
             return cls.from_spec(spec)
@@ -100,9 +107,10 @@ class Variable(Leaf, Arithmetic):
                 f"role={spec.role!r} for the variable {spec.path!r}", "there is no such role", ", ".join(ROLES)
             )
         checked_flag("trainable", spec.trainable)
-        if not isinstance(spec.name, str | None):
-            raise ArgumentTypeError(f"name={spec.name!r} for a variable", "a name is text", f'name="{spec.name}"')
+        check_name(spec.name, spec.role)
         backend = registry.current()
+        if sizes(spec.shape) != spec.shape or not isinstance(spec.dtype, str):
+            spec = replace(spec, shape=sizes(spec.shape), dtype=backend.arrays.canonical_dtype(spec.dtype))
         initializer = initializers.get(spec.initializer)
         with concretely():
             key: Any = None
@@ -110,21 +118,15 @@ class Variable(Leaf, Arithmetic):
                 key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
             with registry.scope(_drawing_backend(spec, backend)):
                 made = initializer(key, spec.shape, spec.dtype)
-            buffer = backend.arrays.asarray(made, spec.dtype)
+            buffer = initial_value(initializer, made, spec.shape, spec.dtype, spec.path, backend)
             if backend.arrays.is_weak(buffer):  # else the first assignment would change the type, and compile again
                 buffer = buffer.astype(spec.dtype)
-        if tuple(buffer.shape) != spec.shape:
-            raise ArgumentError(
-                f"the initializer {initializer!r} gave shape {tuple(buffer.shape)} for the variable {spec.path!r}",
-                f"its shape is {spec.shape}",
-                "return an array of the shape that is asked for",
-            )
         self = object.__new__(cls)
         self._name = spec.name
         self._trainable = spec.trainable
         self.role = spec.role
-        self.regularizer = spec.regularizer
-        self.constraint = spec.constraint
+        self.regularizer = regularizers.get(spec.regularizer)
+        self.constraint = constraints.get(spec.constraint)
         self._storage = Storage(buffer, backend, self)
         self._shape = spec.shape
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)

@@ -53,7 +53,7 @@ class VarianceScaling(BaseInitializer):
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        require_real(self, dtype)
+        require_real(self, dtype, or_complex=self.distribution == "untruncated_normal")
         fan_in, fan_out = fans(shape)
         n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         stddev = math.sqrt(self.scale / max(n, 1.0))

@@ -11,6 +11,7 @@ from graftax import layers, ops, tree
 from graftax.layers import activations
 from tests.conformance import test_layers
 
+pytestmark = pytest.mark.optimized
 L = layers
 ROWS = {name: row for name, row in test_layers.ROWS.items() if name != "dense_1d"}  # which has no batch
 GROWS = ("dense", "conv", "add", "subtract", "multiply", "multi_head", "embedding")  # beyond float16, rightly

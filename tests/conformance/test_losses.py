@@ -13,6 +13,8 @@ from graftax import losses, ops
 from graftax.backend import registry
 from tests.conformance.loss_rows import ROWS, Row, data, wide
 
+pytestmark = pytest.mark.optimized
+
 
 @pytest.fixture(params=ROWS.values(), ids=ROWS.keys())
 def row(request) -> Row:

@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.op_table import OPS
 from tests.conformance.op_cases import INPUTS
 
+pytestmark = pytest.mark.optimized
 DIFFERENTIABLE = (
     "abs negative exp exp2 expm1 log log2 log10 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos "
     "arctan sinh cosh tanh arcsinh arccosh arctanh add subtract multiply divide power maximum minimum arctan2 "

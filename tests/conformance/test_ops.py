@@ -14,6 +14,7 @@ from graftax.typedefs import VariableLike
 from tests.conformance.op_cases import INPUTS
 from tests.conformance.op_references import REFERENCES
 
+pytestmark = pytest.mark.optimized
 EAGER_ONLY = {"nonzero", "unique", "to_numpy", "asarray", "array", "arange", "full", "linspace"}
 PYTHON_RESULTS = {"shape", "ndim", "size"}
 NOT_UNIQUE = {"svd", "qr", "eigh"}

@@ -11,6 +11,7 @@ from graftax import ops
 from graftax.optimizers import SGD, schedules
 from tests.conformance.optimizer_rows import ROWS
 
+pytestmark = pytest.mark.optimized
 SHAPES = [(0,), (0, 3), (3, 0), (2, 0, 3), (), (1,), (1, 1), (3, 2), (2, 2, 3)]
 OPTIONS = {
     "weight_decay": {"weight_decay": 0.1},

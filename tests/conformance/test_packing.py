@@ -12,6 +12,7 @@ from graftax.optimizers import schedules
 from graftax.variables import pack
 from tests.conformance.optimizer_rows import ROWS, param
 
+pytestmark = pytest.mark.optimized
 SHAPES = [(3,), (4, 5), (), (2, 3, 2), (7,), (5, 4), (16, 16), (1,), (33,), (8, 3)]
 
 elementwise_rows = pytest.mark.parametrize(

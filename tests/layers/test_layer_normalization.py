@@ -61,3 +61,27 @@ def test_other_sizes_are_refused():
 def test_epsilon_is_checked():
     with pytest.raises(gx.errors.ArgumentError, match="epsilon=-1"):
         layers.LayerNormalization(epsilon=-1)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, (1, 2), 0, (0, 2)])
+@pytest.mark.parametrize("filler", [0.0, 1e6, np.nan])
+def test_what_a_mask_hides_does_not_count(axis, filler):
+    shown = np.array([[1, 1, 0, 0, 1]] * 3 + [[1, 0, 0, 1, 1]], bool)
+    x = np.where(shown[..., None], X, np.float32(filler))
+    layer = layers.LayerNormalization(axis, epsilon=0.01)
+    hidden = np.ma.masked_array(X.astype("float64"), np.broadcast_to(~shown[..., None], X.shape))
+    mean, variance = (getattr(hidden, what)(axis=axis, keepdims=True) for what in ("mean", "var"))
+    wanted = (hidden - mean) / np.ma.sqrt(variance + 0.01)
+    for call in (layer, gx.jit(lambda x, mask: layer(x, mask=mask))):
+        out = np.asarray(call(x, mask=shown))
+        assert np.isfinite(out).all()
+        np.testing.assert_allclose(out[shown], wanted.data[shown], rtol=1e-4, atol=1e-4)
+    slope = gx.grad(lambda x: ops.sum(layer(x, mask=shown)[0, 0] ** 3))(ops.asarray(x))
+    assert np.isfinite(np.asarray(slope)).all()
+    if axis != -1:
+        assert (np.asarray(slope)[~shown] == 0).all()
+
+
+def test_a_row_that_is_hidden_throughout_is_finite():
+    out = layers.LayerNormalization((1, 2))(X, mask=np.zeros((4, 5), bool))
+    assert np.isfinite(np.asarray(out)).all()

@@ -115,3 +115,10 @@ def test_errors():
         layers.MultiHeadAttention(2, 4)(X[0])
     with pytest.raises(ShapeError, match="mask"):
         layers.MultiHeadAttention(2, 4)(X, attention_mask=np.ones((2, 5, 4), bool))
+
+
+@pytest.mark.parametrize("start", [1.5, np.float32(301), True, np.float16(3)])
+def test_positions_are_counted(start):
+    for dtype in ("float32", "bfloat16"):
+        with pytest.raises(gx.errors.DTypeError, match="positions are counted"):
+            layers.RotaryEmbedding(dtype=dtype)(np.ones((1, 2, 1, 2), "float32"), start=start)

@@ -32,3 +32,8 @@ def test_the_global_policy():
         assert policy.as_policy(None).name == "bfloat16"
     finally:
         gx.set_dtype_policy("float32")
+
+
+def test_no_policy_is_none_to_set():
+    with pytest.raises(gx.errors.ArgumentError, match="nothing would change"):
+        policy.set_dtype_policy(None)

@@ -6,6 +6,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.errors import ArgumentError, ShapeError
+from graftax.layers.call_context import call_context
 
 X = np.sin(np.arange(2 * 5 * 3, dtype="float32")).reshape(2, 5, 3)
 MASK = np.array([[True, True, False, True, False], [False, True, True, True, True]])
@@ -158,3 +159,19 @@ def test_errors():
         layers.GRU(4)(X[:, :0])
     with pytest.raises(ArgumentError, match="dropout"):
         layers.GRU(4, recurrent_dropout=2.0)
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_backwards_the_mask_goes_on_in_the_order_of_the_output(name):
+    mask = np.array([[True, True, False], [True, True, True]])
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+    layer = MAKE[name](return_sequences=True, go_backwards=True)
+    with call_context() as context:
+        out = layer(x, mask=mask)
+        handed = np.asarray(context.mask_of(out))
+    assert handed.tolist() == mask[:, ::-1].tolist()
+    assert (np.asarray(out)[~handed] == 0).all()  # nothing has been seen yet
+    assert (np.asarray(out)[handed] != 0).all()
+    with call_context() as context:
+        assert context.mask_of(layer(x, mask=mask.astype("int32"))).tolist() == handed.tolist()
+        assert context.mask_of(MAKE[name](go_backwards=True)(x, mask=mask)) is None

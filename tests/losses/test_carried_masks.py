@@ -1,5 +1,8 @@
 """The mask that predictions carry counts where losses and metrics are called by hand, as it does in fit."""
 
+from functools import partial
+from inspect import signature
+
 import numpy as np
 import pytest
 
@@ -45,6 +48,40 @@ def test_a_metric_leaves_out_what_the_mask_of_the_predictions_hides(model, targe
     found.update(targets, model(TOKENS))
     expected.update(targets[KEPT], np.asarray(model(TOKENS))[KEPT])
     np.testing.assert_allclose(found.result(), expected.result(), atol=1e-6)
+
+
+def makeable(namespace, base):
+    found = {name: getattr(namespace, name) for name in namespace.__all__}
+    return [cls for cls in found.values() if isinstance(cls, type) and issubclass(cls, base) and cls is not base]
+
+
+KINDS = [
+    k for k in (*makeable(losses, losses.Loss), *makeable(metrics, metrics.Metric)) if k is not metrics.SampleMetric
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets):
+    """All there are: a new one that forgets it fails here."""
+    given = [] if kind in (metrics.Mean, metrics.Sum) else [targets]
+    make = partial(kind, lambda y, p: (y - p)[..., 0] ** 2) if "fn" in signature(kind).parameters else kind
+    scores = model(TOKENS)
+    if "Categorical" in kind.__name__ or kind.__name__ in ("KLDivergence", "CosineSimilarity"):
+        model = gx.Sequential([layers.Embedding(10, 8, mask_zero=True), layers.Dense(3, activation="softmax")])
+        scores = model(TOKENS)
+        labels = np.where(KEPT, TOKENS % 3, 0)
+        given = [labels] if "Sparse" in kind.__name__ else [np.eye(3, dtype="float32")[labels]]
+        if "TopK" in kind.__name__:
+            make = partial(kind, k=1)
+    plain = np.asarray(scores)
+    found, expected, all_of_them = (
+        make()(*given, scores),
+        make()(*given, plain, mask=KEPT),
+        make()(*given, plain, mask=np.ones_like(KEPT)),
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    if kind.__name__ in ("Mean", "Sum", "MeanSquaredError"):
+        assert not np.allclose(found, all_of_them)
 
 
 def test_a_loop_of_ones_own_trains_like_fit(model, targets):

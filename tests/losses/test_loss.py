@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import losses, ops
-from graftax.errors import ArgumentError, ArgumentTypeError, DataError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError, ShapeError
 
 ZEROS, ONE_THREE = np.zeros((2, 1), "float32"), np.float32([[1], [3]])  # squared error 1 and 9
 
@@ -145,3 +145,9 @@ def test_what_cannot_be_raises():
         losses.Loss()([1.0], [1.0])
     with pytest.raises(ArgumentTypeError, match="not the class"):
         losses.FunctionLoss(losses.Huber)
+
+
+@pytest.mark.parametrize("reduction", [None, np.array(["sum"]), ["sum"], 1])
+def test_a_reduction_is_a_name(reduction):
+    with pytest.raises(GraftaxError, match="reduction="):
+        losses.MeanSquaredError(reduction=reduction)

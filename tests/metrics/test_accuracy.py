@@ -5,6 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import metrics
+from graftax.backend import registry
 from graftax.errors import ArgumentError, IndexRangeError, ShapeError
 
 
@@ -47,3 +48,23 @@ def test_kinds_that_do_not_fit():
     for k in (0, -1, 2.5):
         with pytest.raises(ArgumentError, match="k="):
             metrics.TopKCategoricalAccuracy(k=k)
+
+
+@pytest.mark.parametrize("name", ["jax", "numpy"])
+def test_integers_are_compared_to_the_last_digit(name):
+    with registry.use(name):
+        assert float(metrics.Accuracy()([2**24 + 1, 3], [2**24, 3])) == 0.5
+        assert float(metrics.Accuracy()(np.array([[255], [1]], "uint8"), np.array([-1, 1], "int8"))) == 0.5
+        assert float(metrics.Accuracy()([True, False], [1, 1])) == 0.5
+        with pytest.raises(ShapeError):
+            metrics.Accuracy()([1, 2, 3], [1, 2])
+
+
+@pytest.mark.parametrize("name", ["jax", "numpy"])
+def test_a_prediction_of_nan_is_never_right(name):
+    rows = np.float32([[np.nan, 0.1], [0.9, 0.1], [0.1, np.nan], [np.nan, np.nan]])
+    with registry.use(name):
+        assert float(metrics.SparseCategoricalAccuracy()([0, 0, 1, 0], rows)) == 0.25
+        assert float(metrics.CategoricalAccuracy()(np.eye(2)[[0, 0, 1, 0]], rows)) == 0.25
+        assert float(metrics.SparseCategoricalAccuracy(axis=0)([0, 1], rows.T[:, :2])) == 0
+        assert float(metrics.BinaryAccuracy()([0, 1, 0], np.float32([np.nan, np.nan, 0.1]))) == pytest.approx(1 / 3)

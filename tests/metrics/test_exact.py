@@ -12,6 +12,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.metrics import exact
 
+pytestmark = pytest.mark.optimized
 BIG = 2**24
 
 

@@ -111,11 +111,19 @@ def test_lazy_rows_of_a_rule_that_looks_at_the_whole(optimizer, message):
 def test_accumulation_and_loss_scaling_take_rows():
     both = [gx.IndexedRows(indices, values, TABLE.shape) for indices, values in STEPS]
     found, expected = gx.Variable(TABLE), gx.Variable(TABLE)
-    optimizer = Adam(0.1, accumulation_steps=2, loss_scale=4.0, lazy=True)
+    optimizer = Adam(0.1, accumulation_steps=2, loss_scale=4.0)
     for rows in both:
         optimizer.apply([gx.IndexedRows(rows.indices, rows.values * 4, rows.shape)], [found])
     Adam(0.1).apply([(both[0].dense() + both[1].dense()) / 2], [expected])
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6)
+
+
+def test_lazy_rows_are_not_accumulated():
+    w = gx.Variable(TABLE)
+    optimizer = Adam(0.1, accumulation_steps=2, lazy=True)
+    with pytest.raises(ArgumentError, match="accumulates gradients"):
+        optimizer.apply([gx.IndexedRows(*STEPS[0], TABLE.shape)], [w])
+    np.testing.assert_array_equal(w.numpy(), TABLE)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from graftax import layers
 from graftax.errors import ArgumentError
 from graftax.training.executions import grouped, stacked
 
+pytestmark = pytest.mark.optimized
 X = np.sin(np.arange(36, dtype="float32")).reshape(18, 2)
 Y = X[:, :1] - X[:, 1:]
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import graftax as gx
 from graftax import layers, ops
 
+pytestmark = pytest.mark.optimized
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(11, 3)).astype("float32")
 Y = RNG.integers(0, 2, size=(11, 1))

@@ -185,3 +185,41 @@ def test_variables_are_out_of_reach():
 def test_on_the_numpy_backend():
     with gx.backend.use("numpy"):
         assert float(gx.py_function(square, [3.0])) == 9.0
+
+
+@modes
+def test_free_variables_are_those_of_the_call(mode):
+    def looped(x):
+        y = 0.0
+        for k in 2.0, 3.0:
+            y = y + gx.py_function(lambda v: k * v * v, [x], SCALAR)  # noqa: B023
+        return y
+
+    assert float(mode(looped)(1.0)) == 5.0
+    assert float(mode(gx.grad(looped))(1.0)) == 10.0
+
+    def taped(x):
+        with gx.GradientTape() as tape:
+            tape.watch(x)
+            y = looped(x)
+        return tape.gradient(y, x)
+
+    assert float(mode(lambda x: taped(ops.asarray(x)))(1.0)) == 10.0
+
+
+@modes
+def test_free_variables_that_it_assigns_are_shared(mode):
+    runs = 0
+
+    def counted(x):
+        nonlocal runs
+
+        def bump():
+            nonlocal runs
+            runs += 1
+
+        bump()
+        return x
+
+    f = mode(lambda x: gx.py_function(counted, [x], SCALAR))
+    assert [float(f(1.0)), float(f(2.0)), runs] == [1.0, 2.0, 2]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import graftax as gx
 from graftax import constraints, ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError
+from graftax.errors import ArgumentError, ShapeError
 
 W = np.random.default_rng(0).normal(size=(3, 4, 2)).astype("float32") * np.float32([0.3, 3])
 CASES = [
@@ -136,3 +136,20 @@ def test_arguments_of_projections_are_checked():
     ):
         with pytest.raises(ArgumentError):
             make()
+
+
+@pytest.mark.parametrize("radius", [0.0, float("inf"), -1.0])
+def test_the_radius_of_a_ball_is_called_so(radius):
+    with pytest.raises(gx.errors.ArgumentError, match=r"radius=(.|\n)*instead: (L1Ball|radius)"):
+        constraints.L1Ball(radius)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
+def test_constraints_of_weights_without_elements_give_them_back_or_say_why_not(shape):
+    empty = np.zeros(shape, "float32")
+    for name in dir(constraints):
+        kind = getattr(constraints, name)
+        if isinstance(kind, type) and kind not in (constraints.BaseConstraint, constraints.Radial, constraints.Simplex):
+            assert kind()(empty).shape == shape, name
+    with pytest.raises(ShapeError, match="Simplex for a weight of shape"):
+        constraints.Simplex()(empty)

@@ -45,6 +45,10 @@ class JaxArrays:
         """True for a jax.Array, traced ones included."""
         return isinstance(x, jax.Array)
 
+    def foreseen(self, x: Any) -> Any:
+        """The value of a traced array that follows from constants alone, such as a shape; else None."""
+        return tracing.foreseen(x)
+
     def is_concrete(self, x: Any) -> bool:
         """True unless traced."""
         return not isinstance(x, jax.core.Tracer)

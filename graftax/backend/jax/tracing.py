@@ -19,7 +19,7 @@ import jax
 import jax.core
 from jax._src import config
 from jax._src import core as private
-from jax.extend import core as extend
+from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
 
@@ -28,6 +28,7 @@ from graftax.scopes import register_ambient
 from graftax.typedefs import VariableLike
 
 KNOWN = "0.10 to 0.12"
+extend: Any = jax_extend  # what it exports to type checkers differs between versions; `check` looks for the names
 _NEEDED = (
     ("jax._src.config", "trace_context"),
     ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx"),
@@ -231,6 +232,59 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
     return lifted, list(closed.consts)
+
+
+# --- values that are known while tracing ------------------------------------------------------------------------------
+
+
+def foreseen(value: Any) -> Any:
+    """The value of a tracer that follows from constants alone, such as positions counted from a shape; else None.
+
+    Inside of a branch or loop it is None, too, since nobody knows whether that will run.
+    """
+    level = current_level()
+    for one in levels_above(level):
+        written = getattr(
+            getattr(getattr(one, "frame", None), "debug_info", None), "traced_for", "jit"
+        )  # of grad: none
+        if written not in _RUN_ONCE:
+            return None
+    try:
+        with eagerly():
+            return _worked_out(value, [_MOST_STEPS], {})
+    except _NotForeseenError:
+        return None
+
+
+class _NotForeseenError(Exception):
+    """A value depends on what the program gets."""
+
+
+_RUN_ONCE = frozenset(
+    {*("jit", "pjit", "make_jaxpr", "remat", "linearize", "vmap", "scan"), "custom_jvp fun", "custom_vjp fun"}
+)
+_MOST_STEPS = 100
+
+
+def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any:
+    if not isinstance(value, jax.core.Tracer):
+        return value
+    primal = getattr(value, "primal", None)
+    if primal is not None:  # differentiated
+        return _worked_out(primal, left, known)
+    constant = value.full_lower()
+    if not isinstance(constant, jax.core.Tracer):
+        return constant
+    atom, equation = getattr(value, "val", None), getattr(value, "parent", None)
+    if isinstance(atom, Literal):
+        return atom.val
+    left[0] -= 1
+    if equation is None or left[0] < 0 or equation.effects:
+        raise _NotForeseenError
+    if id(equation) not in known:
+        given = [_worked_out(one, left, known) for one in equation.in_tracers]
+        known[id(equation)] = bind(equation, given)
+    return known[id(equation)][next(i for i, out in enumerate(equation.outvars) if out is atom)]
 
 
 # --- looking at programs ----------------------------------------------------------------------------------------------

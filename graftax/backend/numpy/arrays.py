@@ -36,6 +36,10 @@ class NumpyArrays:
         """True for a NumPy array or scalar."""
         return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind not in "OSUMmT"
 
+    def foreseen(self, x: Any) -> Any:
+        """Nothing is traced here."""
+        return None
+
     def is_concrete(self, x: Any) -> bool:
         """Always true: nothing is traced."""
         return True

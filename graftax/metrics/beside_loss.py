@@ -1,0 +1,101 @@
+"""What a metric reads predictions as, compared with the loss of the same output: logits or probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from graftax import per_sample, user_line
+from graftax.errors import ArgumentError
+from graftax.metrics import accuracy, classification, reduction
+from graftax.tree import flatten
+
+_SHARES = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall)
+
+
+def pairs(metrics: Any, loss: Any) -> Iterator[tuple[Any, Any]]:
+    """Metrics and the losses beside them, as far as what `compile` got tells without the outputs of the model."""
+    if isinstance(loss, Mapping):
+        if isinstance(metrics, Mapping):
+            yield from ((one, loss[name]) for name in metrics if name in loss for one in flatten(metrics[name]))
+    elif isinstance(loss, list | tuple):
+        if isinstance(metrics, list | tuple) and len(metrics) == len(loss):
+            yield from ((one, beside) for of, beside in zip(metrics, loss, strict=True) for one in flatten(of))
+    else:
+        yield from ((one, loss) for one in flatten(metrics))
+
+
+def require_same_scores(metric: Any, loss: Any) -> None:
+    """Raise if a metric reads probabilities where the loss says that predictions are logits, or the other way round.
+
+    A threshold between 0 and 1, other than 0.5, may be meant for logits: that is a warning.
+
+    Args:
+        metric: A metric, as `compile` got it.
+        loss: The loss of the same output; one that says nothing about logits fits everything.
+
+    Raises:
+        ArgumentError: names both, and the line to write.
+
+    Example:
+        >>> from graftax import losses
+        >>> try:
+        ...     require_same_scores(classification.Recall(), losses.BinaryCrossentropy(from_logits=True))
+        ... except ArgumentError as error:
+        ...     print(error.instead)
+        Recall(threshold=0.0)
+    """
+    logits = getattr(loss, "from_logits", None)
+    if not isinstance(logits, bool):
+        return
+    kind = type(metric).__name__
+    if isinstance(metric, _SHARES):
+        _check_threshold(metric, loss, logits)
+        return
+    own = getattr(getattr(getattr(metric, "fn", None), "__self__", metric), "from_logits", None)
+    if isinstance(metric, reduction.MeanMetricWrapper) and metric.fn is per_sample.kl_divergence:
+        own = False
+    if isinstance(own, bool) and own != logits:
+        what = ("probabilities", "logits")
+        raise ArgumentError(
+            f"{metric!r} with predictions that are {what[own]}, beside {loss!r}, for which they are {what[logits]}",
+            "both read the predictions of one output",
+            f"{kind}(from_logits={logits})"
+            if hasattr(metric, "from_logits")
+            else 'activation="softmax" in the last layer, and from_logits=False for the loss'
+            if logits
+            else "from_logits=False in what the metric is made of",
+        )
+
+
+def _check_threshold(metric: Any, loss: Any, logits: bool) -> None:
+    kind, at = type(metric).__name__, metric.threshold
+    shown = f"{metric!r} with threshold={at:g} beside {loss!r}"
+    if not logits:
+        if not 0 < at < 1:
+            raise ArgumentError(
+                shown,
+                f"predictions are probabilities there, all of them on one side of {at:g}",
+                f"{kind}(threshold=0.5)",
+            )
+        return
+    classes = getattr(loss, "target_kind", None) in ("categorical", "sparse")
+    if at == 0.5 and classes:
+        raise ArgumentError(
+            shown,
+            "predictions are logits of classes there, and 0.5 lies between probabilities",
+            'activation="softmax" in the last layer and from_logits=False for the loss; another threshold for logits',
+        )
+    if at == 0.5:
+        raise ArgumentError(
+            shown,
+            "predictions are logits there, and the probability 0.5 is the logit 0",
+            f"{kind}(threshold=0.0)",
+        )
+    if 0 < at < 1:
+        logit = math.log(at / (1 - at))
+        user_line.warn(
+            f"{shown}: the threshold is compared with logits. If {at:g} is meant as a probability, write "
+            f"{kind}(threshold={logit:.6g})."
+        )

@@ -1,0 +1,68 @@
+"""Who is at work on a model: its metrics count for one loop at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from graftax.errors import StateError
+from graftax.variables.storage import frames
+
+
+class _Loop(NamedTuple):
+    what: str
+    thread: int
+    thread_name: str
+
+
+_lock = threading.Lock()
+_loops: WeakKeyDictionary[Any, list[_Loop]] = WeakKeyDictionary()
+"""The loops that run on a model, the innermost last; all of one thread."""
+
+
+@contextmanager
+def at_work(model: Any, what: str) -> Iterator[bool]:
+    """Inside, ``what`` counts in the metrics of a model; tells whether another loop of this thread is around it.
+
+    Args:
+        model: The model.
+        what: The name of the method: ``"fit"``, ``"evaluate"``, ...
+
+    Raises:
+        StateError: another thread is at work on the model, ``fit`` is inside of another loop, or a step that is being
+            compiled calls it.
+    """
+    name = f"{type(model).__name__} {model.name!r}"
+    if frames.top is not None:
+        raise StateError(
+            f"{what} of {name} inside of a function that is compiled or differentiated",
+            "it runs whole steps and gives numbers, and in there are none yet",
+            f"{what} outside: in a callback's on_epoch_end, or after fit",
+        )
+    me = threading.current_thread()
+    with _lock:
+        around = _loops.setdefault(model, [])
+        if around and around[-1].thread != threading.get_ident():
+            other = around[-1]
+            raise StateError(
+                f"{what} of {name} in the thread {me.name!r}, while its {other.what} runs in {other.thread_name!r}",
+                "both would count in the same metrics, and the numbers of both would be wrong",
+                "fit(validation_data=...), or evaluate in a callback's on_epoch_end; predict may run beside; for others"
+                " a copy, which has metrics of its own: copy.deepcopy(model), made before fit",
+            )
+        if around and what == "fit":
+            raise StateError(
+                f"fit of {name} inside of its {around[-1].what}",
+                "the metrics, the history and the counts of the outer loop would be those of the inner one",
+                "train_on_batch, which leaves them alone; or fit after fit",
+            )
+        nested = bool(around)
+        around.append(_Loop(what, threading.get_ident(), me.name))
+    try:
+        yield nested
+    finally:
+        with _lock:
+            around.pop()

@@ -1,0 +1,72 @@
+"""Targets and sample weights that nothing would use: refused, before a step runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from graftax.errors import DataError
+
+STEPS = ("train_step", "test_step", "compute_loss", "compute_metrics")
+"""The methods of a model that use targets and weights: one of a user's may do so in its own way."""
+
+
+def refuse_idle_targets(targets: dict[str, Any], used: Collection[str]) -> None:
+    """Raise if there are targets for an output that has neither a loss nor a metric.
+
+    Args:
+        targets: By output; None stands for no targets.
+        used: The outputs that have a loss or a metric.
+
+    Raises:
+        DataError: names the output.
+    """
+    idle = [name for name, part in targets.items() if part is not None and name not in used]
+    if not idle:
+        return
+    if "" in targets:
+        raise DataError(
+            "targets for a model compiled without a loss and without metrics",
+            "nothing would look at them",
+            'fit(x) without y, or model.compile(..., loss="mse")',
+        )
+    left = ", ".join(f"{name!r}: ..." for name in targets if name not in idle)
+    raise DataError(
+        f"targets for {', '.join(map(repr, idle))}",
+        f"the output {idle[0]!r} has neither a loss nor a metric, and nothing would look at them",
+        f'y={{{left}}}, or a loss for it: loss={{..., {idle[0]!r}: "mse"}}',
+    )
+
+
+def refuse_idle_weights(weights: Any, names: list[str], used: Collection[str]) -> None:
+    """Raise if there are sample weights for an output that has neither a loss nor a weighted metric.
+
+    Args:
+        weights: What the user gave: a dict or list by output, or one for all.
+        names: The outputs.
+        used: Those that have a loss or a weighted metric.
+
+    Raises:
+        DataError: names the output.
+    """
+    if isinstance(weights, dict):
+        given = [name for name, part in weights.items() if part is not None]
+    elif isinstance(weights, list | tuple) and len(weights) == len(names):
+        given = [name for name, part in zip(names, weights, strict=True) if part is not None]
+    else:
+        given = [] if weights is None or used else names[:1]
+    idle = [name for name in given if name not in used]
+    if not idle:
+        return
+    if "" in names:
+        raise DataError(
+            "sample_weight for a model compiled without a loss and without weighted metrics",
+            "nothing would be weighted: metrics= count every sample alike",
+            'model.compile(..., weighted_metrics=["mae"]), or fit without sample_weight',
+        )
+    left = ", ".join(f"{name!r}: ..." for name in given if name not in idle)
+    raise DataError(
+        f"sample_weight for {', '.join(map(repr, idle))}",
+        f"the output {idle[0]!r} has neither a loss nor a weighted metric, and nothing would be weighted",
+        f'weighted_metrics={{{idle[0]!r}: ["mae"]}}, or sample_weight={{{left}}}',
+    )

@@ -1,0 +1,77 @@
+"""The outputs of a model by name, and what a user gives for each: targets, weights, losses, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graftax.errors import ArgumentError, DataError
+from graftax.typedefs import Shape
+
+ONLY = ""
+"""The name of the output of a model that has one."""
+
+
+def outputs_of(value: Any, what: str) -> dict[str, Any]:
+    """The outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list | tuple):
+        return {f"output_{i}": part for i, part in enumerate(value)}
+    if value is None and what == "y_pred":
+        raise DataError("the model returned None", "the loss needs predictions", "return the output at the end of call")
+    if value is None:
+        raise DataError(f"{what} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
+    return {ONLY: value}
+
+
+def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
+    """Targets by the names of the outputs; a list of one stands for that one.
+
+    Raises:
+        DataError: there are none, or some for outputs that there are not.
+    """
+    targets = outputs_of(y, "y")
+    if names == [ONLY] and isinstance(y, list | tuple) and len(y) == 1:
+        return {ONLY: y[0]}
+    unknown = [name for name in targets if name not in names]
+    if unknown:
+        one = names == [ONLY]
+        raise DataError(
+            f"targets for {', '.join(repr(name) if name else 'one output' for name in targets)}",
+            "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
+            "one array as y" if one else f"y={{{names[0]!r}: ...}}",
+        )
+    return targets
+
+
+def per_output(given: Any, names: list[str], what: str, default: Any) -> dict[str, Any]:
+    """What the user gave for each output: a dict by name, a list in order, or one for all."""
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            one = names == [ONLY]
+            raise ArgumentError(
+                f"{what} for the outputs {', '.join(map(repr, given))}",
+                "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
+                f"{what}=... without a dict" if one else f"{what}={{{names[0]!r}: ...}}",
+            )
+        return {name: given.get(name, default) for name in names}
+    if isinstance(given, list | tuple):
+        if len(given) != len(names):
+            one = names == [ONLY]
+            raise ArgumentError(
+                f"{what} is a list of {len(given)}",
+                "the model has one output" if one else f"the model has {len(names)} outputs: {', '.join(names)}",
+                f"{what}=[...] with " + ("one entry" if one else f"{len(names)} entries, in this order"),
+            )
+        return dict(zip(names, given, strict=True))
+    return dict.fromkeys(names, given)
+
+
+@dataclass(frozen=True)
+class OutputShape:
+    """An output of which only the shape is known."""
+
+    shape: Shape

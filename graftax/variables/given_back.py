@@ -1,0 +1,155 @@
+"""What functions of the user give back: the arrays that are asked of them, or an error that names the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.backend.protocol import Backend
+from graftax.errors import ArgumentError, ArgumentTypeError, GraftaxError, ShapeError
+from graftax.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.variables.fitting import loses_nothing
+
+
+def named(function: Any) -> str:
+    """How a function is called in messages.
+
+    Example:
+        >>> named(len), named(3)
+        ('len', '3')
+    """
+    return str(getattr(function, "__name__", None) or f"{function!r:.60}")
+
+
+def shown(value: Any) -> str:
+    """A value in a message: dtype and shape of an array, a short form of anything else.
+
+    Example:
+        >>> shown(np.zeros((2, 3), "float32")), shown(None)
+        ('float32[2, 3]', 'None')
+    """
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{value.dtype}{list(value.shape)}"
+    return f"{value!r:.40}"
+
+
+def activated(activation: Callable[[Array], Array], x: Array, shape: Shape | None = None) -> Array:
+    """Return an activation of an array, as an array.
+
+    Args:
+        activation: The function.
+        x: What it is applied to.
+        shape: What it must have, where the layer goes on computing with it; any shape unless told.
+
+    Raises:
+        ArgumentTypeError: the function gives no array.
+        ShapeError: it has another shape.
+    """
+    out: Any = activation(x)
+    if not hasattr(out, "shape") or not hasattr(out, "dtype"):
+        raise ArgumentTypeError(
+            f"the activation {named(activation)} gave {shown(out)} for {shown(x)}",
+            "an activation gives an array; what gives None is often a function without a return",
+            "def activation(x): return ops.maximum(x, 0)",
+        )
+    if shape is not None and tuple(out.shape) != tuple(shape):
+        raise ShapeError(
+            f"the activation {named(activation)} gave {shown(out)} for {shown(x)}",
+            f"this layer goes on computing with the shape {tuple(shape)}",
+            "a function of each element, such as ops.tanh",
+        )
+    return out  # type: ignore[no-any-return]
+
+
+def initial_value(initializer: Any, value: Any, shape: Shape, dtype: str, path: str, backend: Backend) -> Array:
+    """Return what an initializer gave as an array of a dtype.
+
+    Raises:
+        ArgumentTypeError: it gave no numbers.
+        ArgumentError: it gave another shape, or numbers that the dtype cannot hold.
+    """
+    arrays = backend.arrays
+    given = unwrap(value)
+    title = f"the initializer {named(initializer)} gave {shown(given)} for the variable {path!r}"
+    if given is None or isinstance(given, str):
+        raise ArgumentTypeError(
+            title,
+            "it gives the first value; what gives None is often a function without a return",
+            "def initializer(key, shape, dtype): return ops.zeros(shape, dtype)",
+        )
+    array = arrays.asarray(given, dtype)
+    if tuple(array.shape) != shape:
+        raise ArgumentError(
+            f"the initializer {initializer!r} gave shape {tuple(array.shape)} for the variable {path!r}",
+            f"its shape is {shape}",
+            "return an array of the shape that is asked for",
+        )
+    source = str(getattr(given, "dtype", np.asarray(given).dtype))
+    if not loses_nothing(source, dtype) and (np.asarray(given) != arrays.to_numpy(array)).any():
+        raise ArgumentError(
+            title, f"a variable of dtype {dtype} cannot hold these numbers", f'return ops.cast(ops.round(x), "{dtype}")'
+        )
+    return array
+
+
+def penalty(value: ArrayLike, subject: str) -> Array:
+    """Return a term of the loss, one real number, as an array.
+
+    Args:
+        value: What was given.
+        subject: What gave or got it, with the verb, for messages.
+
+    Raises:
+        ArgumentTypeError: it is no real number.
+        ShapeError: it is several.
+    """
+    given: Any = unwrap(value)
+    array: Any = given
+    if not hasattr(given, "dtype"):
+        try:
+            array = None if given is None else registry.current().arrays.asarray(given)
+        except (GraftaxError, TypeError, ValueError):
+            array = None
+    kind = "" if array is None else str(array.dtype)
+    if not any(word in kind for word in ("float", "int")):
+        raise ArgumentTypeError(
+            f"{subject} {shown(given)}",
+            "a term of the loss is one real number; what gives None is often a function without a return",
+            "ops.sum(...) or ops.mean(...) of real numbers",
+        )
+    if array.shape != ():
+        raise ShapeError(
+            f"{subject} {shown(array)}",
+            "a term of the loss is one number, and whether several are to be added or averaged is not known",
+            "ops.sum(...) or ops.mean(...) of it",
+        )
+    return registry.current().arrays.asarray(array)
+
+
+def constrained(variable: Any, value: Array) -> Array:
+    """Return the value as the constraint of its variable projects it; as it is, where there is none.
+
+    Raises:
+        ArgumentTypeError: the constraint gave no array.
+        ShapeError: the constraint gave another shape.
+    """
+    constraint = variable.constraint
+    if constraint is None:
+        return value
+    out: Any = unwrap(constraint(value))
+    if not hasattr(out, "shape") or not hasattr(out, "dtype"):
+        raise ArgumentTypeError(
+            f"the constraint {named(constraint)} of {variable.path!r} gave {shown(out)} for {shown(value)}",
+            "it gives the projected weight; what gives None is often a function without a return",
+            "def constraint(value): return ops.maximum(value, 0)",
+        )
+    if tuple(out.shape) != tuple(value.shape):
+        raise ShapeError(
+            f"the constraint {named(constraint)} of {variable.path!r} gave {shown(out)} for {shown(value)}",
+            "a projected weight has the shape of the weight",
+            "reductions with keepdims=True, and the weight times what they give",
+        )
+    return registry.current().arrays.asarray(out)

@@ -1,0 +1,120 @@
+"""The metrics of a model count for one loop: others wait outside, or leave the numbers as they were."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+from graftax.errors import StateError
+
+X = np.linspace(-1, 1, 12, dtype="float32")[:, None]
+Y = 2 * X
+
+
+def line(**options):
+    gx.set_random_seed(0)
+    model = gx.Sequential([layers.Dense(1)])
+    model.compile(gx.optimizers.SGD(0.0), "mse", metrics=["mae"], **options)
+    return model
+
+
+def Hook(name, act):
+    return type("Hook", (gx.Callback,), {name: lambda self, *args, **logs: act()})()
+
+
+def fitted(model, *hooks):
+    return model.fit(X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0, callbacks=list(hooks)).history
+
+
+def test_predict_and_a_copy_may_run_beside_fit():
+    model = line()
+    expected = fitted(model)
+    other, found = copy.deepcopy(model), []
+
+    def beside():
+        found.extend([model.predict(X, verbose=0), other.evaluate(X, Y, verbose=0)["mae"]])
+
+    def act():
+        thread = threading.Thread(target=beside)
+        thread.start()
+        thread.join()
+
+    assert fitted(model, Hook("on_train_batch_end", act)) == expected
+    np.testing.assert_allclose(found[1], expected["mae"][0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("run", ["evaluate", "fit", "train_on_batch", "test_on_batch"])
+def test_another_thread_is_refused_and_changes_no_number(run):
+    model = line()
+    expected, errors = fitted(model), []
+
+    def beside():
+        with pytest.raises(StateError) as caught:
+            getattr(model, run)(X, Y)
+        errors.append(str(caught.value))
+
+    def act():
+        thread = threading.Thread(target=beside, name="beside")
+        thread.start()
+        thread.join()
+
+    assert fitted(model, Hook("on_train_batch_end", act)) == expected
+    assert len(errors) == 6
+    assert f"{run} of Sequential" in errors[0]
+    assert "'beside', while its fit runs in 'MainThread'" in errors[0]
+    model.evaluate(X, Y, verbose=0)
+
+
+@pytest.mark.parametrize("run", ["evaluate", "train_on_batch", "test_on_batch"])
+@pytest.mark.parametrize("hook", ["on_train_batch_end", "on_test_batch_end", "on_epoch_end", "on_test_begin"])
+def test_in_a_callback_the_numbers_of_the_loop_go_on(run, hook):
+    model = line()
+    options = {"batch_size": 4, "epochs": 2, "verbose": 0, "shuffle": False, "validation_data": (X[:7], Y[:7])}
+    expected, inner = model.fit(X, Y, **options).history, []
+    quiet = {"verbose": 0} if run == "evaluate" else {}
+    busy = []
+
+    def act():
+        if not busy:
+            busy.append(1)
+            inner.append(getattr(model, run)(X[:5], Y[:5], **quiet))
+            busy.pop()
+
+    found = model.fit(X, Y, callbacks=[Hook(hook, act)], **options).history
+    assert found == expected
+    assert inner
+    alone = model.evaluate(X[:5], Y[:5], verbose=0)
+    for numbers in inner:
+        assert numbers == pytest.approx(alone)
+
+
+def test_an_evaluation_inside_of_an_evaluation():
+    model = line()
+    expected = model.evaluate(X, Y, batch_size=4, verbose=0)
+    hook = Hook("on_test_batch_end", lambda: model.evaluate(X[:3], Y[:3], verbose=0))
+    assert model.evaluate(X, Y, batch_size=4, verbose=0, callbacks=[hook]) == expected
+
+
+@pytest.mark.parametrize("around", ["fit", "evaluate"])
+def test_fit_inside_of_a_loop_is_refused(around):
+    model = line()
+    hook = Hook("on_train_batch_end" if around == "fit" else "on_test_batch_end", lambda: model.fit(X, Y, verbose=0))
+    with pytest.raises(StateError, match=f"inside of its {around}"):
+        getattr(model, around)(X, Y, verbose=0, callbacks=[hook])
+    assert fitted(model)["mae"]
+
+
+@pytest.mark.parametrize("run", ["evaluate", "test_on_batch"])
+def test_in_a_step_that_is_compiled_it_is_refused(run):
+    class Nested(gx.Sequential):
+        def train_step(self, batch):
+            getattr(self, run)(X, Y)
+            return super().train_step(batch)
+
+    model = Nested([layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(StateError, match=f"{run} of Nested.* inside of a function that is compiled"):
+        model.fit(X, Y, verbose=0)
