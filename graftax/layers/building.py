@@ -38,6 +38,9 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             build(self, input_shape)
             return
         called = _called.top is self
+        frame = storage.frames.top
+        if frame is not None:
+            frame.build(self, done=False)
         with (
             creation.remembered(self._captured),
             storage.concretely(),
@@ -45,12 +48,32 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             _under_way.entered(self),
         ):
             build(self, input_shape)
+        if frame is not None:
+            frame.build(self, done=True)
         self.input_shape = input_shape
         self.mark_built()
         if not called:
             _build_below(self, input_shape)
 
     return run
+
+
+class Built:
+    """The attribute ``built``: a function being compiled that reads it depends on what it was at that time."""
+
+    def __get__(self, layer: Layer | None, kind: type[Layer]) -> bool:
+        if layer is None:
+            return False
+        storage.changing(layer, "built")
+        return bool(layer.__dict__.get("built", False))
+
+    def __set__(self, layer: Layer, value: bool) -> None:
+        layer.__dict__["built"] = value
+
+
+def is_built(layer: Layer) -> bool:
+    """Whether the weights are there, for what makes them."""
+    return bool(layer.__dict__.get("built", False) or type(layer).built)
 
 
 def build_in_call(layer: Layer, input_shape: Any) -> None:
@@ -62,7 +85,7 @@ def build_in_call(layer: Layer, input_shape: Any) -> None:
 def unbuilt_below(layer: Layer) -> list[Layer]:
     """The layer and those below it, as far as they are not built."""
     nodes: Iterator[Any] = walk(layer)
-    return [node for node in nodes if hasattr(node, "mark_built") and not node.built]
+    return [node for node in nodes if hasattr(node, "mark_built") and not is_built(node)]
 
 
 def _build_below(layer: Layer, input_shape: Any) -> None:

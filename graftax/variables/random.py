@@ -11,7 +11,7 @@ from graftax.errors import ArgumentError
 from graftax.module import Module
 from graftax.namespaces import answering as _answering
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables import keys
+from graftax.variables import keys, storage
 from graftax.variables.keys import get_random_seed as get_random_seed
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.variable import Variable, make
@@ -64,7 +64,9 @@ class SeedGenerator(Module):
                 path=path,
                 owner=self,
             )
-            self.state = make(spec)
+            made = make(spec)
+            with storage.concretely():  # made by the library: no change that a compiled function makes of its own
+                self.state = made
         return self.state
 
     def _first_state(self, key: Array, shape: Shape, dtype: str) -> Array:
