@@ -77,6 +77,8 @@ class Module(Copied, Freezing, Holder, Constructed):
             active = creation.scopes.items
             if active:  # built later, it will still remember these
                 object.__setattr__(self, "_captured", active)
+            if (frame := storage.frames.top) is not None:
+                frame.made(self)
             return self
 
         __signature__ = ConstructorSignature()
@@ -100,6 +102,8 @@ class Module(Copied, Freezing, Holder, Constructed):
                 "the Variable would be gone, and the array neither trained nor saved",
                 f"self.{name}.assign(value); or del self.{name} first, if that is meant",
             )
+        if before is not value and name not in ignored(type(self)):
+            storage.changing(self, name)
         object.__setattr__(self, name, value)
         if before is not value and name in self.__dict__ and name not in ignored(type(self)):
             _adopt(self, (name,), value)
@@ -107,6 +111,8 @@ class Module(Copied, Freezing, Holder, Constructed):
                 structure.bump()
 
     def __delattr__(self, name: str) -> None:
+        if name in self.__dict__ and name not in ignored(type(self)):
+            storage.changing(self, name)
         object.__delattr__(self, name)
         if self._watched:
             structure.bump()
@@ -134,11 +140,13 @@ class Module(Copied, Freezing, Holder, Constructed):
     @property
     def submodules(self) -> list[Module]:
         """All Modules below this one, each once, depth first."""
+        self._asked()
         return [node for node in walk(self) if isinstance(node, Module) and node is not self]
 
     @property
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
+        self._asked()
         return [node for node in walk(self) if isinstance(node, Leaf)]  # type: ignore[misc]
 
     @property
@@ -153,6 +161,7 @@ class Module(Copied, Freezing, Holder, Constructed):
 
     def named_variables(self) -> dict[str, Variable]:
         """Variables by their path from this Module."""
+        self._asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
             if isinstance(node, Leaf):
@@ -165,6 +174,11 @@ class Module(Copied, Freezing, Holder, Constructed):
                     )
                 result[path] = node  # type: ignore[assignment]
         return result
+
+    def _asked(self) -> None:
+        """Tell the function being compiled, if any, that it asks what there is below."""
+        if (frame := storage.frames.top) is not None:
+            frame.looked(list(walk(self)))
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 

@@ -45,11 +45,14 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             return
         called = _called.top is self
         input_shape = input_shape if called or input_shape is None else shapes.checked("build", input_shape)
-        if self.built:
+        if is_built(self):
             _check_same_shape(self, input_shape)
             _build_below(self, input_shape)
             return
+        frame = storage.frames.top
         with undone_if_raised(self):
+            if frame is not None:
+                frame.build(self, done=False)
             with (
                 creation.remembered(self._captured),
                 storage.concretely(),
@@ -57,6 +60,8 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
                 _under_way.entered(self),
             ):
                 build(self, input_shape)
+            if frame is not None:
+                frame.build(self, done=True)
             self.input_shape = input_shape
             self.mark_built()
             if not called:
@@ -76,6 +81,24 @@ def _check_same_shape(layer: Layer, input_shape: Any) -> None:
     )
 
 
+class Built:
+    """The attribute ``built``: a function being compiled that reads it depends on what it was at that time."""
+
+    def __get__(self, layer: Layer | None, kind: type[Layer]) -> bool:
+        if layer is None:
+            return False
+        storage.changing(layer, "built")
+        return bool(layer.__dict__.get("built", False))
+
+    def __set__(self, layer: Layer, value: bool) -> None:
+        layer.__dict__["built"] = value
+
+
+def is_built(layer: Layer) -> bool:
+    """Whether the weights are there, for what makes them."""
+    return bool(layer.__dict__.get("built", False) or type(layer).built)
+
+
 def build_in_call(layer: Layer, input_shape: Any) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
     with _called.entered(layer):
@@ -85,7 +108,7 @@ def build_in_call(layer: Layer, input_shape: Any) -> None:
 def unbuilt_below(layer: Layer) -> list[Layer]:
     """The layer and those below it, as far as they are not built."""
     nodes: Iterator[Any] = walk(layer)
-    return [node for node in nodes if hasattr(node, "mark_built") and not node.built]
+    return [node for node in nodes if hasattr(node, "mark_built") and not is_built(node)]
 
 
 def _build_below(layer: Layer, input_shape: Any) -> None:

@@ -74,7 +74,8 @@ class Layer(KerasNames):
     """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
     is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
 
-    built = False
+    built: building.Built = building.Built()
+    """Whether its weights are there."""
     input_shape: Any = None
     """The shape (or structure of shapes) that it was built for; None before."""
     _policy: DTypePolicy | None = None
@@ -288,7 +289,7 @@ class Layer(KerasNames):
         with contexts.entered(context), self._explained(args, kwargs):
             args, kwargs = inputs_in(self.policy.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
-            if not self.built:
+            if not building.is_built(self):
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, tree.map_structure(shapes.shape_of, first))
             found: dict[str, Any] = {}
@@ -344,7 +345,7 @@ class Layer(KerasNames):
         return transforms.eval_shape(run)
 
     def __repr__(self) -> str:
-        built = "" if self.built else ", not built"
+        built = "" if building.is_built(self) else ", not built"
         return f"<{type(self).__name__} {self.path or self.name!r}{built}>"
 
     # --- inside -----------------------------------------------------------------------------------------------------
@@ -358,7 +359,7 @@ class Layer(KerasNames):
 
     def require_built(self, purpose: str) -> None:
         """Raise if there are no weights yet."""
-        if not self.built:
+        if not building.is_built(self):
             raise NotBuiltError(
                 f"{self._title()} is not built, which {purpose} needs",
                 "its weights are made at the first call, when the input's shape is known",

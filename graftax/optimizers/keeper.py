@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from graftax.errors import ArgumentError
-from graftax.module import SlotRecord
+from graftax.module import SlotRecord, structure
 from graftax.optimizers.arguments import FLOATING, Checked, Kinds
 from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, SlotTable, make_slot, parts_of
+from graftax.variables import storage
+from graftax.variables.structure import Print, print_of
 from graftax.variables.variable import Variable
 
 
@@ -70,10 +72,18 @@ class SlotKeeper(Checked):
         for name, slot in self._all_slots(variable).items():
             if name not in row.slots and (only in (None, name) or name not in OF_THE_BASE):
                 row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
+                if self._watched:
+                    structure.bump()
 
     def slots(self) -> list[SlotRecord]:
         """All slots, in the order in which their variables were first seen."""
-        return [SlotRecord(name, variable, slot) for variable, row in self._slots.items() for name, slot in _parts(row)]
+        storage.changing(self, _SLOTS)  # those that a step makes later are not among these
+        return [*self._records()]
+
+    def _records(self) -> Iterator[SlotRecord]:
+        for variable, row in self._slots.items():
+            for name, slot in _parts(row):
+                yield SlotRecord(name, variable, slot)
 
     @property
     def variables(self) -> list[Variable]:
@@ -94,6 +104,15 @@ class SlotKeeper(Checked):
         """What a trace may depend on; that some variable does not move, too."""
         still = frozenset(id(variable) for variable, _ in self._slots.items() if not variable.trainable)
         return {**super().fingerprint(), "frozen variables": ("frozenset", still)}
+
+    def print_for(self, name: str) -> Print | None:
+        """How one attribute is now; or which slots there are, of which a trace depends only if it asks."""
+        if name == _SLOTS:
+            return "slots", tuple(print_of(record.slot) for record in self._records())
+        return self.fingerprint().get(name)
+
+
+_SLOTS = "slots"
 
 
 def _parts(row: Row) -> Iterator[tuple[str, Variable]]:

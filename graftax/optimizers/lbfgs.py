@@ -268,7 +268,7 @@ class _Descent:
                 slot = self.settings.slot(variable, name)
                 slot.assign(cast_to(part, slot.dtype))
         took_part = {id(variable) for variable in self.moving}
-        for record in self.settings.slots():
+        for record in self.settings._records():
             if id(record.variable) not in took_part:
                 mask = ops.reshape(history.written, (size, *[1] * record.variable.ndim))
                 record.slot.assign(ops.where(mask, 0.0, record.slot.value))

@@ -223,7 +223,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
 
     def _parts_beside(self, variable: Variable) -> list[Variable]:
         """All slots of a variable, except the sum of its gradients."""
-        records = [record for keeper in (self, *self.others) for record in keeper.slots()]
+        records = [record for keeper in (self, *self.others) for record in keeper._records()]
         return [one.slot for one in records if one.variable is variable and one.name != ACCUMULATED]
 
     def _limits(self, rows: Mapping[int, Row]) -> Limits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.errors import GraftaxError, NotBuiltError
-from graftax.layers.building import unbuilt_below
+from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.module import Module, walk_with_edges
 
@@ -24,7 +24,7 @@ def summarize(model: Layer) -> str:
         count = sum(v.size for v in own)
         frozen = "" if node.trainable else "frozen"
         title = f"{'/'.join(map(str, edges))} ({type(node).__name__})"
-        rows.append((title, _output_shape(node), f"{count:,}" if node.built else "?", frozen))
+        rows.append((title, _output_shape(node), f"{count:,}" if is_built(node) else "?", frozen))
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     line = "-" * (sum(widths) + 6)
     text = [_line(rows[0], widths), line, *(_line(row, widths) for row in rows[1:]), line]

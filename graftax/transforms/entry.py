@@ -38,7 +38,7 @@ class Entry(Guard):
         self._buffers: list[Any] = []
         self._moves = -1
         self._takes = 0
-        super().__init__(frame.touched.values())
+        super().__init__(list(frame.touched.values()), frame.seen)
 
     def taken(self) -> list[Storage | Pack]:
         """What its donating program takes, in order."""
@@ -102,14 +102,19 @@ class Entry(Guard):
     def warn_of_leaks(self, transforms: Transforms, function: str) -> None:
         """Warn of attributes that hold values of the trace, which are of no use after it."""
         level = transforms.level()
+        overlooked = False
         for node, name, value in self.attributes():
             held = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
             if any(transforms.leaks(one, level) for one in islice(held, _LOOKED_AT)):
+                overlooked = True
+                self.overlook(node, name)  # who reads it later gets an error, so that nothing goes stale
                 user_line.warn(
                     f"{node.path or type(node).__name__}.{name} keeps a traced value of {function}: it has no numbers, "
                     "and using it after the call fails. Return it from the function, or keep it in a Variable: "
                     f"self.{name}.assign(...).",
                 )
+        if overlooked:
+            self.settle()
 
 
 _LOOKED_AT = 1000  # elements of a container, at each trace

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graftax.module import Module, Node, structure
+from graftax.transforms.seen import Seen, prints_of
 from graftax.variables.node import holds_node, ignored
 from graftax.variables.storage import touch
 from graftax.variables.structure import Print, Same, containers_in, ids_in, kept
@@ -17,11 +18,76 @@ class Guard:
 
     Args:
         nodes: The Modules and Variables that a trace went through.
+        seen: How the trace saw them where that is not how they are now.
     """
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
-        self._touched = [(weakref.ref(node), node.fingerprint()) for node in nodes]
-        self._look()
+    def __init__(self, nodes: Iterable[Node], seen: Seen | None = None) -> None:
+        self._touched: list[tuple[weakref.ref[Node], dict[str, Print]]] = []
+        self._left: list[dict[str, Print]] = []  # how the trace left them, if it changed any
+        self._more: dict[int, tuple[str, ...]] = {}  # what to compare beyond fingerprints, by the place of the node
+        self._change: str | None = None  # what the trace has changed of what it saw, in words
+        self._owed = False  # whether a trace that changed something is still to be run
+        for place, node in enumerate(list(nodes)):
+            if seen is None:
+                self._touched.append((weakref.ref(node), node.fingerprint()))
+                continue
+            seen.grown(node)
+            if names := seen.names(node):
+                self._more[place] = names
+            after = prints_of(node, names)
+            before = seen.prints(node, after)
+            self._touched.append((weakref.ref(node), before))
+            self._left.append(after)
+        self.settle()
+
+    def settle(self) -> None:
+        """Find out whether the trace has changed what it saw; such a one is good for the call that it was made for.
+
+        To run it again would do to Variables what it did, and nothing to attributes.
+        """
+        pairs = zip(self._touched, self._left, strict=False)
+        changed = ((ref(), before, after) for (ref, before), after in pairs if before != after)
+        found = next(((node, before, after) for node, before, after in changed if node is not None), None)
+        self._change, self._owed = None, found is not None
+        if found is not None:
+            self._change = f"{_describe_difference(*found)}, {BY_ITSELF}"
+            self._version = -1
+            self._clear()
+        else:
+            self._left = []
+            self._look()
+
+    def overlook(self, node: Node, name: str) -> None:
+        """Take an attribute as the trace has left it."""
+        for (ref, before), after in zip(self._touched, self._left, strict=False):
+            if ref() is node and name in after:
+                before[name] = after[name]
+
+    def is_owed(self) -> bool:
+        """True if the trace has changed something, was not run yet, and nothing has changed since."""
+        if not self._owed:
+            return False
+        states = zip(self._touched, self._left, strict=True)
+        return all(
+            (node := ref()) is None or self._now(place, node) == after for place, ((ref, _), after) in enumerate(states)
+        )
+
+    def is_spent(self) -> bool:
+        """True if the trace has changed something, and was run."""
+        return self._change is not None and not self._owed
+
+    def pay(self) -> None:
+        """Note that it is run now."""
+        self._owed = False
+
+    def _now(self, place: int, node: Node) -> dict[str, Print]:
+        return prints_of(node, self._more.get(place, ()))
+
+    def _clear(self) -> None:
+        # attributes that are lists, and other containers, each with the ids of what is in it
+        self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
+        self._others: list[tuple[list[Any] | dict[Any, Any], list[int]]] = []
+        self._kept: list[Any] = []
 
     def _look(self) -> None:
         """Note how everything is now, which is as it was at the trace."""
@@ -32,10 +98,7 @@ class Guard:
                 guard._version = -1
 
         self._version = structure.version
-        # attributes that are lists, and other containers, each with the ids of what is in it
-        self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
-        self._others: list[tuple[list[Any] | dict[Any, Any], list[int]]] = []
-        self._kept: list[Any] = []
+        self._clear()
         for ref, _ in self._touched:
             node = ref()
             if isinstance(node, Module):
@@ -82,13 +145,18 @@ class Guard:
         """What has changed since the trace, in words; None if nothing has."""
         if self._version == structure.version and self._same_content():
             return None
-        for ref, before in self._touched:
+        if self._change is not None:
+            return self._change
+        for place, (ref, before) in enumerate(self._touched):
             node = ref()
-            if node is not None and (after := node.fingerprint()) != before:
+            if node is not None and (after := self._now(place, node)) != before:
                 return _describe_difference(node, before, after)
         self._look()
         return None
 
+
+BY_ITSELF = "in the function itself"
+"""How a reason ends where the function has changed what it depends on."""
 
 _LONG = 1000  # entries beyond which a container of plain values is compared only when something else has changed, too
 

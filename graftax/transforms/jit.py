@@ -23,7 +23,9 @@ from graftax.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.transforms import eagerly
 from graftax.transforms.call_key import SCALARS, argument_names, describe, is_static, key_of
 from graftax.transforms.entry import Entry
+from graftax.transforms.guard import BY_ITSELF
 from graftax.transforms.lowered import Lowered
+from graftax.transforms.reach import reached
 from graftax.transforms.running import run_donating, run_nested
 from graftax.transforms.state import CompileFrame
 from graftax.typedefs import unwrap
@@ -103,7 +105,7 @@ class CompiledFunction(Generic[P, R]):
             key, dynamic = key_of(leaves, tree)
             entries = self._entries.get(key)
             if entries is None or entries[0].difference() is not None:
-                entry = self._find_or_trace(transforms, key, leaves, tree)
+                entry = self._find_or_trace(transforms, key, leaves, tree, runs=True)
             else:
                 entry = entries[0]
             if frames.top is None and transforms.eager():
@@ -167,7 +169,7 @@ class CompiledFunction(Generic[P, R]):
         transforms = registry.current().transforms
         leaves, tree = transforms.flatten((args, kwargs))
         key, dynamic = key_of(leaves, tree)
-        entry = self._find_or_trace(transforms, key, leaves, tree)
+        entry = self._find_or_trace(transforms, key, leaves, tree, runs=False)
         return entry, dynamic, self._names(transforms, leaves, tree)
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -177,7 +179,7 @@ class CompiledFunction(Generic[P, R]):
         key, _ = key_of(leaves, tree)
         entries = self._entries.get(key)
         if entries is None or entries[0].difference() is not None:
-            self._find_or_trace(transforms, key, leaves, tree)
+            self._find_or_trace(transforms, key, leaves, tree, runs=False)
 
     def forget(self) -> None:
         """Forget all traces: the next call traces anew."""
@@ -188,12 +190,14 @@ class CompiledFunction(Generic[P, R]):
         names = argument_names(self._fn, transforms, tree, len(leaves))
         return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not is_static(leaf)]
 
-    def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any) -> Entry:
+    def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, runs: bool) -> Entry:
         entries = self._entries.get(key, [])  # is never changed itself: another thread may be looking at it
-        found = next((entry for entry in entries if entry.difference() is None), None)
+        found = next((entry for entry in entries if entry.difference() is None or entry.is_owed()), None)
         if found is None:
             found = self._trace(transforms, key, leaves, tree, entries[0].difference() if entries else None)
-        others = [entry for entry in entries if entry is not found]
+        if runs:
+            found.pay()
+        others = [entry for entry in entries if entry is not found and not entry.is_spent()]
         self._entries[key] = [found, *others[: _REMEMBERED - 1]]
         return found
 
@@ -203,16 +207,16 @@ class CompiledFunction(Generic[P, R]):
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
                     f"{_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
-                    f"max_retraces={self._max_retraces} allows no more: each new shape, dtype or setting compiles anew",
-                    "keep shapes and settings the same (ops.pad, with a mask for what is real), or allow more",
+                    f"max_retraces={self._max_retraces} allows no more: {_why_again(reason)[0]}",
+                    f"{_why_again(reason)[1]}, or allow more",
                 )
             log.info("graftax.jit: %s traced again (%d): %s", _name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
                 log.warning(
-                    "graftax.jit: %s was traced %d times and goes on: each new shape, dtype or setting compiles anew. "
-                    "Pad arrays to a few sizes (ops.pad, with a mask for what is real), or set max_retraces",
+                    "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
                     _name(self._fn),
                     self.trace_count,
+                    *_why_again(reason),
                 )
         found: dict[str, Any] = {}
 
@@ -222,6 +226,8 @@ class CompiledFunction(Generic[P, R]):
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = transforms.unflatten(tree, filled)
             with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
+                for module in modules:
+                    frame.watch(module)
                 out = self._fn(*args, **kwargs)
                 results, out_structure = transforms.flatten(out)
                 results = [_result(self._fn, r) for r in results]
@@ -230,6 +236,7 @@ class CompiledFunction(Generic[P, R]):
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
+        modules = reached((self._fn, *(leaf for leaf in leaves if is_static(leaf))))
         # with ranges, a program that has none to look at is a plain one
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
@@ -286,6 +293,12 @@ def jit(
     modules, Variables and other objects are static, told apart by type and value. It compiles or raises; it never runs
     uncompiled. An exception in the function leaves every Variable as it was.
 
+    Plain attributes of Modules are constants of a trace, and a change of one traces anew: of Modules that it calls or
+    whose Variables it reads, and of those, with all below, that are among the arguments, that the function is a method
+    of, closes over, or names as globals, it or a function of the same file. A function that changes an attribute itself
+    is traced until that one stays as it was found. What is not seen is a Module that is reached in another way, such as
+    a global of another file, and of which nothing but plain attributes is read; and plain objects that are no Modules.
+
     Args:
         fn: The function; without it, a decorator is returned.
         max_retraces: How many traces after the first are allowed; None for any number. Each is one line in the log
@@ -330,6 +343,19 @@ _REMEMBERED = 8  # traces for one key: settings that are switched to and fro, su
 
 
 _OFTEN = 5  # traces, at which a line in the log warns
+
+
+def _why_again(reason: str) -> tuple[str, str]:
+    """Why there was one more trace, and what helps."""
+    if reason.endswith(BY_ITSELF):
+        return (
+            "the function changes an attribute that it depends on, so that each call compiles anew",
+            "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
+        )
+    return (
+        "each new shape, dtype or setting compiles anew",
+        "keep shapes and settings the same (ops.pad, with a mask for what is real)",
+    )
 
 
 def _result(fn: Callable[..., Any], value: Any) -> Any:

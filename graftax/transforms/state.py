@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from graftax.backend.protocol import Lift
-from graftax.module import Node
+from graftax.module import Module, Node, walk
+from graftax.transforms.seen import Seen
 from graftax.typedefs import Array
 from graftax.variables.pack import in_groups, place_of
 from graftax.variables.storage import Frame, Storage
@@ -28,6 +29,7 @@ class CompileFrame(Frame):
         self._now: dict[Storage, Array] = {}
         self._written: dict[Storage, None] = {}
         self.touched: dict[int, Node] = {}
+        self.seen = Seen()
 
     def read(self, storage: Storage) -> Array:
         """The value in the program so far."""
@@ -46,7 +48,36 @@ class CompileFrame(Frame):
         """Note that the program depends on the fingerprint of a Module or Variable."""
         if id(node) not in self.touched:
             self.touched[id(node)] = node
+            self.seen.met(node)
             object.__setattr__(node, "_watched", True)
+
+    def changing(self, node: Node, name: str) -> None:
+        """Note how an attribute is before the function changes it, and that the program depends on it."""
+        self.touch(node)
+        self.seen.part(node, name)
+
+    def looked(self, nodes: Iterable[Node]) -> None:
+        """Note how these are when the function asks what there is, and that the program depends on it."""
+        for node in nodes:
+            self.touch(node)
+            self.seen.whole(node)
+
+    def watch(self, module: Module) -> None:
+        """Note that the program may depend on a Module and all Modules below it."""
+        for node in walk(module):
+            if isinstance(node, Module):
+                self.touch(node)
+
+    def made(self, module: Module) -> None:
+        """Note that the function makes it."""
+        self.seen.made(module)
+
+    def build(self, module: Module, done: bool) -> None:
+        """Keep what a build does to lists and dicts apart from what the function does."""
+        if done:
+            self.seen.built(walk(module))
+        else:
+            self.seen.grown(module)
 
     def group(self, storages: Sequence[Storage]) -> None:
         """Note that these may share a buffer."""

@@ -37,8 +37,10 @@ class Freezing(Node):
         structure.bump()
         for _, node in self._walked():
             if isinstance(node, Leaf):
+                storage.changing(node, "trainable")
                 node.frozen = not value
             elif isinstance(node, Freezing):
+                storage.changing(node, "_frozen")
                 object.__setattr__(node, "_frozen", not value)
 
     def freeze(self, where: SelectorLike = "**") -> list[str]:
@@ -88,5 +90,6 @@ class Freezing(Node):
         picked = {id(variable) for variable in chosen}
         structure.bump()
         for variable in chosen:
+            storage.changing(variable, "trainable")
             variable.frozen = frozen
         return [one.path for one in known if id(one.variable) in picked]

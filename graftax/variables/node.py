@@ -45,6 +45,10 @@ class Node:
         """What a trace may depend on besides values."""
         return {}
 
+    def print_for(self, name: str) -> Print | None:
+        """How one attribute is now, as in the fingerprint; None if it is absent."""
+        return self.fingerprint().get(name)
+
     def _locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
         owner = self._owner() if self._owner is not None else None
         if owner is None:

@@ -12,7 +12,7 @@ from graftax.module import Module
 from graftax.namespaces import answering as _answering
 from graftax.short_traceback import door
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables import creation, distributions, keys
+from graftax.variables import creation, distributions, keys, storage
 from graftax.variables.keys import get_random_seed as get_random_seed
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.variable import Variable, make
@@ -87,7 +87,9 @@ class SeedGenerator(Module):
                 owner=self,
             )
             with creation.remembered(self._captured):
-                self.state = make(spec)
+                made = make(spec)
+            with storage.concretely():  # made by the library: no change that a compiled function makes of its own
+                self.state = made
         state: Variable = self.__dict__["state"]
         return state
 

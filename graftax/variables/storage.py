@@ -8,7 +8,7 @@ the layers knowing. Without a frame a read is the buffer itself.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from graftax.variables.donation import Donation, Placed, arrived, at_rest, lock
 from graftax.variables.memo import Memo, computations
 
 if TYPE_CHECKING:
+    from graftax.module import Module
     from graftax.variables.node import Node
 
 
@@ -47,6 +48,26 @@ class Frame:
         """Note that the trace depends on more of a Module or Variable than values: its `fingerprint`."""
         if self.parent is not None:
             self.parent.touch(node)
+
+    def changing(self, node: Node, name: str) -> None:
+        """Note how an attribute is that the function being traced is about to change, or asks for."""
+        if self.parent is not None:
+            self.parent.changing(node, name)
+
+    def looked(self, nodes: Iterable[Node]) -> None:
+        """Note how Modules and Variables are, about whose structure the function being traced asks."""
+        if self.parent is not None:
+            self.parent.looked(nodes)
+
+    def made(self, module: Module) -> None:
+        """Note that the function being traced makes it."""
+        if self.parent is not None:
+            self.parent.made(module)
+
+    def build(self, module: Module, done: bool) -> None:
+        """Note that what happens to a Module from here on, or up to here, is its build."""
+        if self.parent is not None:
+            self.parent.build(module, done)
 
     def group(self, storages: Sequence[Storage]) -> None:
         """Note that these are of one dtype, small, and moved alike: they may share a buffer."""
@@ -224,6 +245,13 @@ def touch(node: Node) -> None:
     frame = frames.top
     if frame is not None:
         frame.touch(node)
+
+
+def changing(node: Node, name: str) -> None:
+    """Tell the function being compiled, if any, that its own code is about to change an attribute, or asks for it."""
+    frame = frames.top
+    if frame is not None:
+        frame.changing(node, name)
 
 
 def first_value(tracer: Any) -> Any:

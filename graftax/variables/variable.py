@@ -30,7 +30,7 @@ from graftax.variables.keys import variable_key
 from graftax.variables.node import BOOKKEEPING
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
-from graftax.variables.storage import Storage, autocast, concretely, first_value, touch, tracer_of
+from graftax.variables.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
 
 
 class Variable(Leaf, Arithmetic):
@@ -167,6 +167,7 @@ class Variable(Leaf, Arithmetic):
     def trainable(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         value = checked_flag("trainable", value)
         if self._trainable != value or (value and (self.frozen or self.resting)):
+            changing(self, "trainable")
             structure.bump()
         self._trainable = value
         if value:
