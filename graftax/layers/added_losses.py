@@ -104,7 +104,7 @@ def _add(layer: AddsLosses, loss: ArrayLike) -> None:
     if context is None or context.root is None:
         raise StateError(
             f"{layer._title()}.add_loss() {'in build' if building.under_way() else 'outside of a call'}",
-            "the terms of a layer are those of its latest call, and it would belong to none",
+            "the terms of a layer are those of its latest call, and a term that is added here would belong to no call",
             "self.add_loss(...) in call; add_weight(..., regularizer=...) for a penalty on a weight; "
             "a term of the loss in train_step: loss = self.compute_loss(x, y, y_pred) + term",
         )

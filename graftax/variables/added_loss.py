@@ -24,6 +24,8 @@ class _Sum(Storage):
 
     __slots__ = ("zero",)
 
+    passing = True
+
     def __init__(self, zero: Array, backend: Any, user: Variable) -> None:
         super().__init__(zero, backend, user)
         self.zero = zero

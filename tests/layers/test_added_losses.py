@@ -140,6 +140,21 @@ def test_losses_are_there_after_a_compiled_call_also_the_second_time():
     assert compiled.trace_count == 1
 
 
+@pytest.mark.parametrize("outer", [lambda f: f, gx.jit], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    "around", [lambda f: f, gx.remat, lambda f: lambda x: gx.scan(lambda c, x: (c, f(x)), 0, x[None])[1][0]]
+)
+def test_terms_of_a_layer_that_lives_for_one_call_are_read_there(outer, around):
+    def term(x):
+        layer = Mean()
+        layer(x)
+        return sum(layer.losses)
+
+    run = outer(around(term))
+    for factor in (1, 2):
+        assert float(run(factor * ops.asarray(X))) == factor
+
+
 def test_a_function_compiled_before_a_layer_added_anything_sees_what_it_adds():
     layer = Mean()
     total = gx.jit(lambda: sum(layer.losses) + 0.0)
