@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from graftax.backend import registry
 from graftax.errors import StateError
 from graftax.layers import building
 from graftax.layers.keras_names import KerasNames
@@ -114,7 +115,7 @@ def _add(layer: AddsLosses, loss: ArrayLike) -> None:
         object.__setattr__(layer, "_added", totals)
         Totals.made += 1
     dtype = "float64" if str(term.dtype) == "float64" else "float32"
-    if dtype not in totals:
+    if dtype not in totals or totals[dtype].backend is not registry.current():
         totals[dtype] = AddedLoss.of(layer, dtype)
         structure.bump()  # what has read its losses is traced anew
     total = totals[dtype]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from graftax.backend.protocol import Backend
 from graftax.typedefs import Array
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
@@ -26,7 +27,7 @@ class _Sum(Storage):
 
     passing = True
 
-    def __init__(self, zero: Array, backend: Any, user: Variable) -> None:
+    def __init__(self, zero: Array, backend: Backend, user: Variable) -> None:
         super().__init__(zero, backend, user)
         self.zero = zero
 
@@ -70,6 +71,11 @@ class AddedLoss(Variable):
         self._layer = weakref.ref(layer)
         self.number = 0
         return self
+
+    @property
+    def backend(self) -> Backend:
+        """Whose array it is."""
+        return self._storage.backend
 
     @property
     def path(self) -> str:

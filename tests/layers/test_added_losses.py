@@ -9,6 +9,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from graftax.backend import registry
 from graftax.errors import StateError, TracerLeakError
 from graftax.layers.call_context import call_context
 
@@ -126,6 +127,17 @@ def test_copies_have_added_nothing_and_nothing_is_saved():
     twin = copy.deepcopy(pair)
     twin(2 * X)
     assert (numbers(twin), numbers(pair)) == ([100, 2, 2], [100, 1, 1])
+
+
+def test_a_layer_without_weights_adds_on_the_backend_in_charge():
+    layer = Mean()
+    layer(X)
+    with registry.scope(registry.load("numpy")):
+        layer(3 * X)
+        (loss,) = layer.losses
+        assert (float(loss), type(loss)) == (3, np.float32)
+    layer(2 * X)
+    assert numbers(layer) == [2]
 
 
 # --- compiled -------------------------------------------------------------------------------------------------------
