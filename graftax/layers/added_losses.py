@@ -2,46 +2,156 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.backend import registry
-from graftax.module import walk
+from graftax.errors import StateError
+from graftax.layers import building
+from graftax.layers.keras_names import KerasNames
+from graftax.module import Module, structure, walk
 from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
-from graftax.typedefs import Array, ArrayLike
-from graftax.variables.calls import contexts
+from graftax.typedefs import Array, ArrayLike, VariableLike
+from graftax.variables.added_loss import AddedLoss
+from graftax.variables.calls import contexts, next_number
 from graftax.variables.given_back import named, penalty
+from graftax.variables.spec import Regularizer
+from graftax.variables.storage import Frame, frames, touch
+from graftax.variables.structure import Print, print_of
 
-if TYPE_CHECKING:
-    from graftax.layers.layer import Layer
+
+class Totals(dict[str, AddedLoss]):
+    """What a layer added, by dtype; a copy of the layer has added nothing."""
+
+    made = 0
+    """How many layers have added something; while it is 0, a call has nothing to forget."""
+
+    def __reduce__(self) -> tuple[type[Totals], tuple[()]]:
+        return Totals, ()
 
 
-def add(layer: Layer, loss: ArrayLike) -> None:
-    """Keep a term for the loss, until the next outermost call."""
+class AddsLosses(KerasNames):
+    """The part of a layer that has terms of the loss.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> layer = gx.layers.Dense(1, kernel_regularizer="l2", kernel_initializer="ones")
+        >>> y = layer(np.ones((1, 3), "float32"))
+        >>> [round(float(loss), 4) for loss in layer.losses]
+        [0.03]
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_regularized", "_added"})
+
+    _regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()
+    _added: Totals | None = None
+
+    if TYPE_CHECKING:
+
+        def _title(self) -> str: ...
+
+    def add_loss(self, loss: ArrayLike) -> None:
+        """Add a term to the loss of the model; to be called inside `call`.
+
+        `losses` says how long it stays. The term gets there out of gradients, compiled functions, branches and loops,
+        whose turns are summed; out of `graftax.vectorized_map` it cannot.
+
+        Args:
+            loss: One real number; ``ops.sum`` or ``ops.mean`` makes one of several.
+
+        Raises:
+            ShapeError: it is several numbers.
+            StateError: no layer is being called, or a `graftax.vectorized_map` is in between.
+        """
+        _add(self, loss)
+
+    @property
+    def losses(self) -> list[Array]:
+        """Terms of the loss: what this layer and those below added, and the penalties of their trainable weights.
+
+        Each layer that has ever added a term gives one number: the sum of its terms in its latest outermost call, which
+        is a call that no call of another layer is around. An outermost call of a layer begins by forgetting the terms
+        of that layer and of all below it, and so does each step of `fit`, ``train_on_batch`` and `evaluate`. So terms
+        of layers below count also where these were called one by one. Compiled or not, the numbers are the same, inside
+        of the function and after it; after a function that plain JAX traced, and after outermost calls inside of a
+        `graftax.vectorized_map`, the terms are forgotten.
+
+        Example:
+            >>> import numpy as np, graftax as gx
+            >>> class Activity(gx.Layer):
+            ...     def call(self, x):
+            ...         self.add_loss(gx.ops.mean(x))
+            ...         return x
+            >>> model = gx.Sequential([Activity(), Activity()])
+            >>> _ = model(np.ones((4, 2), "float32"))
+            >>> [float(loss) for loss in model.losses]
+            [1.0, 1.0]
+        """
+        return _collected(self)
+
+    def fingerprint(self) -> dict[str, Print]:
+        """What a trace may depend on: plain attributes, the children, and whether terms of the loss are kept."""
+        return {**super().fingerprint(), "added losses": print_of([*(self._added or ())])}
+
+
+def _add(layer: AddsLosses, loss: ArrayLike) -> None:
+    """Add a term to what the layer added in this outermost call.
+
+    Raises:
+        StateError: no layer is being called.
+    """
     term = penalty(loss, f"add_loss of {layer._title()} got")
-    number = contexts.top.number if contexts.top is not None else 0
-    if layer._losses[0] != number or "_losses" not in vars(layer):  # the list of the class is nobody's
-        object.__setattr__(layer, "_losses", (number, []))
-    layer._losses[1].append(term)
+    context = contexts.top
+    if context is None or context.root is None:
+        raise StateError(
+            f"{layer._title()}.add_loss() {'in build' if building.under_way() else 'outside of a call'}",
+            "the terms of a layer are those of its latest call, and a term that is added here would belong to no call",
+            "self.add_loss(...) in call; add_weight(..., regularizer=...) for a penalty on a weight; "
+            "a term of the loss in train_step: loss = self.compute_loss(x, y, y_pred) + term",
+        )
+    totals = layer._added
+    if totals is None:
+        totals = Totals()
+        object.__setattr__(layer, "_added", totals)
+        Totals.made += 1
+    dtype = "float64" if str(term.dtype) == "float64" else "float32"
+    if dtype not in totals or totals[dtype].backend is not registry.current():
+        totals[dtype] = AddedLoss.of(layer, dtype)
+        structure.bump()  # what has read its losses is traced anew
+    total = totals[dtype]
+    if total.number != context.number:
+        total.forget(context.number, context.frames)
+    total.add(term)
 
 
-def collected(root: Layer, kind: type[Layer]) -> list[Array]:
-    """The terms of a layer and of those below, which are of a class."""
+def forget(root: Module, number: int | None = None, stack: tuple[Frame, ...] | None = None) -> None:
+    """Forget the terms of a layer and of those below.
+
+    Args:
+        root: The layer.
+        number: That of the outermost call which begins; of none unless told.
+        stack: The frames around that call; those of now unless told.
+    """
+    if Totals.made:
+        for total in _totals(root):
+            total.forget(next_number() if number is None else number, frames.items if stack is None else stack)
+
+
+def _totals(root: Module) -> list[AddedLoss]:
+    return [total for layer in walk(root) if isinstance(layer, AddsLosses) for total in (layer._added or {}).values()]
+
+
+def _collected(root: Module) -> list[Array]:
+    """The terms of a layer and of those below."""
     found: list[Any] = []
     for layer in walk(root):
         if isinstance(layer, Reparam) and is_trainable(layer) and (term := layer.penalty()) is not None:
             found.append(penalty(term, f"{type(layer).__name__}.penalty of {layer.path!r} gave"))
-        if isinstance(layer, kind):
-            if layer._losses[0] == root._call_number:
-                found += [loss for loss in layer._losses[1] if not _dead(loss)]
+        if isinstance(layer, AddsLosses):
+            touch(layer)
+            found += [total.value for total in (layer._added or {}).values()]
             for weight, regularizer in layer._regularized:
                 if is_trainable(weight):
                     what = f"the regularizer {named(regularizer)} of {getattr(weight, 'path', '')!r} gave"
                     found.append(penalty(regularizer(weight.value), what))
     return found
-
-
-def _dead(loss: Array) -> bool:
-    """True for a value of a trace that is over."""
-    backend = registry.current()
-    return backend.has("transforms") and backend.transforms.leaks(loss, backend.transforms.level())

@@ -70,6 +70,11 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def under_way() -> bool:
+    """True inside of the build of a layer."""
+    return _under_way.top is not None
+
+
 def _check_same_shape(layer: Layer, input_shape: Any) -> None:
     """Raise if a built layer is to be built for another shape; the size of the batch may be another one."""
     if shapes.agree(layer.input_shape, input_shape):

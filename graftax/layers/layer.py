@@ -10,31 +10,31 @@ from graftax import tree, user_line
 from graftax.backend import registry
 from graftax.errors import DTypeError, NotBuiltError, StateError
 from graftax.layers import added_losses, building, masking, shapes
+from graftax.layers.added_losses import AddsLosses
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call, gives_nothing
 from graftax.layers.inputs import inputs_in
-from graftax.layers.keras_names import KerasNames
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
 from graftax.module import Child
 from graftax.short_traceback import door, shorten
 from graftax.transforms import eager_call
 from graftax.transforms.state import Abstract
-from graftax.typedefs import Array, ArrayLike, Calls, Initializer, Shape, VariableLike
+from graftax.typedefs import ArrayLike, Calls, Initializer, Shape
 from graftax.variables import constraints, initializers, masks, regularizers, storage
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
 from graftax.variables.node import Edge
 from graftax.variables.regularizers import RegularizerLike
-from graftax.variables.spec import Regularizer, VariableSpec, sizes
+from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.variable import Variable, make
 
 R = TypeVar("R")
 
 
-class Layer(KerasNames):
+class Layer(AddsLosses):
     """The base of all layers: subclass it, store settings in `__init__`, make weights in `build`, compute in `call`.
 
     The first call builds, with the shape of the first argument. Floating inputs are cast to the compute dtype of the
@@ -58,9 +58,7 @@ class Layer(KerasNames):
         ((2, 3), ['factor'])
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset(
-        {"_regularized", "_losses", "_call_number", "_plans", "_warned", "_casts", "input_shape"}
-    )
+    untracked: ClassVar[frozenset[str]] = frozenset({"_plans", "_warned", "_casts", "input_shape"})
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged, since each position is computed on its own; otherwise it stops here,
     with a warning, unless layers inside took it. Where `call` takes no mask, nan and infinities at positions that the
@@ -80,9 +78,6 @@ class Layer(KerasNames):
     """The shape (or structure of shapes) that it was built for; None before."""
     _policy: DTypePolicy | None = None
     _unnamed = 0
-    _call_number = 0
-    _losses: tuple[int, list[Array]] = (0, [])
-    _regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()
     _warned = False
     _plans: eager_call.Plans | None = None
     _makes_mask = False  # whether the class defines compute_mask
@@ -189,17 +184,6 @@ class Layer(KerasNames):
             self._regularized = (*self._regularized, (weight, regularizer))
         return weight
 
-    def add_loss(self, loss: ArrayLike) -> None:
-        """Add a term to the loss of the model; to be called inside `call`, forgotten at the next outermost call.
-
-        Args:
-            loss: One real number; ``ops.sum`` or ``ops.mean`` makes one of several.
-
-        Raises:
-            ShapeError: it is several numbers.
-        """
-        added_losses.add(self, loss)
-
     def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another weight or layer in the place of one; the penalty of a weight goes with the place."""
         super().replace_child(edges, old, new)
@@ -224,11 +208,6 @@ class Layer(KerasNames):
     def compute_dtype(self) -> str:
         """The dtype in which it computes."""
         return self.policy.compute_dtype
-
-    @property
-    def losses(self) -> list[Array]:
-        """What `add_loss` got in the latest call, and penalties of trainable weights, of this layer and those below."""
-        return added_losses.collected(self, Layer)
 
     if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives
 
@@ -285,7 +264,8 @@ class Layer(KerasNames):
         signature = signature_of(type(self).call)
         training = signature.training(args, kwargs, None if outer is None else outer.training)
         context = CallContext(self, training, outer)
-        object.__setattr__(self, "_call_number", context.number)
+        if outer is None or outer.root is None:
+            added_losses.forget(self, context.number, context.frames)
         with contexts.entered(context), self._explained(args, kwargs):
             args, kwargs = inputs_in(self.policy.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)

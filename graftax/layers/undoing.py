@@ -51,9 +51,8 @@ class _Attributes:
         module = self._module
         was_built = vars(module).get("built", False)
         for name in [name for name in vars(module) if name not in self._values and name not in BOOKKEEPING]:
-            object.__delattr__(module, name)
-        for name, value in self._values.items():
-            object.__setattr__(module, name, value)
+            del vars(module)[name]  # not by way of descriptors, which note what functions change
+        vars(module).update(self._values)
         for container, content in self._contents:
             container.clear()
             if isinstance(container, list):

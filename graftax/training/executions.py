@@ -9,11 +9,13 @@ import numpy as np
 
 from graftax import ops, tree
 from graftax.backend import registry
+from graftax.layers import added_losses
 from graftax.traced_checks import PLAIN, RANGES, RESULTS
 from graftax.training.batch import Batch
 from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.transforms.eagerly import run_eagerly
 from graftax.transforms.jit import CompiledFunction
+from graftax.wrapping import carry_names
 
 
 def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
@@ -61,10 +63,21 @@ def compiled(
     if name not in known:
         function = getattr(model, step)
         if step in ("train_step", "test_step"):
-            function = ListenedStep(limits_of(model), function)
+            function = begun_anew(model, function)
         plain = RANGES if step in ("test_step", "predict_step") else PLAIN
         known[name] = CompiledFunction(function, looks=RESULTS if check_nans else plain)
     return eagerly(known[name]) if eager else known[name]
+
+
+def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step that knows of no terms of the loss from an earlier one, and whose traces are listened to."""
+
+    def run(*args: Any) -> Any:
+        added_losses.forget(model)
+        return step(*args)
+
+    carry_names(run, step)
+    return ListenedStep(limits_of(model), run)
 
 
 def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:

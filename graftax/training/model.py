@@ -20,7 +20,6 @@ from graftax.training.callbacks.callback import Callback, listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
 from graftax.training.first_step import build_all, require_restored
-from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
@@ -191,7 +190,7 @@ class Model(Layer):
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
-        step = ListenedStep(limits_of(self), self.train_step)
+        step = executions.begun_anew(self, self.train_step)
         logs = scan(lambda carry, batch: (carry, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 

@@ -23,6 +23,7 @@ from graftax.transforms.custom_rule import (
 from graftax.transforms.custom_state import GradientFrame, Reading, is_stream, move_on
 from graftax.transforms.custom_values import ByValues
 from graftax.transforms.threaded import Around, Part
+from graftax.variables.added_loss import AddedLoss
 from graftax.variables.storage import Storage, frames
 
 
@@ -117,7 +118,12 @@ class _Written:
         read = set(self._read)
         return [
             *[partial(closed_over, self._rule)] * len(self._part.constants),
-            *(None if s in told or s not in read else partial(not_told, self._rule, s) for s in self._part.found),
+            *(
+                None
+                if s in told or s not in read or isinstance(s.user, AddedLoss)
+                else partial(not_told, self._rule, s)
+                for s in self._part.found
+            ),
             *[None] * len(self._rule.values),
         ]
 

@@ -251,7 +251,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _check_owned(self, program: Program) -> None:
         for storage in cast("list[Storage]", [*program.kept, *program.written]):
-            if storage.user is None:
+            if storage.user is None and not storage.passing:
                 raise StateError(
                     f"{_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
                     "called plainly it would be new at every call; compiled, one would be made now and keep its value",

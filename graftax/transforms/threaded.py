@@ -129,7 +129,7 @@ class Part:
             for structure, size in zip(structures, sizes, strict=True)
         ]
         for storage in self.written:
-            if storage.user is None:
+            if storage.user is None and not storage.passing:
                 raise StateError(
                     f"a function given to {name} makes a Variable of shape {tuple(storage.buffer.shape)}, assigns it, "
                     "and does not keep it",

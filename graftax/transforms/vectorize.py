@@ -18,16 +18,21 @@ from graftax.transforms.axes import (
 )
 from graftax.transforms.threaded import Around, Outline, PartFrame, arrays_of
 from graftax.typedefs import Array
+from graftax.variables.added_loss import AddedLoss
+from graftax.variables.calls import contexts
 from graftax.variables.storage import Storage, frames
 
 
 class RowFrame(PartFrame):
     """State as one row sees it: random streams branch off, one branch for each row; nothing else may be assigned."""
 
-    def __init__(self, around: Around, row: Any, drawn: dict[Storage, None]) -> None:
+    def __init__(self, around: Around, row: Any, drawn: dict[Storage, None], forgotten: dict[Storage, None]) -> None:
         super().__init__(around)
         self._row = row
         self._drawn = drawn
+        self._forgotten = forgotten
+        context = contexts.top
+        self._called_around = context is not None and context.root is not None
 
     def read(self, storage: Storage) -> Array:
         """The value outside, of a random stream this row's branch of it."""
@@ -48,7 +53,13 @@ class RowFrame(PartFrame):
         return random.fold_in(random.split(key, 2)[1], self._row)
 
     def write(self, storage: Storage, value: Array) -> None:
-        """A random stream moves on; all else is refused."""
+        """A random stream moves on; terms of the loss stay inside of the row; all else is refused."""
+        if isinstance(storage.user, AddedLoss):
+            if self._called_around:
+                raise _adds_losses(storage.path)
+            self._forgotten[storage] = None
+            PartFrame.write(self, storage, value)
+            return
         if not _is_stream(storage):
             raise StateError(
                 f"vectorized_map: the function assigned the variable {storage.path!r}",
@@ -58,6 +69,15 @@ class RowFrame(PartFrame):
             )
         self._drawn[storage] = None
         super().write(storage, value)
+
+
+def _adds_losses(path: str) -> StateError:
+    return StateError(
+        f"vectorized_map: the function calls a layer that adds a term of the loss, {path!r}",
+        "every row has another one, and whether they are to be added or averaged is not known",
+        "return the term with the row, and outside of the map self.add_loss(ops.mean(terms)); graftax.map_fn, which "
+        "adds them up",
+    )
 
 
 def _is_stream(storage: Storage) -> bool:
@@ -132,13 +152,14 @@ def vectorized_map(
     alike = [leaf[0] if axis and not row else leaf for leaf, axis, row in zip(leaves, mapped, rows, strict=True)]
     around = Around()
     drawn: dict[Storage, None] = {}
+    forgotten: dict[Storage, None] = {}
     made: list[Any] = []
 
     def one_row(given: Any) -> list[Any]:
         number, own = given
         own = iter(own)
         values = iter([next(own) if row else same for row, same in zip(rows, alike, strict=True)])
-        with frames.entered(RowFrame(around, number, drawn)):
+        with frames.entered(RowFrame(around, number, drawn, forgotten)):
             results, structure = arrays_of(fn(*(one.of(values) for one in arguments)))
         made[:] = [structure]
         return results
@@ -148,6 +169,8 @@ def vectorized_map(
     results = transforms.map_rows(one_row, given, chunk_size if chunk_size is not None and chunk_size < count else None)
     for storage in drawn:
         storage.write(backend.random.split(storage.read(), 2)[0])
+    for storage in forgotten:
+        storage.write(storage.backend.arrays.numpy.zeros_like(storage.buffer))
     structure = made[0]
     if type(out_axes) is not int or out_axes != 0:
         places = spread("out_axes", out_axes, transforms.unflatten(structure, results), "result")

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 from graftax.scopes import ScopeStack, register_ambient
 from graftax.variables import masks
 from graftax.variables.memo import looked_at
+from graftax.variables.storage import Frame, frames
 
 if TYPE_CHECKING:
     from graftax.module import Module
 
 _numbers = itertools.count(1)
+
+
+def next_number() -> int:
+    """A number that no outermost call has had."""
+    return next(_numbers)
 
 
 class CallContext:
@@ -24,13 +30,17 @@ class CallContext:
         outer: The context around this one.
     """
 
-    root: Module | None
     training: bool | None
 
     def __init__(self, root: Module | None, training: bool | None, outer: CallContext | None) -> None:
-        self.root = outer.root if outer is not None and outer.root is not None else root
         self.training = training
-        self.number: int = outer.number if outer is not None else next(_numbers)
+        self.root: Module | None
+        self.number: int
+        self.frames: tuple[Frame, ...]
+        if outer is not None and outer.root is not None:
+            self.root, self.number, self.frames = outer.root, outer.number, outer.frames
+        else:
+            self.root, self.number, self.frames = root, next(_numbers), frames.items
         self.masks_met = False
         """Whether a layer inside was given an array with a mask."""
 

@@ -100,6 +100,9 @@ class Storage:
 
     __slots__ = ("__weakref__", "_user", "backend", "place")
 
+    passing = False
+    """Whether it may go with the one run that made it, instead of being kept by somebody."""
+
     def __init__(self, buffer: Array, backend: Backend, user: Node) -> None:
         self.place: tuple[Any, int] = [buffer], 0
         """The list that the buffer is in, and where; `together` puts several into one list, a `Pack` into one array."""

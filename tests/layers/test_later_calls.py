@@ -82,11 +82,16 @@ def test_an_initial_state_that_is_no_array(state):
         layers.GRU(4)(_ones(2, 3, 5), initial_state=state)
 
 
-def test_a_loss_added_outside_of_a_call_is_of_that_layer_alone():
-    layer = layers.Dense(2)
-    layer.add_loss(1.0)
-    layer.add_loss(2.0)
-    assert [float(loss) for loss in layer.losses] == [1.0, 2.0]
+def test_a_loss_is_of_the_layer_alone_that_added_it():
+    class Adds(layers.Dense):
+        def call(self, x):
+            self.add_loss(1.0)
+            self.add_loss(2.0)
+            return super().call(x)
+
+    layer = Adds(2)
+    layer(np.ones((1, 3), "float32"))
+    assert [float(loss) for loss in layer.losses] == [3.0]
     assert layers.Dense(2).losses == []
     assert layers.Layer().losses == []
 

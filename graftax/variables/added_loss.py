@@ -1,0 +1,98 @@
+"""AddedLoss: the sum of the terms of the loss that a layer added in its latest outermost call.
+
+It is state as any other, so that gradients, compiled functions, branches and loops carry the terms out by the one
+mechanism that there is. It is no part of the object graph: it is neither saved nor copied.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from graftax.backend.protocol import Backend
+from graftax.typedefs import Array
+from graftax.variables.initializers import Zeros
+from graftax.variables.spec import VariableSpec
+from graftax.variables.storage import Frame, Storage, frames
+from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.module import Module
+
+
+class _Sum(Storage):
+    """The buffer. In a function that plain JAX traces it may hold a traced value, for as long as that exists."""
+
+    __slots__ = ("zero",)
+
+    passing = True
+
+    def __init__(self, zero: Array, backend: Backend, user: Variable) -> None:
+        super().__init__(zero, backend, user)
+        self.zero = zero
+
+    def concrete(self) -> Array:
+        """The value; zero where it lived in a trace that is over."""
+        backend = self.backend
+        if backend.has("transforms") and backend.transforms.leaks(self.buffer, backend.transforms.level()):
+            self.buffer = self.zero
+        return self.buffer
+
+    def check(self, value: Any) -> None:
+        """Raise for a value that would outlive its trace, unless plain JAX traces all: there it can be read inside."""
+        if frames.top is not None and value is not self.zero:
+            super().check(value)
+
+
+class AddedLoss(Variable):
+    """The sum of what one layer added, in one dtype.
+
+    Example:
+        >>> import graftax as gx
+        >>> layer = gx.layers.Dense(1, name="dense")
+        >>> total = AddedLoss.of(layer, "float32")
+        >>> total.path, float(total)
+        ('dense/added loss', 0.0)
+    """
+
+    number: int
+    """Of the outermost call whose terms it sums."""
+    _layer: weakref.ref[Module]
+    _storage: _Sum
+
+    @classmethod
+    def of(cls, layer: Module, dtype: str) -> AddedLoss:
+        """The sum of nothing so far."""
+        self = cls.from_spec(
+            VariableSpec(shape=(), dtype=dtype, initializer=Zeros(), trainable=False, role="counter", path="added loss")
+        )
+        assert isinstance(self, AddedLoss)
+        self._storage = _Sum(self._storage.buffer, self._storage.backend, self)
+        self._layer = weakref.ref(layer)
+        self.number = 0
+        return self
+
+    @property
+    def backend(self) -> Backend:
+        """Whose array it is."""
+        return self._storage.backend
+
+    @property
+    def path(self) -> str:
+        """What messages call it."""
+        layer = self._layer()
+        return "added loss" if layer is None else f"{layer.path or layer.name}/added loss"
+
+    def add(self, term: Array) -> None:
+        """Add a term."""
+        self._storage.write(self._storage.read() + term.astype(self._dtype))
+
+    def forget(self, number: int, stack: tuple[Frame, ...]) -> None:
+        """Begin anew for an outermost call, where that one began: what is around a loop is set to zero before it."""
+        self.number = number
+        storage = self._storage
+        if not stack:
+            storage.buffer = storage.zero
+            return
+        stack[-1].memo.forget(storage)
+        stack[-1].write(storage, storage.zero)
