@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax import tree
+from graftax.backend.host import no_plain_numbers
 from graftax.errors import DataError
 from graftax.typedefs import VariableLike
 
@@ -40,6 +41,7 @@ def as_arrays(data: Any, name: str) -> Any:
 
     Raises:
         DataError: something in it is no array of numbers, or rows of numbers differ in their length.
+        ArgumentTypeError: something in it is a masked or a structured array of NumPy.
     """
     if data is None:
         return None
@@ -71,6 +73,8 @@ def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
         leaf = leaf.detach().cpu()
         leaf = leaf.resolve_conj().resolve_neg()
         leaf = (leaf.float() if str(leaf.dtype) == "torch.bfloat16" else leaf).numpy()
+    if (unfit := no_plain_numbers(leaf, name)) is not None:
+        raise unfit
     array = np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # V: bfloat16 and its kin
         raise DataError(

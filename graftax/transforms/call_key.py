@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final, cast
 
 from graftax import scopes
+from graftax.backend.host import no_plain_numbers
 from graftax.backend.protocol import Transforms
 from graftax.errors import CompileError
 from graftax.tree import flatten_with_paths
@@ -65,6 +66,8 @@ def _look_at(leaf: Any) -> str:
     elif isinstance(leaf, VariableLike):
         found = _VARIABLE
     else:
+        if (unfit := no_plain_numbers(leaf, "an argument")) is not None:
+            raise unfit
         found = _ARRAY if hasattr(leaf, "shape") and hasattr(leaf, "dtype") else _STATIC
     if found is _SCALAR or (found is _ARRAY and hasattr(kind, "shape")):
         _kinds[kind] = found

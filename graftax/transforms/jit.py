@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from graftax import traced_checks, user_line
 from graftax.backend import registry
+from graftax.backend.host import no_plain_numbers
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
 from graftax.errors import CompileError, RetraceError, StateError
@@ -230,6 +231,8 @@ class CompiledFunction(Generic[P, R]):
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
+        if (unfit := no_plain_numbers(concrete, "an argument")) is not None:
+            raise unfit
         # with ranges, a program that has none to look at is a plain one
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
