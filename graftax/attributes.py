@@ -110,6 +110,29 @@ OF_OPTIMIZERS: dict[str, Answer] = OF_MODULES | {
 }
 
 
+class Absent:
+    """An attribute that classes of other libraries have: looking it up, also by ``super()``, says what to write.
+
+    Args:
+        answer: Why there is none; ``{it}`` stands for the class.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._name = ""
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+        name, answer = owner.__name__, self._answer
+        raise MissingAttributeError(f"{name} has no {self._name!r}", answer.why, answer.line.format(it=name))
+
+
+FROM_CONFIG = Answer("a class is called with its settings, and no dict of them is kept", "{it}(**config)")
+GET_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy(x) of an object x of {it}")
+
+
 def answering(noun: str, answers: Mapping[str, Answer]) -> Callable[[Any, str], Any]:
     """The ``__getattr__`` of a class whose objects are called ``noun`` in the lines to write."""
 

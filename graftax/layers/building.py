@@ -13,6 +13,8 @@ from graftax import user_line
 from graftax.attributes import OF_LAYERS, missing
 from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError
 from graftax.known_names import closest
+from graftax.layers import several_shapes
+from graftax.layers.signature import Signature
 from graftax.module import walk
 from graftax.scopes import ScopeStack
 from graftax.short_traceback import door
@@ -31,11 +33,22 @@ _called: ScopeStack[Any] = ScopeStack("build in a call")
 def whole(build: Callable[..., None]) -> Callable[..., None]:
     """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it."""
 
+    several = several_shapes.names_of_shapes(build)
+
+    @wraps(build)
+    @door
+    def run_several(self: Layer, *given: Any, **named: Any) -> None:
+        found = several_shapes.bound(build, self._title(), given, named)
+        make(self, found, lambda: build(self, **found))
+
     @wraps(build)
     @door
     def run(self: Layer, input_shape: Any) -> None:
+        make(self, input_shape, lambda: build(self, input_shape))
+
+    def make(self: Layer, input_shape: Any, build: Callable[[], None]) -> None:
         if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
-            build(self, input_shape)
+            build()
             return
         called = _called.top is self
         with (
@@ -44,19 +57,23 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             contexts.replaced(()),
             _under_way.entered(self),
         ):
-            build(self, input_shape)
+            build()
         self.input_shape = input_shape
         self.mark_built()
         if not called:
             _build_below(self, input_shape)
 
-    return run
+    return run_several if several else run
 
 
-def build_in_call(layer: Layer, input_shape: Any) -> None:
+def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
+    found = several_shapes.of_call(layer, signature, args, kwargs)
     with _called.entered(layer):
-        layer.build(input_shape)
+        if several_shapes.names_of_shapes(type(layer).build):
+            layer.build(**found)
+        else:
+            layer.build(found)
 
 
 def unbuilt_below(layer: Layer) -> list[Layer]:
@@ -74,7 +91,10 @@ def _build_below(layer: Layer, input_shape: Any) -> None:
     try:
         if input_shape is None:
             raise NotBuiltError(reason, "without a shape nothing can be called", f"{_call_of(layer)}, on an example")
-        layer.compute_output_shape(input_shape)
+        if several_shapes.names_of_shapes(type(layer).build):
+            layer.build_for(**several_shapes.example_of(input_shape, layer._example_of))
+        else:
+            layer.compute_output_shape(input_shape)
         if unbuilt := unbuilt_below(layer):
             raise NotBuiltError(
                 f"{title} was called for the shape {input_shape!r:.80}",

@@ -132,7 +132,9 @@ def count_rows(**parts: Any) -> int:
                 raise DataError(
                     f"{name}{f'/{path}' if path else ''} is a single number",
                     "rows are counted along the first axis",
-                    f"an array with an axis of rows: np.asarray([{name}])",
+                    f"one for each row: np.full(len(x), {name})"
+                    if name == "sample_weight" and not path
+                    else f"an array with an axis of rows: np.asarray([{name}])",
                 )
             sizes[f"{name}/{path}" if path else name] = leaf.shape[0]
     if len(set(sizes.values())) > 1:
