@@ -88,7 +88,7 @@ def describe(fn: Callable[..., Any], transforms: Transforms, before: Hashable, a
 
 def argument_names(fn: Callable[..., Any], transforms: Transforms, tree: Any, count: int) -> list[str]:
     """What the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
-    args, kwargs = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
+    args, kwargs, *_ = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
     try:
         given: Any = inspect.signature(fn).bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):  # a function without a signature

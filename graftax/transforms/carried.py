@@ -10,6 +10,7 @@ from typing import Any
 
 from graftax import user_line
 from graftax.backend import registry
+from graftax.backend.protocol import Transforms
 from graftax.transforms.threaded import arrays_of, like
 from graftax.typedefs import Array, Shape, unwrap
 from graftax.variables import masks
@@ -46,6 +47,28 @@ def filled(mask: Array | None, shape: Shape) -> Array | None:
         return None
     spread = mask.reshape((*have, *[1] * (len(shape) - len(have))))
     return numpy.broadcast_to(spread, shape)  # type: ignore[no-any-return]
+
+
+# --- compiled functions: masks are arguments and results of their own -------------------------------------------------
+
+
+def with_masks(transforms: Transforms, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The leaves of the arguments and the structure of all; masks that arrays carry come after them."""
+    leaves, structure = transforms.flatten((args, kwargs))
+    if not masks.any_set() or all(masks.mask_of(leaf) is None for leaf in leaves):
+        return leaves, structure
+    return transforms.flatten((args, kwargs, masks_of(leaves)))
+
+
+def given_masks(transforms: Transforms, args: Any, kwargs: Any, found: Any = None) -> tuple[Any, Any]:
+    """The arguments, carrying the masks that came after them."""
+    return (args, kwargs) if found is None else carrying(transforms, (args, kwargs), found)
+
+
+def carrying(transforms: Transforms, value: Any, found: Sequence[Any]) -> Any:
+    """A structure, each array of which carries its mask."""
+    set_masks(transforms.flatten(value)[0], found)
+    return value
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

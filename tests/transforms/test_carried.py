@@ -55,6 +55,10 @@ def _differentiated(fn):
 
 
 SAME = {
+    "jit": gx.jit,
+    "jit, in a dict": lambda fn: lambda x: gx.jit(lambda d: {"y": fn(d["x"])})({"n": 1.0, "x": x})["y"],
+    "value_and_grad of jit": lambda fn: _value(gx.jit(fn)),
+    "jit of value_and_grad": lambda fn: gx.jit(_value(fn)),
     "remat": gx.remat,
     "remat, by name": lambda fn: lambda x: gx.remat(lambda *, x: fn(x))(x=x),
     "recompute_grad": gx.recompute_grad,
@@ -223,3 +227,35 @@ def test_masks_along_an_axis_that_they_have_not_are_said_to_be_dropped(parts):
     passing = layers.Activation("tanh")
     with pytest.warns(UserWarning, match="no axis of the mask"):
         gx.vectorized_map(passing, parts[0](TOKENS), out_axes=-1)
+
+
+def test_the_mask_that_is_made_in_a_compiled_function_comes_out_with_the_array(parts):
+    embedding, recurrent = parts
+    compiled = gx.jit(embedding)
+    for tokens in (TOKENS, TOKENS[:, ::-1]):
+        np.testing.assert_allclose(recurrent(compiled(tokens)), recurrent(embedding(tokens)), rtol=1e-5)
+    assert compiled.trace_count == 1
+
+
+def test_a_compiled_function_that_changes_variables_hands_masks_on(parts):
+    embedding, _ = parts
+    count = gx.Variable(0, trainable=False)
+
+    @gx.jit
+    def run(x):
+        count.assign_add(1)
+        return layers.Activation("tanh")(x), count.value
+
+    for step in (1, 2):
+        out, seen = run(embedding(TOKENS))
+        np.testing.assert_array_equal(masks.mask_of(out), TOKENS != 0)
+        assert int(seen) == step == int(count)
+
+
+def test_a_program_is_lowered_with_the_masks_of_its_arguments(parts):
+    embedding, recurrent = parts
+    e = embedding(TOKENS)
+    compiled = gx.jit(recurrent)
+    compiled.lower(e)
+    compiled(e)
+    assert compiled.trace_count == 1
