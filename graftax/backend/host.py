@@ -120,7 +120,7 @@ def no_plain_numbers(x: Any, name: str = "") -> ArgumentTypeError | None:
     if isinstance(x, np.ma.MaskedArray):
         hidden = int(np.ma.getmaskarray(x).sum())
         return ArgumentTypeError(
-            f"{name or 'a value'}{' is' if name else ':'} a masked array of shape {x.shape} with {hidden} of {x.size} "
+            f"{f'{name} is ' if name else ''}a masked array of shape {x.shape} with {hidden} of {x.size} "
             "elements masked",
             "an array of a backend has no such mask, and what it hides would count",
             "x.filled(0) for the numbers; ~np.ma.getmaskarray(x) says which count, and goes to a layer as mask=, to a "
@@ -129,7 +129,7 @@ def no_plain_numbers(x: Any, name: str = "") -> ArgumentTypeError | None:
     if x.dtype.names is None:
         return None
     return ArgumentTypeError(
-        f"{name or 'a value'}{' is' if name else ':'} a structured array of dtype {x.dtype}",
+        f"{f'{name} is ' if name else ''}a structured array of dtype {x.dtype}",
         f"an element is no number but has the fields {', '.join(map(repr, x.dtype.names))}",
         "np.stack([x[field] for field in x.dtype.names], axis=-1) for one array; {field: x[field] for field in "
         "x.dtype.names} for several inputs by name",

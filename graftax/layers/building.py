@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from graftax import user_line
-from graftax.attributes import OF_LAYERS, missing
+from graftax.attributes import OF_LAYERS, missing, public_names
 from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError
 from graftax.known_names import closest
 from graftax.layers import several_shapes
@@ -128,8 +128,7 @@ def missing_attribute(self: Layer, name: str) -> Any:
     later = () if self.__dict__.get("built", False) else made_by(type(self))
     near = name if name in later else None
     if near is None and name not in OF_LAYERS:
-        own = [known for known in (*vars(self), *dir(type(self))) if not known.startswith("_")]
-        misspelt = closest(name, own)
+        misspelt = closest(name, public_names(self))
         near = closest(name, later) if misspelt is None else None
     else:
         misspelt = None

@@ -135,6 +135,12 @@ def test_objects_answer_as_before_and_classes_of_ones_own_may_have_both():
     with pytest.raises(gx.errors.MissingAttributeError, match=r"copy\.deepcopy\(layer\)"):
         layers.Dense(1).get_config()
 
+    for misspelt in ("get_confg", "from_cofig"):
+        with pytest.raises(gx.errors.MissingAttributeError) as caught:
+            getattr(layers.Dense(1), misspelt)
+        assert "get_config" not in str(caught.value)
+        assert "'from_config'" not in str(caught.value)
+
     class Mine(layers.Dense):
         def get_config(self):
             return {"units": self.units}
