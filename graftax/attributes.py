@@ -6,6 +6,7 @@ Misspelt names get the one that was meant; methods of Keras and torch get the li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from inspect import getattr_static
 from typing import Any, NamedTuple
 
 from graftax.errors import MissingAttributeError
@@ -110,6 +111,38 @@ OF_OPTIMIZERS: dict[str, Answer] = OF_MODULES | {
 }
 
 
+class Absent:
+    """An attribute that classes of other libraries have: looking it up, also by ``super()``, says what to write.
+
+    Args:
+        answer: Why there is none; ``{it}`` stands for the class.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._name = ""
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+        name, answer = owner.__name__, self._answer
+        raise MissingAttributeError(f"{name} has no {self._name!r}", answer.why, answer.line.format(it=name))
+
+
+def public_names(it: Any) -> list[str]:
+    """The names that an object has, but for those that only say that they are absent."""
+    kind = type(it)
+    return [
+        *(name for name in vars(it) if not name.startswith("_")),
+        *(n for n in dir(kind) if not n.startswith("_") and not isinstance(getattr_static(kind, n), Absent)),
+    ]
+
+
+FROM_CONFIG = Answer("a class is called with its settings, and no dict of them is kept", "{it}(**config)")
+GET_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy(x) of an object x of {it}")
+
+
 def answering(noun: str, answers: Mapping[str, Answer]) -> Callable[[Any, str], Any]:
     """The ``__getattr__`` of a class whose objects are called ``noun`` in the lines to write."""
 
@@ -142,7 +175,7 @@ def missing(
         answer = answers[name]
         first = "{it}(x); " if answer.of_weights and getattr(it, "built", True) is False else ""
         return MissingAttributeError(f"{title} has no {name!r}", answer.why, (first + answer.line).format(it=noun))
-    public = [known for known in (*vars(it), *dir(type(it)), *more) if not known.startswith("_")]
+    public = [*public_names(it), *more]
     near = closest(name, dict.fromkeys(public))
     why = "there is no attribute of that name" if near is None else f"it has {near!r}"
     return MissingAttributeError(f"{title} has no {name!r}", why, f"dir({noun})" if near is None else f"{noun}.{near}")

@@ -71,6 +71,8 @@ class Module(Copied, Freezing, Holder, Constructed):
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
         __getattr__ = attributes.answering("module", attributes.OF_MODULES)
+        from_config = attributes.Absent(attributes.FROM_CONFIG)
+        get_config = attributes.Absent(attributes.GET_CONFIG)
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
             self = super().__new__(cls)

@@ -307,7 +307,7 @@ def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Arr
 
 def _fitting(name: str, given: Shape, shape: Shape) -> str:
     if not shape:
-        return f"one number as {name}"
+        return "a function that leaves one value for each sample: ops.mean(..., axis=-1)"
     if given == (1, *shape[1:]):  # the same for all samples
         return f"ops.broadcast_to({name}, {shape}), if it is the same for every sample"
     return f"{name} of shape {list(shape[:1])} or {list(shape)}"

@@ -80,10 +80,12 @@ def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
         narrow: True to turn 64-bit dtypes into 32-bit ones.
 
     Raises:
-        ArgumentTypeError: the values are no numbers.
+        ArgumentTypeError: the values are no numbers, or a mask of NumPy hides some of them.
         ShapeError: nested lists are ragged.
         ArgumentError: a number does not fit.
     """
+    if (unfit := no_plain_numbers(x)) is not None:
+        raise unfit
     try:
         found = np.asarray(x)
     except (ValueError, TypeError) as error:
@@ -94,7 +96,7 @@ def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
                 "pad the short rows, or keep a Python list of arrays",
             ) from None
         raise
-    if found.dtype.kind in "OSUMmT":
+    if found.dtype.kind in "OSUMmT" or found.dtype.num == _VOID:
         raise ArgumentTypeError(
             f"a value of type {type(x).__name__}", "it holds no numbers", "pass numbers, or an array of them"
         )
@@ -102,6 +104,36 @@ def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
     if target == found.dtype.name:
         return found if type(x) in (list, tuple, bool, int, float, complex) else np.array(found)
     return _converted(found, target)
+
+
+def no_plain_numbers(x: Any, name: str = "") -> ArgumentTypeError | None:
+    """The error for an array of NumPy, or nested lists with one, that says more than numbers; None for any other value.
+
+    Args:
+        x: Any value.
+        name: What it is called in messages.
+    """
+    if isinstance(x, (list, tuple)):
+        return next((error for error in (no_plain_numbers(item, name) for item in x) if error is not None), None)
+    if not isinstance(x, (np.ndarray, np.void)):
+        return None
+    if isinstance(x, np.ma.MaskedArray):
+        hidden = int(np.ma.getmaskarray(x).sum())
+        return ArgumentTypeError(
+            f"{f'{name} is ' if name else ''}a masked array of shape {x.shape} with {hidden} of {x.size} "
+            "elements masked",
+            "an array of a backend has no such mask, and what it hides would count",
+            "x.filled(0) for the numbers; ~np.ma.getmaskarray(x) says which count, and goes to a layer as mask=, to a "
+            "loss, a metric or fit as sample_weight= (one number for each sample)",
+        )
+    if x.dtype.names is None:
+        return None
+    return ArgumentTypeError(
+        f"{f'{name} is ' if name else ''}a structured array of dtype {x.dtype}",
+        f"an element is no number but has the fields {', '.join(map(repr, x.dtype.names))}",
+        "np.stack([x[field] for field in x.dtype.names], axis=-1) for one array; {field: x[field] for field in "
+        "x.dtype.names} for several inputs by name",
+    )
 
 
 def owned(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -10,10 +10,11 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from graftax import user_line
-from graftax.attributes import OF_LAYERS, missing
+from graftax.attributes import OF_LAYERS, missing, public_names
 from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
 from graftax.known_names import closest
-from graftax.layers import shapes
+from graftax.layers import several_shapes, shapes
+from graftax.layers.signature import Signature
 from graftax.layers.undoing import undone_if_raised
 from graftax.module import walk
 from graftax.scopes import ScopeStack
@@ -37,14 +38,26 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
     it raises, the layer and those below are as before.
     """
 
+    several = several_shapes.names_of_shapes(build)
+
+    @wraps(build)
+    @door
+    def run_several(self: Layer, *given: Any, **named: Any) -> None:
+        found = several_shapes.bound(build, self._title(), given, named)
+        make(self, found, lambda shapes: build(self, **shapes))
+
     @wraps(build)
     @door
     def run(self: Layer, input_shape: Any) -> None:
+        make(self, input_shape, lambda shape: build(self, shape))
+
+    def make(self: Layer, input_shape: Any, build: Callable[[Any], None]) -> None:
         if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
-            build(self, input_shape)
+            build(input_shape)
             return
         called = _called.top is self
-        input_shape = input_shape if called or input_shape is None else shapes.checked("build", input_shape)
+        if not called and input_shape is not None and not several:
+            input_shape = shapes.checked("build", input_shape)
         if is_built(self):
             _check_same_shape(self, input_shape)
             _build_below(self, input_shape)
@@ -59,7 +72,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
                 contexts.replaced(()),
                 _under_way.entered(self),
             ):
-                build(self, input_shape)
+                build(input_shape)
             if frame is not None:
                 frame.build(self, done=True)
             self.input_shape = input_shape
@@ -67,7 +80,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             if not called:
                 _build_below(self, input_shape)
 
-    return run
+    return run_several if several else run
 
 
 def under_way() -> bool:
@@ -104,10 +117,14 @@ def is_built(layer: Layer) -> bool:
     return bool(layer.__dict__.get("built", False) or type(layer).built)
 
 
-def build_in_call(layer: Layer, input_shape: Any) -> None:
+def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
+    found = several_shapes.of_call(layer, signature, args, kwargs)
     with _called.entered(layer):
-        layer.build(input_shape)
+        if several_shapes.names_of_shapes(type(layer).build):
+            layer.build(**found)
+        else:
+            layer.build(found)
 
 
 def unbuilt_below(layer: Layer) -> list[Layer]:
@@ -125,7 +142,10 @@ def _build_below(layer: Layer, input_shape: Any) -> None:
     try:
         if input_shape is None:
             raise NotBuiltError(reason, "without a shape nothing can be called", f"{_call_of(layer)}, on an example")
-        layer.compute_output_shape(input_shape)
+        if several_shapes.names_of_shapes(type(layer).build):
+            layer.build_for(**several_shapes.example_of(input_shape, layer._example_of))
+        else:
+            layer.compute_output_shape(input_shape)
         if unbuilt := unbuilt_below(layer):
             raise NotBuiltError(
                 f"{title} was called for the shape {input_shape!r:.80}",
@@ -157,8 +177,7 @@ def missing_attribute(self: Layer, name: str) -> Any:
     later = () if self.__dict__.get("built", False) else made_by(type(self))
     near = name if name in later else None
     if near is None and name not in OF_LAYERS:
-        own = [known for known in (*vars(self), *dir(type(self))) if not known.startswith("_")]
-        misspelt = closest(name, own)
+        misspelt = closest(name, public_names(self))
         near = closest(name, later) if misspelt is None else None
     else:
         misspelt = None

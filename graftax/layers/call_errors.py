@@ -7,8 +7,8 @@ import re
 from types import TracebackType
 from typing import Any
 
-from graftax import foreign_errors, user_line
-from graftax.errors import ArgumentTypeError, GraftaxError, MissingAttributeError
+from graftax import foreign_errors, tree, user_line
+from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError
 from graftax.layers.description import describe_call
 from graftax.module import Module
 
@@ -30,6 +30,8 @@ def explained_call(
         better = ArgumentTypeError(
             f"{error}", f"the call of this layer takes ({parameters})", "layer(...) with what its call takes"
         )
+    elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
+        better = _real_weights(layer, title, given)
     if better is None:
         return foreign_errors.explained(error, where)
     better.place = user_line.of_traceback(error.__traceback__) or better.place
@@ -43,6 +45,25 @@ def gives_nothing(title: str) -> ArgumentTypeError:
         f"{title}: its call gave None",
         "what follows computes with what a layer gives; what gives None is often a function without a return",
         "return y at the end of call(self, x); return x where the layer only looks at it",
+    )
+
+
+def _complex_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The dtype and shape of the first complex array of a call; empty for none."""
+    for leaf in tree.flatten((args, kwargs)):
+        if "complex" in str(getattr(leaf, "dtype", "")):
+            return f"{leaf.dtype}{list(leaf.shape)}"
+    return ""
+
+
+def _real_weights(layer: Any, title: str, given: str) -> GraftaxError | None:
+    """The error for complex numbers that meet the weights of a layer of ours."""
+    if not type(layer).__module__.startswith("graftax.layers.") or "complex" in layer.compute_dtype:
+        return None
+    return DTypeError(
+        f"{title} got complex numbers, {given}",
+        f"it computes with {layer.compute_dtype}, and nothing is cast silently",
+        "ops.concatenate([ops.real(x), ops.imag(x)], axis=-1) for both parts, ops.abs(x) for the size",
     )
 
 

@@ -271,7 +271,7 @@ class Layer(AddsLosses):
             first = signature.given(signature.first, args, kwargs)
             if not building.is_built(self):
                 building.warn_if_not_held(self, context)
-                building.build_in_call(self, tree.map_structure(shapes.shape_of, first))
+                building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
             if kwargs or masks.any_set():
                 args, kwargs, found = masking.received(self, signature, args, self.named_masks(args, kwargs))
@@ -347,14 +347,16 @@ class Layer(AddsLosses):
             )
 
     def _abstract_shapes(self, input_shape: Any) -> Any:
-        arrays = registry.current().arrays
-        dtype = self.input_dtype or self.compute_dtype
-        example = shapes.map_shapes(lambda shape: arrays.numpy.zeros(shape, dtype), input_shape)
+        example = shapes.map_shapes(self._example_of, input_shape)
         try:
             found = self.build_for(example)
         except DTypeError:  # an Embedding somewhere below takes integers
             found = self.build_for(tree.map_structure(lambda leaf: leaf.astype("int32"), example))
         return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), found)
+
+    def _example_of(self, shape: Any) -> Any:
+        sizes = tuple(8 if size is None else size for size in shape)
+        return registry.current().arrays.numpy.zeros(sizes, self.input_dtype or self.compute_dtype)
 
     @contextmanager
     def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.errors import ArgumentError, SelectorError
+from graftax.known_names import closest
 from graftax.module import Module, outermost
 from graftax.optimizers.arguments import NOT_NEGATIVE, Kind
 from graftax.selectors import Selector, SelectorLike, compile_selector, wholes
@@ -182,6 +183,17 @@ class Rules:
         self._unchecked = []
 
 
+def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
+    rate = str(key).lower().startswith(("learning_rate", "lr"))
+    meant = "learning_rate_multiplier" if rate else closest(str(key), _KEYS) or _KEYS[0]
+    example = "0.1" if meant == "learning_rate_multiplier" else _KINDS[meant][2] if meant in _KINDS else "0.0"
+    return ArgumentError(
+        f"rules= sets {key!r} for {selector.text}",
+        "the learning rate is one for all; a rule multiplies it" if rate else f"a rule may set {', '.join(_KEYS)}",
+        f'"{meant}": {example}',
+    )
+
+
 def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
     if not isinstance(rule, tuple | list) or len(rule) != 2 or not isinstance(rule[1], Mapping):
         raise ArgumentError(
@@ -197,9 +209,7 @@ def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
     setting = dict(rule[1])
     for key, value in setting.items():
         if key not in _KEYS:
-            raise ArgumentError(
-                f"rules= sets {key!r} for {selector.text}", f"a rule may set {', '.join(_KEYS)}", f'"{_KEYS[0]}": 0.0'
-            )
+            raise _unknown_key(key, selector)
         if isinstance(value, np.generic):
             value = setting[key] = value.item()
         kind, words, instead = _KINDS.get(key, _NUMBER)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax import tree
+from graftax.backend.host import no_plain_numbers
 from graftax.errors import DataError
 from graftax.typedefs import VariableLike
 
@@ -40,6 +41,7 @@ def as_arrays(data: Any, name: str) -> Any:
 
     Raises:
         DataError: something in it is no array of numbers, or rows of numbers differ in their length.
+        ArgumentTypeError: something in it is a masked or a structured array of NumPy.
     """
     if data is None:
         return None
@@ -75,6 +77,8 @@ def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
         leaf = leaf.detach().cpu()
         leaf = leaf.resolve_conj().resolve_neg()
         leaf = (leaf.float() if str(leaf.dtype) == "torch.bfloat16" else leaf).numpy()
+    if (unfit := no_plain_numbers(leaf, name)) is not None:
+        raise unfit
     array = np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # V: bfloat16 and its kin
         raise DataError(
@@ -132,7 +136,9 @@ def count_rows(**parts: Any) -> int:
                 raise DataError(
                     f"{name}{f'/{path}' if path else ''} is a single number",
                     "rows are counted along the first axis",
-                    f"an array with an axis of rows: np.asarray([{written(name, path)}])",
+                    f"one for each row: np.full(len(x), {name})"
+                    if name == "sample_weight" and not path
+                    else f"an array with an axis of rows: np.asarray([{written(name, path)}])",
                 )
             sizes[f"{name}/{path}" if path else name] = leaf.shape[0]
     if len(set(sizes.values())) > 1:

@@ -13,7 +13,7 @@ import numpy as np
 from graftax import tree
 from graftax.errors import DataError
 from graftax.targets import check_weights
-from graftax.training.arrays import as_arrays, count_rows, is_arrays, take_rows, written
+from graftax.training.arrays import as_arrays, count_rows, is_array, is_arrays, take_rows, written
 from graftax.training.batch import NAMES, Batch, Parts, is_list_of_batches, pack, parts_of_validation, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.variables.keys import get_random_seed
@@ -196,9 +196,29 @@ def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int 
     return source
 
 
+def _gives_batches(x: Any) -> bool:
+    """True for what has an index for each batch, such as a PyDataset of Keras: its parts have rows in common."""
+    if any(base.__name__ in ("PyDataset", "Sequence") and base.__module__ != "typing" for base in type(x).__mro__):
+        return True
+    try:
+        item = x[0]
+    except Exception:  # noqa: BLE001 - what it does there is not what was asked for
+        return False
+    leaves = [leaf for leaf in tree.flatten(item) if leaf is not None] if isinstance(item, tuple | list | dict) else []
+    shapes = [tuple(leaf.shape) for leaf in leaves if is_array(leaf)]
+    return len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1
+
+
 def _no_data(x: Any) -> DataError:
     kind = type(x).__name__
     if not isinstance(x, Iterable) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
+        if _gives_batches(x):
+            return DataError(
+                f"x is of type {kind}, which gives a batch for an index",
+                "it cannot be iterated over, and nothing else says where its batches end",
+                "def __iter__(self): return (self[i] for i in range(len(self))) in its class; for one epoch "
+                "(x[i] for i in range(len(x)))",
+            )
         return DataError(
             f"x is of type {kind}, which gives one sample for an index",
             "nothing says how many samples are a batch",

@@ -181,6 +181,7 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
         for i, batch in enumerate(source.epoch(0)):
             hooks.run("on_predict_batch_begin", i)
             parts.append(step(unpack(batch)[0]))
+            _require_alike(parts[0], parts[-1], i)
             hooks.run("on_predict_batch_end", i)
         hooks.run("on_predict_end")
     finally:
@@ -189,6 +190,28 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+
+
+def _require_alike(first: Any, part: Any, number: int) -> None:
+    """Raise if rows of a batch cannot be put together with those of the first one.
+
+    Raises:
+        DataError: they have other sizes, or there are no rows.
+    """
+    for (path, one), (_, other) in zip(tree.flatten_with_paths(first), tree.flatten_with_paths(part), strict=False):
+        shapes = tuple(np.shape(one)), tuple(np.shape(other))
+        if shapes[0] and shapes[0][1:] == shapes[1][1:]:
+            continue
+        of = f" {path!r}" if path else ""
+        raise DataError(
+            f"predict: the output{of} has shape {shapes[0]} in batch 0"
+            + (f", {shapes[1]} in batch {number}" if number else ""),
+            "the rows of all batches become one array, and all sizes but the first must agree"
+            if shapes[0]
+            else "the rows of all batches become one array, and one number has no rows",
+            "pad the inputs to one length (np.pad, with a mask for what is real); or a loop of your own: "
+            "[np.asarray(model(x)) for x in batches]",
+        )
 
 
 def _warn_if_short(steps: int, source: data.Source) -> None:

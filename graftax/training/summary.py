@@ -57,7 +57,7 @@ def _output_shape(layer: Layer) -> str:
         return "?"
     try:
         return str(layer.compute_output_shape((None, *shape[1:])))
-    except (GraftaxError, TypeError, ValueError):
+    except (GraftaxError, KeyError, TypeError, ValueError):
         return "?"  # takes more than one array, say; the table is no place to fail
 
 

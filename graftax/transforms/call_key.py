@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final, cast
 
 from graftax import scopes
+from graftax.backend.host import no_plain_numbers
 from graftax.backend.protocol import Transforms
 from graftax.errors import CompileError
 from graftax.tree import flatten_with_paths
@@ -65,6 +66,8 @@ def _look_at(leaf: Any) -> str:
     elif isinstance(leaf, VariableLike):
         found = _VARIABLE
     else:
+        if (unfit := no_plain_numbers(leaf, "an argument")) is not None:
+            raise unfit
         found = _ARRAY if hasattr(leaf, "shape") and hasattr(leaf, "dtype") else _STATIC
     if found is _SCALAR or (found is _ARRAY and hasattr(kind, "shape")):
         _kinds[kind] = found
@@ -85,7 +88,7 @@ def describe(fn: Callable[..., Any], transforms: Transforms, before: Hashable, a
 
 def argument_names(fn: Callable[..., Any], transforms: Transforms, tree: Any, count: int) -> list[str]:
     """What the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
-    args, kwargs = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
+    args, kwargs, *_ = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
     try:
         given: Any = inspect.signature(fn).bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):  # a function without a signature

@@ -11,7 +11,8 @@ from graftax.backend import registry
 from graftax.errors import ArgumentError, DTypeError, GradientError, IndexRangeError, ShapeError, StateError
 from graftax.op_checks import outside
 from graftax.short_traceback import door
-from graftax.transforms.threaded import Outline, Part, Threaded, agreed, arrays_of, as_dtypes, like
+from graftax.transforms.carried import Carry, filled, masks_of, set_masks
+from graftax.transforms.threaded import Outline, Part, Threaded, agreed, as_dtypes, like
 from graftax.typedefs import ArrayLike, unwrap
 
 Branch = Callable[..., Any]
@@ -103,18 +104,28 @@ def _one_of(
     functions: Sequence[Branch],
     operands: Sequence[Any],
 ) -> Any:
+    transforms = registry.current().transforms
     parts: list[Part] = []
+    shapes: list[Any] = []  # of the masks of the results, once they are known and differ
 
-    def whole(function: Branch) -> Callable[[list[Any]], tuple[Any]]:
-        first = parts[0].outlines[0] if parts else None
-        if first is None:
-            return lambda _: (function(*operands),)
-        return lambda _: (like(first.structure, len(first.leaves), function(*operands)),)
+    def whole(function: Branch, first: Outline | None) -> Callable[[list[Any]], tuple[Any, Any]]:
+        def run(_: list[Any]) -> tuple[Any, Any]:
+            made = function(*operands)
+            made = made if first is None else like(first.structure, len(first.leaves), made)
+            found = masks_of(transforms.flatten(made)[0])
+            if shapes:
+                found = [s and filled(mask, s) for mask, s in zip(found, shapes, strict=True)]
+            return made, found
 
-    for function in functions:
-        parts.append(Part(name, whole(function), ()))  # noqa: PERF401 - each looks at the first
+        return run
+
+    for function in functions:  # each looks at the first
+        parts.append(Part(name, whole(function, parts[0].outlines[0] if parts else None), ()))
     outlines = [part.outlines[0] for part in parts]
     dtypes = agreed(name, labels, outlines, "result")
+    shapes = _mask_shapes(parts)
+    if shapes:
+        parts = [Part(name, whole(function, outlines[0]), ()) for function in functions]
     threaded = Threaded(*parts)
 
     def branch(part: Part) -> Callable[[Any], Any]:
@@ -122,13 +133,27 @@ def _one_of(
 
         def run(state: Any) -> Any:
             leaves, after = bound.run(bound.closed, state, ())
-            return as_dtypes(leaves, dtypes), after
+            return [*as_dtypes(leaves[: len(dtypes)], dtypes), *leaves[len(dtypes) :]], after
 
         return run
 
     leaves, after = choose([branch(part) for part in parts], threaded.state())
     threaded.commit(after)
-    return registry.current().transforms.unflatten(outlines[0].structure, leaves)
+    results = leaves[: len(dtypes)]
+    set_masks(results, transforms.unflatten(parts[0].outlines[1].structure, leaves[len(dtypes) :]))
+    return transforms.unflatten(outlines[0].structure, results)
+
+
+def _mask_shapes(parts: Sequence[Part]) -> list[Any]:
+    """For each result the shape that its mask has in one branch or another, None for none; empty if all agree."""
+    unflatten = registry.current().transforms.unflatten
+    found = [
+        [None if mask is None else tuple(mask.shape) for mask in unflatten(masks.structure, masks.leaves)]
+        for masks in (part.outlines[1] for part in parts)
+    ]
+    if all(one == found[0] for one in found):
+        return []
+    return [max((s for s in each if s is not None), key=len, default=None) for each in zip(*found, strict=True)]
 
 
 @door
@@ -184,13 +209,14 @@ def _compiled_while(
     cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None
 ) -> Any:
     transforms = registry.current().transforms
-    leaves, structure = arrays_of(init)
+    own = Carry("while_loop", init)
+    leaves, structure = own.leaves, own.structure
 
     def condition(leaves: list[Any]) -> tuple[Any]:
-        return (_predicate("while_loop", cond_fn(transforms.unflatten(structure, leaves))),)
+        return (_predicate("while_loop", cond_fn(own.opened(leaves))),)
 
     def body(leaves: list[Any]) -> tuple[Any]:
-        return (like(structure, len(leaves), body_fn(transforms.unflatten(structure, leaves))),)
+        return (own.closed(body_fn(own.opened(leaves))),)
 
     part, leaves = settled("while_loop", body, Outline(structure, leaves))
     looking = Part("while_loop", condition, leaves)
@@ -221,7 +247,7 @@ def _compiled_while(
 
         (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)
     threaded.commit(after)
-    return transforms.unflatten(structure, leaves)
+    return own.opened(leaves)
 
 
 def _backwards() -> GradientError:

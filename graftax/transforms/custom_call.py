@@ -39,7 +39,7 @@ def run(rule: CustomRule) -> Any:
             if transforms.staged_within(None):
                 raise
             leaves = ByValues(rule).run()
-    return transforms.unflatten(rule.structure, leaves)
+    return rule.value(leaves)
 
 
 def _at_once(rule: CustomRule) -> list[Any]:

@@ -14,6 +14,7 @@ from graftax.transforms import custom_call
 from graftax.transforms.custom_rule import CustomRule
 from graftax.transforms.scanning import remat
 from graftax.typedefs import VariableLike, unwrap
+from graftax.variables import masks
 from graftax.wrapping import wraps
 
 P = ParamSpec("P")
@@ -124,7 +125,9 @@ def stop_gradient(x: Any) -> Any:
 
     def stop(leaf: Any) -> Any:
         if isinstance(leaf, VariableLike | np.ndarray) or arrays.is_array(leaf):
-            return arrays.stop_gradient(arrays.asarray(unwrap(leaf)))
+            stopped = arrays.stop_gradient(arrays.asarray(unwrap(leaf)))
+            masks.carry_over(leaf, stopped)
+            return stopped
         return leaf
 
     return tree.map_structure(stop, x)

@@ -11,6 +11,7 @@ import numpy as np
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, GradientError, ShapeError, StateError
+from graftax.transforms.carried import hand_on, masks_of, set_masks
 from graftax.transforms.sources import function_name
 from graftax.transforms.threaded import arrays_of
 from graftax.typedefs import VariableLike, unwrap
@@ -47,12 +48,15 @@ class CustomRule:
         """The Variables whose gradients are to be told."""
         self.structure: Any = None
         """That of the value."""
+        self._results = 0
+        self._masks: Any = None
 
     def call(self, values: list[Any]) -> tuple[list[Any], Callable[..., Any]]:
-        """The arrays of the value, and the ``grad_fn`` of this run."""
+        """The arrays of the value and of its masks, and the ``grad_fn`` of this run."""
         leaves = list(self._leaves)
         for i, value in zip(self._moving, values, strict=True):
             leaves[i] = value
+        hand_on(self._leaves, leaves)
         args, kwargs = tree.rebuild(self._structure, iter(leaves))
         made = self._fn(*args, **kwargs)
         if not isinstance(made, tuple | list) or len(made) != 2 or not callable(made[1]):
@@ -62,7 +66,16 @@ class CustomRule:
                 "return value, grad_fn",
             )
         results, self.structure = arrays_of(made[0])
-        return results, made[1]
+        found, self._masks = arrays_of(masks_of(results))
+        self._results = len(results)
+        return [*results, *found], made[1]
+
+    def value(self, leaves: list[Any]) -> Any:
+        """What the function returns, of what `call` gives."""
+        transforms = registry.current().transforms
+        results, found = leaves[: self._results], leaves[self._results :]
+        set_masks(results, transforms.unflatten(self._masks, found))
+        return transforms.unflatten(self.structure, results)
 
     def note_read(self, storages: Iterable[Storage], grad_fn: Callable[..., Any]) -> None:
         """Say what the function read; raise if its rule cannot be told of a trainable one."""
@@ -84,12 +97,12 @@ class CustomRule:
 
         Args:
             grad_fn: That of a run.
-            ys: For each array of the value its gradient, of any integer something of its shape.
+            ys: For each array that `call` gives its gradient, of any integer something of its shape.
             values: The arrays among the arguments.
             storages: All that was read.
         """
         arrays = registry.current().arrays
-        dys = [y if is_floating(y.dtype) else arrays.numpy.zeros(y.shape, "float32") for y in ys]
+        dys = [y if is_floating(y.dtype) else arrays.numpy.zeros(y.shape, "float32") for y in ys[: self._results]]
         told: list[Any] = []
         if not self.variables:
             made = grad_fn(*dys)

@@ -9,6 +9,7 @@ from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, ShapeError
 from graftax.short_traceback import door
+from graftax.transforms.carried import hand_on, masks_of, set_masks
 from graftax.transforms.pulled import floating_results
 from graftax.transforms.sources import check_sources, function_name
 from graftax.transforms.state import Substitution
@@ -71,16 +72,18 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     structures: list[Any] = []
     written: list[Any] = []
 
-    def pure(*given: Any) -> tuple[list[Any], list[Any]]:
+    def pure(*given: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        hand_on(leaves, given)
         moved = [(leaf._storage, new) for leaf, new in zip(leaves, given, strict=True) if isinstance(leaf, Variable)]
         filled = [leaf if isinstance(leaf, Variable) else new for leaf, new in zip(leaves, given, strict=True)]
         frame = Substitution(parent, moved, transforms.level())
         with frames.entered(frame):
             results, structure = floating_results(fn, fn(*tree.rebuild(primals, iter(filled))))
         structures[:], written[:] = [structure], list(frame.written)
-        return results, list(frame.written.values())
+        return results, masks_of(results), list(frame.written.values())
 
-    (results, after), (changes, _) = transforms.jvp(pure, values, directions)
+    (results, found_masks, after), (changes, _, _) = transforms.jvp(pure, values, directions)
     for storage, value in zip(written, after, strict=True):
         storage.write(value)
+    set_masks(results, found_masks)
     return transforms.unflatten(structures[0], results), transforms.unflatten(structures[0], changes)

@@ -161,7 +161,7 @@ def _plan(
 def _is_value(leaf: Any, backend: Backend) -> bool:
     """True for a number, or an array that is there, of numbers."""
     if isinstance(leaf, np.ndarray | np.generic):
-        return leaf.dtype.kind in "biufc"
+        return leaf.dtype.kind in "biufc" and not isinstance(leaf, np.ma.MaskedArray)
     return isinstance(leaf, bool) or (backend.arrays.is_array(leaf) and backend.arrays.is_concrete(leaf))
 
 

@@ -20,7 +20,13 @@ class Entry(Guard):
     """One trace, and what has to stay as it was for the trace to be valid."""
 
     def __init__(
-        self, program: Program, frame: CompileFrame, out_structure: Any, results: int, statics: list[Any]
+        self,
+        program: Program,
+        frame: CompileFrame,
+        out_structure: Any,
+        results: int,
+        statics: list[Any],
+        masked: bool = False,
     ) -> None:
         self.program = program
         self.out_structure = out_structure
@@ -28,6 +34,7 @@ class Entry(Guard):
         self.written = cast("list[Storage]", list(program.written))
         self.donated = cast("list[Storage]", list(program.donated))
         self.kept = cast("list[Storage]", list(program.kept))
+        self.masked = masked  # whether the results come with their masks, as a pair
         self.statics = statics  # kept alive, so that their identity stays theirs
         self.fresh = True  # not run yet
         self._groups = [cast("Sequence[Storage]", one) for one in program.taken if isinstance(one, Sequence)]

@@ -9,6 +9,7 @@ from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentTypeError, GradientError
 from graftax.short_traceback import door
+from graftax.transforms.carried import hand_on, masks_of, set_masks
 from graftax.transforms.sources import check_sources, expand, first_argument, function_name
 from graftax.transforms.state import Substitution
 from graftax.typedefs import unwrap
@@ -71,6 +72,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         def pure(given: list[Any]) -> tuple[Any, Any]:
             if wrt is None:
                 frame = Substitution(parent, (), transforms.level())
+                hand_on(leaves_of_it, given)
                 call_args = (tree.rebuild(args[0], iter(given)), *args[1:])
             else:
                 frame = Substitution(parent, zip(storages, given, strict=True), transforms.level())
@@ -80,10 +82,11 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
                 value, aux = _split(fn, result, has_aux)
             written[:] = frame.written
             leaves, aux_structure[:] = _flatten(transforms, aux)
-            return value, (leaves, list(frame.written.values()))
+            return value, (leaves, masks_of(leaves), list(frame.written.values()))
 
         aux_structure: list[Any] = []
-        (value, (leaves, after)), gradients = transforms.value_and_grad(pure)(values)
+        (value, (leaves, found_masks, after)), gradients = transforms.value_and_grad(pure)(values)
+        set_masks(leaves, found_masks)
         for storage, new in zip(written, after, strict=True):
             storage.write(new)
         result = (value, transforms.unflatten(aux_structure[0], leaves)) if has_aux else value

@@ -11,6 +11,7 @@ from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.short_traceback import door
+from graftax.transforms.carried import hand_on
 from graftax.transforms.grad import value_and_grad
 from graftax.transforms.sources import expand
 from graftax.transforms.state import Substitution
@@ -121,6 +122,7 @@ class _Checking:
         for leaf in known:
             floats = isinstance(leaf, float) or (hasattr(leaf, "dtype") and "float" in str(leaf.dtype))
             leaves.append(next(own) if floats else leaf)
+        hand_on(known, leaves)
         given = zip(self._storages, values[self._arguments :], strict=True)
         with frames.entered(Substitution(frames.top, given, backend.transforms.level())):
             out = self._fn(*tree.rebuild(self._args, iter(leaves)))

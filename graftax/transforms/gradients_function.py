@@ -55,13 +55,14 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
         chosen = [args[place] if isinstance(place, int) else kwargs[place] for place in places]
         pairs = zip(places, chosen, strict=True)
         values = [_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
+        came = tree.flatten(chosen)
 
         def call(given: list[Any]) -> Any:
             new = dict(zip(places, tree.rebuild(chosen, iter(given)), strict=True))
             positional = [new.get(i, arg) for i, arg in enumerate(args)]
             return fn(*positional, **{name: new.get(name, arg) for name, arg in kwargs.items()})
 
-        found = pulled(fn, call, values)
+        found = pulled(fn, call, values, came=came)
         gradients = found.pull(found.weights(dy))
         return found.value, list(tree.rebuild(chosen, iter(gradients)))
 

@@ -10,6 +10,7 @@ from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, GradientError, ShapeError
 from graftax.short_traceback import door
+from graftax.transforms.carried import hand_on
 from graftax.transforms.derivatives import rows_differ
 from graftax.transforms.pulled import Pulled, floating_results, pulled, substituting
 from graftax.transforms.sources import check_sources, expand, first_argument
@@ -33,6 +34,8 @@ class _Sources:
         check_sources(fn, unique, self.values)
         self.storages = [] if self._first else [source._storage for source in unique]
         self.frame = substituting(self.storages)
+        self.came = self._leaves if self._first else []
+        """What the values were made of, for their masks."""
 
     def call(self, given: list[Any]) -> Any:
         """The function at other values of the sources."""
@@ -72,7 +75,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
     """
     _check_chunk("jacobian", chunk_size)
     sources = _Sources(fn, args, wrt)
-    found = pulled(fn, sources.call, sources.values, sources.frame)
+    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
     return registry.current().transforms.unflatten(found.structure, blocks)
 
@@ -106,7 +109,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
     sources = _Sources(fn, args, wrt)
 
     def gradient(given: list[Any]) -> list[Any]:
-        found = pulled(fn, sources.call, given, substituting(sources.storages))
+        found = pulled(fn, sources.call, given, substituting(sources.storages), sources.came)
         if [tuple(leaf.shape) for leaf in found.leaves] != [()]:
             raise GradientError(
                 f"{found.name} returned {len(found.leaves)} arrays of shapes {[tuple(x.shape) for x in found.leaves]}",
@@ -115,7 +118,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
             )
         return found.pull(found.weights())
 
-    found = pulled(fn, gradient, sources.values, sources.frame)
+    found = pulled(fn, gradient, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
     return sources.rebuild(blocks)
 
@@ -146,7 +149,7 @@ def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = No
     """
     _check_chunk("batch_jacobian", chunk_size)
     sources = _Sources(fn, (x,), None)
-    found = pulled(fn, sources.call, sources.values, sources.frame)
+    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
     shapes = [tuple(leaf.shape) for leaf in (*found.leaves, *sources.values)]
     if len(shapes) != 2 or min(map(len, shapes)) < 2 or shapes[0][0] != shapes[1][0]:
         raise ShapeError(
@@ -160,6 +163,7 @@ def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = No
 
         def again(given: Sequence[Any]) -> list[Any]:
             with frames.entered(sources.frame([])):  # what it assigns has taken effect already
+                hand_on(sources.came, given)
                 return floating_results(fn, sources.call(list(given)))[0]
 
         differ = rows_differ(again, sources.values, [], target, str(found.leaves[0].dtype))[0]

@@ -13,8 +13,9 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from graftax import traced_checks, user_line
+from graftax import traced_checks
 from graftax.backend import registry
+from graftax.backend.host import no_plain_numbers
 from graftax.backend.program import Program
 from graftax.backend.protocol import Transforms
 from graftax.errors import ArgumentError, CompileError, RetraceError, StateError
@@ -22,6 +23,7 @@ from graftax.short_traceback import door, shorten
 from graftax.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.transforms import eagerly
 from graftax.transforms.call_key import SCALARS, argument_names, describe, is_static, key_of
+from graftax.transforms.carried import carrying, given_masks, masks_of, with_masks
 from graftax.transforms.entry import Entry
 from graftax.transforms.guard import BY_ITSELF
 from graftax.transforms.lowered import Lowered
@@ -60,7 +62,6 @@ class CompiledFunction(Generic[P, R]):
         "_fn",
         "_looks",
         "_max_retraces",
-        "_warned",
         "trace_count",
     )
 
@@ -74,7 +75,6 @@ class CompiledFunction(Generic[P, R]):
         self._entries: dict[Hashable, list[Entry]] = {}  # for each key, the one used last first
         self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
         self.trace_count = 0
-        self._warned = False
         carry_names(self, fn)
 
     def __get__(self, instance: Any, owner: type | None = None) -> CompiledFunction[..., R]:
@@ -99,9 +99,7 @@ class CompiledFunction(Generic[P, R]):
             if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
                 return self._plain(args, kwargs)
             transforms = registry.current().transforms
-            leaves, tree = transforms.flatten((args, kwargs))
-            if masks.any_set():
-                self._warn_of_masks(leaves)
+            leaves, tree = with_masks(transforms, args, kwargs)
             key, dynamic = key_of(leaves, tree)
             entries = self._entries.get(key)
             if entries is None or entries[0].difference() is not None:
@@ -112,18 +110,11 @@ class CompiledFunction(Generic[P, R]):
                 results = run_donating(entry, dynamic)
             else:
                 results = run_nested(entry, dynamic)
-            return cast(R, transforms.unflatten(entry.out_structure, results[: entry.results]))
+            out = transforms.unflatten(entry.out_structure, results[: entry.results])
+            return cast(R, out if not entry.masked else carrying(transforms, *out))
         except Exception as error:
             shorten(error)
             raise
-
-    def _warn_of_masks(self, leaves: list[Any]) -> None:
-        if not self._warned and any(masks.mask_of(leaf) is not None for leaf in leaves):
-            self._warned = True
-            user_line.warn(
-                f"an argument of {_name(self._fn)} carries a mask, which does not pass into a compiled function. Call "
-                "the layer that makes it inside, or give the mask as an argument: layer(x, mask=mask)."
-            )
 
     def _plain(self, args: Any, kwargs: Any) -> R:
         if frames.top is not None or not registry.current().has("transforms"):
@@ -167,7 +158,7 @@ class CompiledFunction(Generic[P, R]):
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
         """The trace for these arguments, the arrays among them, and what these are called."""
         transforms = registry.current().transforms
-        leaves, tree = transforms.flatten((args, kwargs))
+        leaves, tree = with_masks(transforms, args, kwargs)
         key, dynamic = key_of(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree, runs=False)
         return entry, dynamic, self._names(transforms, leaves, tree)
@@ -175,7 +166,7 @@ class CompiledFunction(Generic[P, R]):
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Trace for these arguments, unless that has been done; nothing is run."""
         transforms = registry.current().transforms
-        leaves, tree = transforms.flatten((args, kwargs))
+        leaves, tree = with_masks(transforms, args, kwargs)
         key, _ = key_of(leaves, tree)
         entries = self._entries.get(key)
         if entries is None or entries[0].difference() is not None:
@@ -224,25 +215,32 @@ class CompiledFunction(Generic[P, R]):
             frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)), self._allow_callback)
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
-            args, kwargs = transforms.unflatten(tree, filled)
+            args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
             with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
                 for module in modules:
                     frame.watch(module)
                 out = self._fn(*args, **kwargs)
                 results, out_structure = transforms.flatten(out)
                 results = [_result(self._fn, r) for r in results]
+                found_masks = masks_of(results) if masks.any_set() else []
+                if masked := any(mask is not None for mask in found_masks):
+                    results, out_structure = transforms.flatten(
+                        (transforms.unflatten(out_structure, results), found_masks)
+                    )
             frame.group_alike()
-            found.update(frame=frame, out=out_structure, results=len(results))
+            found.update(frame=frame, out=out_structure, results=len(results), masked=masked)
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
+        if (unfit := no_plain_numbers(concrete, "an argument")) is not None:
+            raise unfit
         modules = reached((self._fn, *(leaf for leaf in leaves if is_static(leaf))))
         # with ranges, a program that has none to look at is a plain one
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
         statics = [leaf for leaf in leaves if is_static(leaf)]
-        entry = Entry(program, found["frame"], found["out"], found["results"], statics)
+        entry = Entry(program, found["frame"], found["out"], found["results"], statics, found["masked"])
         entry.warn_of_leaks(transforms, _name(self._fn))
         found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)

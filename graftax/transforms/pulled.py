@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from graftax import tree
 from graftax.backend import registry
 from graftax.errors import ArgumentError, GradientError, ShapeError
+from graftax.transforms.carried import hand_on, masks_of, set_masks
 from graftax.transforms.sources import function_name
 from graftax.transforms.state import Substitution
 from graftax.transforms.threaded import arrays_of
@@ -57,7 +58,11 @@ class Pulled(NamedTuple):
 
 
 def pulled(
-    fn: Callable[..., Any], call: Callable[[list[Any]], Any], values: list[Any], frame: MakeFrame | None = None
+    fn: Callable[..., Any],
+    call: Callable[[list[Any]], Any],
+    values: list[Any],
+    frame: MakeFrame | None = None,
+    came: Sequence[Any] = (),
 ) -> Pulled:
     """Run ``call`` on sources; what it assigns takes effect, once.
 
@@ -66,6 +71,7 @@ def pulled(
         call: Takes a list of arrays.
         values: That list.
         frame: What Variables are inside, made from the list; as they are outside, unless told.
+        came: What the arrays of the list were made of, in its order, for their masks.
 
     Raises:
         GradientError: the result is None, or not floating.
@@ -75,14 +81,16 @@ def pulled(
     written: list[Any] = []
     structures: list[Any] = []
 
-    def pure(given: list[Any]) -> tuple[list[Any], list[Any]]:
+    def pure(given: list[Any]) -> tuple[list[Any], tuple[list[Any], list[Any]]]:
         inside = Substitution(parent, (), transforms.level()) if frame is None else frame(given)
+        hand_on(came, given[: len(came)])
         with frames.entered(inside):
             leaves, structure = floating_results(fn, call(given))
         written[:], structures[:] = list(inside.written), [structure]
-        return leaves, list(inside.written.values())
+        return leaves, (masks_of(leaves), list(inside.written.values()))
 
-    leaves, pull, after = transforms.vjp_with_aux(pure, values)
+    leaves, pull, (found_masks, after) = transforms.vjp_with_aux(pure, values)
+    set_masks(leaves, found_masks)
     for storage, value in zip(written, after, strict=True):
         storage.write(value)
     return Pulled(function_name(fn), leaves, structures[0], lambda weights: list(pull(weights)[0]))

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
 from graftax.backend import registry
 from graftax.errors import ArgumentError, ArgumentTypeError
 from graftax.short_traceback import door
+from graftax.transforms.carried import Carry, hand_on, masks_of, masks_of_rows, set_masks
 from graftax.transforms.control_flow import settled
 from graftax.transforms.threaded import (
     Around,
@@ -20,7 +21,6 @@ from graftax.transforms.threaded import (
     arrays_of,
     as_dtypes,
     common_length,
-    like,
 )
 from graftax.variables.storage import frames
 from graftax.wrapping import wraps
@@ -70,24 +70,32 @@ def scan(
     transforms = registry.current().transforms
     rows, rows_structure = arrays_of(xs)
     steps = _steps("scan", Outline(rows_structure, rows), length)
-    leaves, structure = arrays_of(init)
+    own = Carry("scan", init)
+    kept, count = len(own.leaves), len(rows)
+    found_masks = masks_of_rows("scan", transforms.flatten(xs)[0])
+    rows += [mask for mask in found_masks if mask is not None]
 
     def step(values: list[Any]) -> tuple[Any, Any]:
-        carry, row = values[: len(leaves)], values[len(leaves) :]
-        made = fn(transforms.unflatten(structure, carry), transforms.unflatten(rows_structure, row))
+        carry, row, row_masks = values[:kept], values[kept : kept + count], iter(values[kept + count :])
+        set_masks(row, [None if mask is None else next(row_masks) for mask in found_masks])
+        made = fn(own.opened(carry), transforms.unflatten(rows_structure, row))
         if not isinstance(made, tuple) or len(made) != 2:
             raise ArgumentTypeError(
                 f"the function of a scan returned {'one array' if hasattr(made, 'shape') else repr(made)}",
                 "it gives back the next carry and the result of the step",
                 "return carry, y (None where there is no result)",
             )
-        return like(structure, len(leaves), made[0]), made[1]
+        return own.closed(made[0]), (made[1], masks_of(transforms.flatten(made[1])[0]))
 
-    part, start = settled("scan", step, Outline(structure, leaves), [_Row(row.shape[1:], row.dtype) for row in rows])
+    part, start = settled(
+        "scan", step, Outline(own.structure, own.leaves), [_Row(row.shape[1:], row.dtype) for row in rows]
+    )
     threaded = Threaded(part)
     after, last, stacked = _run(threaded.bind(part), threaded.state(), start, rows, steps, reverse)
     threaded.commit(after)
-    return transforms.unflatten(structure, last), transforms.unflatten(part.outlines[1].structure, stacked)
+    results, result_masks = transforms.unflatten(part.outlines[1].structure, stacked)
+    set_masks(transforms.flatten(results)[0], result_masks)
+    return own.opened(last), results
 
 
 class _Row(NamedTuple):
@@ -196,16 +204,18 @@ def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | No
         def part(given: list[Any]) -> Any:
             values = iter(given)
             filled = [next(values) if is_array(leaf) else leaf for leaf in leaves]
+            hand_on(leaves, filled)
             call_args, call_kwargs = transforms.unflatten(structure, filled)
             frame = PartFrame(around)
             with frames.entered(frame):
                 results, out = arrays_of(cast(Callable[..., R], fn)(*call_args, **call_kwargs))
             written[:], made[:] = list(frame.written), [out]
-            return results, list(frame.written.values())
+            return results, masks_of(results), list(frame.written.values())
 
-        results, after = transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)])
+        results, found_masks, after = transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)])
         for storage, value in zip(written, after, strict=True):
             storage.write(value)
+        set_masks(results, found_masks)
         return transforms.unflatten(made[0], results)
 
     return run

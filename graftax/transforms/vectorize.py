@@ -16,6 +16,7 @@ from graftax.transforms.axes import (
     rows_first,
     spread,
 )
+from graftax.transforms.carried import RowMasks, masks_of, set_masks_of_rows
 from graftax.transforms.threaded import Around, Outline, PartFrame, arrays_of
 from graftax.typedefs import Array
 from graftax.variables.added_loss import AddedLoss
@@ -150,23 +151,30 @@ def vectorized_map(
     mapped = [axis is not None for one in arguments for axis in one.axes]
     rows = [axis and leaf.shape[0] == count for leaf, axis in zip(leaves, mapped, strict=True)]
     alike = [leaf[0] if axis and not row else leaf for leaf, axis, row in zip(leaves, mapped, rows, strict=True)]
+    carried = RowMasks(
+        [leaf for one in arguments for leaf in one.came], [a for one in arguments for a in one.axes], rows
+    )
     around = Around()
     drawn: dict[Storage, None] = {}
     forgotten: dict[Storage, None] = {}
     made: list[Any] = []
 
-    def one_row(given: Any) -> list[Any]:
-        number, own = given
+    def one_row(given: Any) -> tuple[list[Any], list[Any]]:
+        number, own, own_masks = given
         own = iter(own)
-        values = iter([next(own) if row else same for row, same in zip(rows, alike, strict=True)])
+        filled = [next(own) if row else same for row, same in zip(rows, alike, strict=True)]
+        carried.hand_on(filled, own_masks)
+        values = iter(filled)
         with frames.entered(RowFrame(around, number, drawn, forgotten)):
             results, structure = arrays_of(fn(*(one.of(values) for one in arguments)))
         made[:] = [structure]
-        return results
+        return results, masks_of(results)
 
     numbers = backend.arrays.numpy.arange(count, dtype="uint32")
-    given = numbers, [leaf for leaf, row in zip(leaves, rows, strict=True) if row]
-    results = transforms.map_rows(one_row, given, chunk_size if chunk_size is not None and chunk_size < count else None)
+    given = numbers, [leaf for leaf, row in zip(leaves, rows, strict=True) if row], carried.cut
+    results, found_masks = transforms.map_rows(
+        one_row, given, chunk_size if chunk_size is not None and chunk_size < count else None
+    )
     for storage in drawn:
         storage.write(backend.random.split(storage.read(), 2)[0])
     for storage in forgotten:
@@ -176,6 +184,9 @@ def vectorized_map(
         places = spread("out_axes", out_axes, transforms.unflatten(structure, results), "result")
         paths = Outline(structure, results).paths("result")
         results = [placed(*each) for each in zip(results, places, paths, strict=True)]
+        set_masks_of_rows(results, found_masks, places)
+    else:
+        set_masks_of_rows(results, found_masks, [0] * len(results))
     return transforms.unflatten(structure, results)
 
 
@@ -188,9 +199,11 @@ class _Argument:
         self.leaves: list[Array] = []
         self.axes: list[int | None] = []
         self.paths: list[str] = []
+        self.came: list[Any] = []
         if axes is not None:  # else it is passed as it is
             self.axes = spread("in_axes", axes, value, name)
             self.leaves, self._structure = arrays_of(value)
+            self.came = registry.current().transforms.flatten(value)[0]
             self.paths = Outline(self._structure, self.leaves).paths(name)
 
     def of(self, values: Iterator[Any]) -> Any:

@@ -12,9 +12,10 @@ import numpy as np
 
 from graftax import traced_checks
 from graftax.backend import registry
-from graftax.errors import ArgumentError, DTypeError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.hyperparameters import is_number
 from graftax.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.variables.spec import sizes
 
 
 class Kind(NamedTuple):
@@ -29,6 +30,21 @@ class Kind(NamedTuple):
 NUMBER = Kind(lambda x: abs(x) < math.inf, "it is a finite number", 0.0)
 SPREAD = Kind(lambda x: (x >= 0) & (x < math.inf), "a standard deviation is a finite number from 0 up", 1.0)
 SHARE = Kind(lambda x: (x >= 0) & (x <= 1), "a probability is a number from 0 to 1", 0.5)
+
+
+def shape_first(draw: str, shape: Any) -> Shape:
+    """The shape of draws as a tuple of integers.
+
+    Raises:
+        ArgumentTypeError: it is something else, such as a number of the distribution.
+    """
+    if isinstance(shape, float | np.floating):
+        raise ArgumentTypeError(
+            f"{draw}({shape!r}, ...), which is shape={shape!r}",
+            "the shape comes first, and then the numbers of the distribution",
+            f"{draw}((2, 3), {shape!r})",
+        )
+    return sizes(shape)
 
 
 def floating_dtype(draw: str, dtype: Any) -> str:

@@ -182,7 +182,7 @@ def normal(
         >>> normal((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype = sizes(shape), distributions.floating_dtype("normal", dtype)
+    shape, dtype = distributions.shape_first("normal", shape), distributions.floating_dtype("normal", dtype)
     moments = _moments(mean, stddev, shape, dtype)
     return _scaled(registry.current().random.normal(_key(seed), shape, dtype), *moments)
 
@@ -197,7 +197,7 @@ def uniform(
         >>> bool((uniform((4,), seed=0) < 1).all())
         True
     """
-    shape, dtype = sizes(shape), distributions.floating_dtype("uniform", dtype)
+    shape, dtype = distributions.shape_first("uniform", shape), distributions.floating_dtype("uniform", dtype)
     low, high = (
         distributions.parameter(name, bound, distributions.NUMBER, shape, dtype)
         for name, bound in (("minval", minval), ("maxval", maxval))
@@ -216,7 +216,10 @@ def truncated_normal(
         >>> bool((abs(truncated_normal((100,), seed=0)) <= 2).all())
         True
     """
-    shape, dtype = sizes(shape), distributions.floating_dtype("truncated_normal", dtype)
+    shape, dtype = (
+        distributions.shape_first("truncated_normal", shape),
+        distributions.floating_dtype("truncated_normal", dtype),
+    )
     moments = _moments(mean, stddev, shape, dtype)
     draws = registry.current().random.truncated_normal(_key(seed), -2.0, 2.0, shape, dtype)
     return _scaled(draws, *moments)
@@ -234,8 +237,9 @@ def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: 
         >>> bool((randint((5,), 0, 3, seed=0) < 3).all())
         True
     """
+    shape = distributions.shape_first("randint", shape)
     low, high, dtype = distributions.integers(minval, maxval, dtype)
-    return registry.current().random.randint(_key(seed), sizes(shape), low, high, dtype)
+    return registry.current().random.randint(_key(seed), shape, low, high, dtype)
 
 
 @door
@@ -246,7 +250,7 @@ def bernoulli(shape: Shape, p: ArrayLike = 0.5, seed: Seed = None) -> Array:
         >>> str(bernoulli((5,), seed=0).dtype)
         'bool'
     """
-    shape = sizes(shape)
+    shape = distributions.shape_first("bernoulli", shape)
     p = distributions.parameter("p", p, distributions.SHARE, shape, "float32")
     return registry.current().random.bernoulli(_key(seed), p, shape)
 

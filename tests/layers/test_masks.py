@@ -165,9 +165,12 @@ def test_a_mask_of_an_argument_of_a_compiled_function():
     embedding, pooling = L.Embedding(5, 3, mask_zero=True), L.GlobalAveragePooling1D()
     x = embedding(TOKENS)
     compiled = gx.jit(lambda x: pooling(x))
-    with pytest.warns(UserWarning, match=r"argument(.|\n)*carries a mask(.|\n)*mask="):
-        compiled(x)
-    compiled(x)  # told once
+    np.testing.assert_allclose(compiled(x), pooling(x), atol=1e-6)
+    unmasked = ops.asarray(x) * 1.0
+    np.testing.assert_allclose(compiled(unmasked), pooling(unmasked), atol=1e-6)
+    assert compiled.trace_count == 2
+    np.testing.assert_allclose(compiled(embedding(TOKENS[:, ::-1])), pooling(embedding(TOKENS[:, ::-1])), atol=1e-6)
+    assert compiled.trace_count == 2  # another mask is another argument, not another trace
     np.testing.assert_allclose(gx.jit(lambda x, m: pooling(x, mask=m))(ops.asarray(x) + 0, MASK), pooling(x), atol=1e-6)
 
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, owned
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, no_plain_numbers, owned
 from graftax.backend.jax import neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.typedefs import Array, DTypeLike, Shape
@@ -165,6 +165,8 @@ class JaxArrays:
 def _owned(values: Any) -> Any:
     if isinstance(values, (list, tuple)):
         return list(map(_owned, values))
+    if (unfit := no_plain_numbers(values)) is not None:
+        raise unfit
     return owned(values) if isinstance(values, np.ndarray) else values
 
 

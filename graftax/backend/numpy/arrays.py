@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits, no_plain_numbers
 from graftax.backend.neural import Padding
 from graftax.backend.numpy import special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
@@ -24,6 +24,8 @@ class NumpyArrays:
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
         """A NumPy array that cannot be written to; memory of the caller is copied."""
         name = None if dtype is None else self.canonical_dtype(dtype)
+        if (unfit := no_plain_numbers(x)) is not None:
+            raise unfit
         if isinstance(x, (np.ndarray, np.generic)) and name is not None and x.dtype.name != name:
             with np.errstate(all="ignore"):
                 array = np.asarray(_saturated(x, name).astype(host_dtype(name)))
@@ -34,7 +36,12 @@ class NumpyArrays:
 
     def is_array(self, x: Any) -> bool:
         """True for a NumPy array or scalar."""
-        return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind not in "OSUMmT"
+        return (
+            isinstance(x, (np.ndarray, np.generic))
+            and x.dtype.kind not in "OSUMmT"
+            and x.dtype.names is None
+            and not isinstance(x, np.ma.MaskedArray)
+        )
 
     def foreseen(self, x: Any) -> Any:
         """Nothing is traced here."""
