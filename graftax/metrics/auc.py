@@ -69,10 +69,13 @@ class AUC(ElementMetric):
         self.summation_method: Summation = _one_of("summation_method", summation_method, get_args(Summation))
         inner = np.arange(1, self.num_thresholds - 1) / (self.num_thresholds - 1)
         if thresholds is not None:
-            inner = np.sort([arguments.threshold(one) for one in thresholds])
-            if not all(0 <= one <= 1 for one in inner):
+            given = thresholds if isinstance(thresholds, list | tuple) else (thresholds,)
+            inner = np.sort([arguments.threshold(one) for one in given])
+            if given is not thresholds or not all(0 <= one <= 1 for one in inner):
                 raise ArgumentError(
-                    f"thresholds={thresholds!r:.60}", "they part probabilities, in [0, 1]", "thresholds=[0.25, 0.5]"
+                    f"thresholds={thresholds!r:.60}",
+                    "a list that parts probabilities, in [0, 1]",
+                    "thresholds=[0.25, 0.5]",
                 )
             self.num_thresholds = len(inner) + 2
         self.thresholds = (-1e-7, *map(float, inner), 1 + 1e-7)  # 0 and 1 lie between the outer ones

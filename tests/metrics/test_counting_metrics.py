@@ -158,7 +158,7 @@ def test_fit_shows_them():
         (lambda: metrics.AUC(1), "num_thresholds=1"),
         (lambda: metrics.AUC(curve="PRC"), "'ROC', 'PR'"),
         (lambda: metrics.AUC(summation_method="mean"), "'minoring'"),
-        (lambda: metrics.AUC(thresholds=[2.0]), "they part probabilities"),
+        (lambda: metrics.AUC(thresholds=[2.0]), "a list that parts probabilities"),
         (lambda: metrics.AUC()([1, 0], [3.0, -1.0]), "from_logits=True"),
         (lambda: metrics.FBetaScore("mean"), "'macro'"),
         (lambda: metrics.FBetaScore(beta=0.0), "beta"),
