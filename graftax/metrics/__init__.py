@@ -16,12 +16,19 @@ from graftax.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy
 from graftax.metrics.accuracy import SparseCategoricalAccuracy as SparseCategoricalAccuracy
 from graftax.metrics.accuracy import SparseTopKCategoricalAccuracy as SparseTopKCategoricalAccuracy
 from graftax.metrics.accuracy import TopKCategoricalAccuracy as TopKCategoricalAccuracy
+from graftax.metrics.auc import AUC as AUC
 from graftax.metrics.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.metrics.classification import CategoricalCrossentropy as CategoricalCrossentropy
 from graftax.metrics.classification import Precision as Precision
 from graftax.metrics.classification import Recall as Recall
 from graftax.metrics.classification import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from graftax.metrics.confusion import FalseNegatives as FalseNegatives
+from graftax.metrics.confusion import FalsePositives as FalsePositives
+from graftax.metrics.confusion import TrueNegatives as TrueNegatives
+from graftax.metrics.confusion import TruePositives as TruePositives
 from graftax.metrics.elsewhere import CLASSES as _CLASSES
+from graftax.metrics.f_score import F1Score as F1Score
+from graftax.metrics.f_score import FBetaScore as FBetaScore
 from graftax.metrics.metric import Metric as Metric
 from graftax.metrics.reduction import Mean as Mean
 from graftax.metrics.reduction import MeanMetricWrapper as MeanMetricWrapper
@@ -34,11 +41,16 @@ from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredEr
 from graftax.namespaces import answering as _answering
 
 __all__ = [
+    "AUC",
     "Accuracy",
     "BinaryAccuracy",
     "BinaryCrossentropy",
     "CategoricalAccuracy",
     "CategoricalCrossentropy",
+    "F1Score",
+    "FBetaScore",
+    "FalseNegatives",
+    "FalsePositives",
     "Mean",
     "MeanAbsoluteError",
     "MeanMetricWrapper",
@@ -53,6 +65,8 @@ __all__ = [
     "SparseTopKCategoricalAccuracy",
     "Sum",
     "TopKCategoricalAccuracy",
+    "TrueNegatives",
+    "TruePositives",
     "get",
 ]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from graftax import per_sample, user_line
 from graftax.errors import ArgumentError
-from graftax.metrics import accuracy, classification, reduction
+from graftax.metrics import accuracy, classification, confusion, f_score, reduction
 from graftax.tree import flatten
 
-_SHARES = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall)
+_SHARES = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, f_score.FBetaScore)
 
 
 def pairs(metrics: Any, loss: Any) -> Iterator[tuple[Any, Any]]:
@@ -51,7 +51,12 @@ def require_same_scores(metric: Any, loss: Any) -> None:
         return
     kind = type(metric).__name__
     if isinstance(metric, _SHARES):
-        _check_threshold(metric, loss, logits)
+        if metric.threshold is not None:  # without one, an F score compares classes with each other
+            _check_threshold(metric, "threshold", metric.threshold, loss, logits)
+        return
+    if isinstance(metric, confusion.Count):
+        for threshold in metric.at:
+            _check_threshold(metric, "thresholds", threshold, loss, logits)
         return
     own = getattr(getattr(getattr(metric, "fn", None), "__self__", metric), "from_logits", None)
     if isinstance(metric, reduction.MeanMetricWrapper) and metric.fn is per_sample.kl_divergence:
@@ -69,15 +74,15 @@ def require_same_scores(metric: Any, loss: Any) -> None:
         )
 
 
-def _check_threshold(metric: Any, loss: Any, logits: bool) -> None:
-    kind, at = type(metric).__name__, metric.threshold
-    shown = f"{metric!r} with threshold={at:g} beside {loss!r}"
+def _check_threshold(metric: Any, argument: str, at: float, loss: Any, logits: bool) -> None:
+    kind = type(metric).__name__
+    shown = f"{metric!r} with {argument}={at:g} beside {loss!r}"
     if not logits:
         if not 0 < at < 1:
             raise ArgumentError(
                 shown,
                 f"predictions are probabilities there, all of them on one side of {at:g}",
-                f"{kind}(threshold=0.5)",
+                f"{kind}({argument}=0.5)",
             )
         return
     classes = getattr(loss, "target_kind", None) in ("categorical", "sparse")
@@ -91,11 +96,11 @@ def _check_threshold(metric: Any, loss: Any, logits: bool) -> None:
         raise ArgumentError(
             shown,
             "predictions are logits there, and the probability 0.5 is the logit 0",
-            f"{kind}(threshold=0.0)",
+            f"{kind}({argument}=0.0)",
         )
     if 0 < at < 1:
         logit = math.log(at / (1 - at))
         user_line.warn(
             f"{shown}: the threshold is compared with logits. If {at:g} is meant as a probability, write "
-            f"{kind}(threshold={logit:.6g})."
+            f"{kind}({argument}={logit:.6g})."
         )

@@ -9,12 +9,14 @@ _OWN = (
     "or a function of (y_true, y_pred), if it is a mean over samples"
 )
 _ABSENT = "graftax has no such metric"
+_BY_CLASS = "it has another name here"
 _BY_NAME = "it is a metric by name, without a class"
 _SHORT = "the class has its long name; short ones are for compile"
 
 ELSEWHERE: Elsewhere = {
-    "f1": (_ABSENT, f"Precision() and Recall(), whose harmonic mean it is; {_OWN}"),
-    "f1score": (_ABSENT, f"Precision() and Recall(), whose harmonic mean it is; {_OWN}"),
+    "f1": (_BY_CLASS, 'F1Score(average="macro"), or "micro", "weighted", None for each class; by name "f1_score"'),
+    **dict.fromkeys(("prauc", "aucpr"), (_BY_CLASS, 'AUC(curve="PR")')),
+    **dict.fromkeys(("rocauc", "aucroc"), (_BY_CLASS, 'AUC(), or "auc"')),
     "topk": (
         "which one is meant depends on the targets",
         "top_k_categorical_accuracy or sparse_top_k_categorical_accuracy",
@@ -23,16 +25,9 @@ ELSEWHERE: Elsewhere = {
     "valloss": ("fit shows it as soon as there is validation_data", "leave it out"),
 } | dict.fromkeys(
     (
-        "auc",
-        "prauc",
-        "rocauc",
-        "aucroc",
         "binaryiou",
         "cohenkappa",
         "confusionmatrix",
-        "falsenegatives",
-        "falsepositives",
-        "fbetascore",
         "iou",
         "matthewscorrelation",
         "meaniou",
@@ -45,8 +40,6 @@ ELSEWHERE: Elsewhere = {
         "recallatprecision",
         "sensitivityatspecificity",
         "specificityatsensitivity",
-        "truenegatives",
-        "truepositives",
     ),
     (_ABSENT, _OWN),
 )

@@ -18,6 +18,7 @@ from graftax.typedefs import Array
 from graftax.variables.variable import Variable
 
 _fused: dict[Backend, Callable[..., Any]] = {}
+_fused_arrays: dict[Backend, Callable[..., Any]] = {}
 
 
 def add(sums: Variable, *terms: Array | int) -> None:
@@ -34,6 +35,19 @@ def add(sums: Variable, *terms: Array | int) -> None:
     sums.assign(_fused[backend](sums.value, ready))
 
 
+def add_array(sums: Variable, terms: Array) -> None:
+    """Add a number to each sum of a metric, all in one array.
+
+    Args:
+        sums: A Variable of shape ``(2, ...)``.
+        terms: Of the shape ``(...)``; integers are counted exactly.
+    """
+    backend = registry.current()
+    if backend not in _fused_arrays:
+        _fused_arrays[backend] = backend.arrays.fused(partial(_add_array, backend.arrays), ())
+    sums.assign(_fused_arrays[backend](sums.value, terms))
+
+
 def read(sums: Variable) -> Array:
     """The sums, rounded to one number each."""
     value = sums.value
@@ -43,7 +57,14 @@ def read(sums: Variable) -> Array:
 def _add(a: Arrays, sums: Any, terms: tuple[Any, ...]) -> Any:
     sums, terms = a.stop_gradient(sums), tuple(map(a.stop_gradient, terms))  # what is measured is not what is trained
     pairs = [_split(a, term, sums.dtype) for term in terms]
-    high, low = a.numpy.stack([pair[0] for pair in pairs]), a.numpy.stack([pair[1] for pair in pairs])
+    return _added(a, sums, a.numpy.stack([pair[0] for pair in pairs]), a.numpy.stack([pair[1] for pair in pairs]))
+
+
+def _add_array(a: Arrays, sums: Any, terms: Any) -> Any:
+    return _added(a, a.stop_gradient(sums), *_split(a, a.stop_gradient(terms), sums.dtype))
+
+
+def _added(a: Arrays, sums: Any, high: Any, low: Any) -> Any:
     total = sums[0] + high
     finite = a.numpy.isfinite(total)
     old, new, both = (a.numpy.where(finite, x, 0) for x in (sums[0], high, total))  # inf has no rest: inf - inf is nan

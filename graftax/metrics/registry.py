@@ -9,7 +9,7 @@ from graftax import per_sample
 from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.hiding import Form
 from graftax.known_names import unknown
-from graftax.metrics import accuracy, classification, reduction, regression
+from graftax.metrics import accuracy, auc, classification, confusion, f_score, reduction, regression
 from graftax.metrics.elsewhere import ELSEWHERE
 from graftax.metrics.metric import Metric
 from graftax.module import Module, snake_case
@@ -32,6 +32,19 @@ _CLASSES: tuple[type[Metric], ...] = (
     classification.SparseCategoricalCrossentropy,
     classification.Precision,
     classification.Recall,
+    auc.AUC,
+    f_score.F1Score,
+    f_score.FBetaScore,
+    confusion.TruePositives,
+    confusion.TrueNegatives,
+    confusion.FalsePositives,
+    confusion.FalseNegatives,
+)
+_COUNTS: tuple[type[Metric], ...] = (
+    confusion.TruePositives,
+    confusion.TrueNegatives,
+    confusion.FalsePositives,
+    confusion.FalseNegatives,
 )
 _SHORT: dict[str, type[Metric]] = {
     "mse": regression.MeanSquaredError,
@@ -64,6 +77,7 @@ _SPELLINGS: dict[str, str] = (
 )
 """What Keras takes, too: names of classes, capitals."""
 _SPELLINGS |= {
+    "fbeta_score": "f_beta_score",
     "MeanAbsolutePercentageError": "mape",
     "MeanSquaredLogarithmicError": "msle",
     "CosineSimilarity": "cosine_similarity",
@@ -83,13 +97,22 @@ _CROSSENTROPIES: dict[str, type[Metric]] = {
     "categorical": classification.CategoricalCrossentropy,
     "sparse": classification.SparseCategoricalCrossentropy,
 }
-_THRESHOLDS = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall)
+_ONE_NUMBER: dict[type[Metric], dict[str, Any]] = {
+    f_score.F1Score: {"average": "macro"},
+    f_score.FBetaScore: {"average": "macro"},
+}
+"""What has a number for each class unless told is their mean by name: a name stands for one number."""
+_THRESHOLDS = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, auc.AUC, *_COUNTS)
 _KINDS: dict[str, tuple[type[Metric], ...]] = {
     "binary": (
         accuracy.BinaryAccuracy,
         classification.BinaryCrossentropy,
         classification.Precision,
         classification.Recall,
+        auc.AUC,
+        f_score.F1Score,
+        f_score.FBetaScore,
+        *_COUNTS,
     ),
     "categorical": (
         accuracy.CategoricalAccuracy,
@@ -113,8 +136,9 @@ def get(
 ) -> Metric:
     """A metric from its name, from a function of ``(y_true, y_pred)``, or as it is; a name becomes the metric's name.
 
-    A name carries no arguments; so a metric by name, for targets of the kind that the loss takes, reads logits where
-    the loss does, leaves out the class that it ignores, and finds the classes on the same axis.
+    A name carries no arguments, and stands for one number: ``"f1_score"`` is the mean over classes. A metric by name,
+    for targets of the kind that the loss takes, reads logits where the loss does, leaves out the class that it ignores,
+    and finds the classes on the same axis.
 
     Args:
         metric: The metric. ``"accuracy"`` and ``"crossentropy"`` are chosen by the loss and the shapes.
@@ -152,10 +176,12 @@ def get(
         if kind in ("categorical", "sparse") and cls in _THRESHOLDS and getattr(loss, "from_logits", False):
             raise ArgumentError(
                 f"metric={metric!r} beside {loss!r}",
-                "its threshold 0.5 lies between probabilities, and the model gives logits of classes",
-                f'activation="softmax" in the last layer and from_logits=False; {cls.__name__}(threshold) for logits',
+                "its thresholds lie between probabilities, and the model gives logits of classes",
+                'activation="softmax" in the last layer and from_logits=False'
+                + (f"; {cls.__name__}(threshold) for logits" if cls is not auc.AUC else ""),
             )
-        return cls(name=metric, **(_said_by(loss, kind, cls) if cls in _KINDS.get(kind, ()) else {}))
+        said = _said_by(loss, kind, cls) if cls in _KINDS.get(kind, ()) else {}
+        return cls(name=metric, **_ONE_NUMBER.get(cls, {}), **said)
     if isinstance(metric, type | Module) or not callable(metric):
         shown = f"{metric.__name__}()" if isinstance(metric, type) else '"mae"'
         raise ArgumentTypeError(
@@ -214,8 +240,10 @@ def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: Any) ->
 def _said_by(loss: Any, kind: str, cls: type[Metric]) -> dict[str, Any]:
     """What a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
     from_logits = bool(getattr(loss, "from_logits", False))
-    if cls in _CROSSENTROPIES.values():
+    if cls in _CROSSENTROPIES.values() or cls is auc.AUC:
         said: dict[str, Any] = {"from_logits": from_logits}
+    elif cls in _COUNTS:
+        said = {"thresholds": 0.0 if from_logits else 0.5}
     else:
         said = {"threshold": 0.0 if from_logits else 0.5} if kind == "binary" else {}
     if kind != "binary" and getattr(loss, "target_kind", None) == kind:

@@ -14,7 +14,6 @@ from graftax.reparam.base import Reparam
 from graftax.selectors import select
 from graftax.typedefs import Array, VariableLike
 from graftax.variables.spec import VariableSpec
-from graftax.variables.variable import Variable
 
 
 class Adapter(Module):
@@ -159,15 +158,12 @@ class AdapterCreator(Constructed):
         """Make the adapted weight for a matrix or kernel, anything else as it would have been."""
         if len(spec.shape) < 2 or _PART.search(spec.path):
             return next_creator(spec)
-        base = next_creator(spec.replace(name="base", trainable=False))
+        base = next_creator(spec.replace(name="base", resting=spec.resting + 1))
 
         def part(name: str, **changes: Any) -> VariableLike:
             path = f"{spec.path}/adapters/{self.name}/{name}"
             return next_creator(spec.replace(name=name, path=path, trainable=True, **changes))
 
-        if isinstance(base, Variable) and spec.trainable and not base.made_trainable:
-            base.trainable = True  # what is frozen until no adapter is left is another thing, and the user's
-            base.resting = 1
         if not isinstance(base, Adapted):
             return Adapted(spec, base, {self.name: self.adapter(part, spec)})
         if self.name in base.adapters:

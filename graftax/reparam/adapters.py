@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import typing as _typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from graftax.errors import GraftError
-from graftax.module import Module, structure, walk
+from graftax.module import Module, structure, walk_with_edges
 from graftax.namespaces import answering as _answering
 from graftax.reparam.adapted import Adapted, adapter_of
 from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
-from graftax.reparam.places import replace, thaw, weights
+from graftax.reparam.places import expressions, leaves_of, replace, thaw
 from graftax.selectors import Selector
 from graftax.short_traceback import door
 from graftax.variables.storage import concretely
@@ -22,7 +22,7 @@ __all__ = ["active", "disabled", "merge", "named", "names", "remove", "use"]
 
 @door
 def names(model: Module) -> list[str]:
-    """The adapters of a model, in the order in which they came.
+    """The adapters of a model, in the order in which they came, as far as weights that have several tell.
 
     Example:
         >>> import graftax as gx
@@ -33,7 +33,7 @@ def names(model: Module) -> list[str]:
         >>> names(layer)
         ['poet', 'lawyer']
     """
-    return list(dict.fromkeys(name for weight in _adapted(model) for name in weight.adapters))
+    return _in_order([weight.adapters for weight in chain] for chain in _chains(model))
 
 
 @door
@@ -48,7 +48,7 @@ def active(model: Module) -> list[str]:
         >>> active(layer)
         ['lora']
     """
-    return list(dict.fromkeys(name for weight in _adapted(model) for name in weight.active))
+    return _in_order([weight.active for weight in chain] for chain in _chains(model))
 
 
 @door
@@ -63,7 +63,8 @@ def use(model: Module, *names: str) -> None:
         names: Adapters; a weight that does not have one does without.
 
     Raises:
-        GraftError: the model has no adapters, or none of that name; or a name comes twice.
+        GraftError: the model has no adapters, or none of that name; or a name comes twice; or an adapter is to apply
+            before one that lies beneath another expression beneath it. Nothing is changed then.
 
     Example:
         >>> import graftax as gx
@@ -75,7 +76,10 @@ def use(model: Module, *names: str) -> None:
         ([], ['bias'])
         >>> use(layer, "lora")
     """
-    for weight in _having(model, names, "use"):
+    known = _having(model, names, "use")
+    for chain in _chains(model):
+        _check_nesting(chain, names)
+    for weight in known:
         weight.switch(names)
 
 
@@ -156,26 +160,17 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
         _check_order(weight, names)
     undo: list[tuple[Any, Any]] = []
     undo_names = [(weight, weight.adapters, weight.active) for weight in chosen]
+    errors: list[tuple[float, str]] = []
     try:
         with concretely():
             for weight in chosen:
                 before = weight.value
                 base: Any = weight.base
-                undo += [
-                    (leaf, leaf.value)
-                    for leaf in (weight.base.variables if isinstance(weight.base, Module) else [base])
-                ]
+                undo += [(leaf, leaf.value) for leaf in leaves_of(base)]
                 base.assign(weight.through([name for name in weight.active if name in names], base.value))
                 weight.without(names)
-                error = distance(weight.value, before)
-                if not error <= tolerance:
-                    raise GraftError(
-                        f"merge: {weight.path!r} cannot have the value that it has now: {error:.2g} of its norm away",
-                        f"more than tolerance={tolerance:g}; nothing was changed",
-                        "values without nan"
-                        if error != error
-                        else f"tolerance={tolerance_for(error)}, or gx.ungraft(model), for plain Variables",
-                    )
+                errors.append((distance(weight.value, before), weight.path))
+            _check_distances(errors, tolerance)
     except BaseException:
         for leaf, value in reversed(undo):
             leaf.assign(value)
@@ -213,7 +208,43 @@ class _Named:
 
 
 def _adapted(model: Module) -> list[Adapted]:
-    return [node for node in walk(model) if isinstance(node, Adapted)]
+    return [weight for chain in _chains(model) for weight in chain]
+
+
+def _chains(model: Module) -> list[list[Adapted]]:
+    """For each weight the parts of it that have adapters, in the order in which they apply: the innermost first."""
+    chains: list[list[Adapted]] = []
+    above: tuple[Any, ...] | None = None
+    for edges, node in walk_with_edges(model):
+        if isinstance(node, Adapted):
+            if above is not None and edges[: len(above)] == above:
+                chains[-1].insert(0, node)
+            else:
+                chains.append([node])
+            above = edges
+    return chains
+
+
+def _in_order(chains: Iterable[list[Iterable[str]]]) -> list[str]:
+    """The names of all weights in one order that is right for each of them, where there is one."""
+    orders = [[name for names in chain for name in names] for chain in chains]
+    found: list[str] = []
+    while left := [order for order in ([n for n in order if n not in found] for order in orders) if order]:
+        later = {name for order in left for name in order[1:]}
+        found.append(next((order[0] for order in left if order[0] not in later), left[0][0]))
+    return found
+
+
+def _check_nesting(chain: list[Adapted], names: tuple[str, ...]) -> None:
+    """Raise if adapters are to apply in an order that the expressions between them do not allow."""
+    wanted = [name for name in names if any(name in weight.adapters for weight in chain)]
+    possible = list(dict.fromkeys(name for weight in chain for name in wanted if name in weight.adapters))
+    if wanted != possible:
+        raise GraftError(
+            f"adapters.use: {', '.join(map(repr, wanted))} in this order at {chain[-1].path!r}",
+            "another expression lies between them there, so that they apply in the order in which they were grafted",
+            f"gx.adapters.use(model, {', '.join(map(repr, possible))})",
+        )
 
 
 def _having(model: Module, names: tuple[str, ...], what: str) -> list[Adapted]:
@@ -263,12 +294,28 @@ def _check_order(weight: Adapted, names: tuple[str, ...]) -> None:
             )
 
 
+def _check_distances(errors: list[tuple[float, str]], tolerance: float) -> None:
+    """Raise if a weight moved too far, with the tolerance that would do for all of them."""
+    far = [(error, path) for error, path in errors if not error <= tolerance]
+    if not far:
+        return
+    error, path = next(((error, path) for error, path in far if error != error), max(far))
+    others = f", the furthest of {len(far)} such weights" if len(far) > 1 else ""
+    raise GraftError(
+        f"merge: {path!r} cannot have the value that it has now: {error:.2g} of its norm away{others}",
+        f"more than tolerance={tolerance:g}; nothing was changed",
+        "values without nan"
+        if error != error
+        else f"tolerance={tolerance_for(error)}, or gx.ungraft(model), for plain Variables",
+    )
+
+
 def _unwrap(model: Module) -> None:
     """Put the base in the place of each weight that has no adapters left."""
     structure.bump()
-    for weight in weights(model):
+    for weight in expressions(model, Adapted):
         node = weight.node
-        if isinstance(node, Adapted) and not node.adapters:
+        if not node.adapters:
             replace(model, weight, node.base)
             thaw(node.base, node.was_trainable)
 

@@ -99,6 +99,7 @@ def graft(
                 new = _make(weight, creator, changed)
                 if new is not weight.node:
                     made.append((weight, Graft(weight.path, new, _settle(weight, new, tolerance))))
+            _check_distances(made, tolerance, creator)
         if not made:
             raise GraftError(
                 f"graft: {creator!r} passed on all of {', '.join(weight.path for weight in chosen[:5])}",
@@ -162,14 +163,16 @@ def _make(weight: Weight, creator: Creator, changed: list[tuple[Variable, bool, 
         nonlocal carried
         base = asked.name == "base" and asked.path in (spec.path, f"{spec.path}/base")  # none of a part of it
         if asked is spec or (base and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
-            carried = carried and asked.trainable  # the base stays frozen, what is new is what is to be trained
-            if asked.trainable != spec.trainable and not isinstance(node, Adapted):  # whose base rests already
+            rests = asked.resting > 0 or not asked.trainable
+            carried = carried and not rests  # the base stays frozen, what is new is what is to be trained
+            differs = rests if spec.trainable else asked.trainable
+            if differs and not isinstance(node, Adapted):  # whose base rests already
                 for leaf in own_leaves(node):
                     changed.append((leaf, leaf.made_trainable, leaf.frozen, leaf.resting))
-                    if asked.trainable:
-                        leaf.trainable = True
-                    else:
+                    if rests:
                         leaf.resting += 1
+                    else:
+                        leaf.trainable = True
                 structure.bump()
             return cast(VariableLike, node)
         parts.append(make(asked))
@@ -215,13 +218,23 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
             "whether it has kept its value cannot be told; nothing was changed",
             "weight.assign(ops.nan_to_num(weight.value)) first",
         )
-    if error > tolerance:
-        raise GraftError(
-            f"graft: {new!r} cannot have the value that {weight.path!r} has: it is {error:.2g} of its norm away",
-            f"more than tolerance={tolerance:g}; nothing was changed",
-            f"a creator that comes nearer (a higher rank), or tolerance={tolerance_for(error)}",
-        )
     return error
+
+
+def _check_distances(made: list[tuple[Weight, Graft]], tolerance: float, creator: Creator) -> None:
+    """Raise if a value moved too far, with the tolerance that would do for all of them."""
+    far = [done for _, done in made if done.error > tolerance]
+    if not far:
+        return
+    furthest = max(far, key=lambda done: done.error)
+    others = f", the furthest of {len(far)} such weights" if len(far) > 1 else ""
+    enough = f"tolerance={tolerance_for(furthest.error)}"
+    raise GraftError(
+        f"graft: {furthest.weight!r} cannot have the value that {furthest.path!r} has: it is {furthest.error:.2g} of "
+        f"its norm away{others}",
+        f"more than tolerance={tolerance:g}; nothing was changed",
+        f"a higher rank, or {enough}" if hasattr(creator, "rank") else f"if its value may change so far, {enough}",
+    )
 
 
 def _elsewhere(new: Any, old: Any) -> list[str]:

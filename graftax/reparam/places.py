@@ -36,7 +36,6 @@ def weights(module: Module) -> list[Weight]:
         )
     found: dict[int, Weight] = {}
     inside: set[int] = set()
-    modules: list[Module] = []
     for edges, node in walk_with_edges(module):
         if isinstance(node, Reparam):
             inside.update(id(part) for part in walk(node) if part is not node)
@@ -44,11 +43,20 @@ def weights(module: Module) -> list[Weight]:
             continue
         if isinstance(node, Reparam | Variable):
             found[id(node)] = Weight("/".join(map(str, edges)), node, [])
-        elif isinstance(node, Module):
-            modules.append(node)
-    known = {id(owner) for owner in modules}
+    return _with_places(module, found)
+
+
+def expressions(module: Module, kind: type[Reparam]) -> list[Weight]:
+    """Expressions of one kind, those that are parts of others too, with all places that hold them; parts come first."""
+    nodes = [(edges, node) for edges, node in walk_with_edges(module) if isinstance(node, kind)]
+    return _with_places(module, {id(n): Weight("/".join(map(str, edges)), n, []) for edges, n in reversed(nodes)})
+
+
+def _with_places(module: Module, found: dict[int, Weight]) -> list[Weight]:
+    own = [node for node in walk(module) if isinstance(node, Module)]
+    known = {id(owner) for owner in own}
     elsewhere = (node for node in walk(outermost(module)) if isinstance(node, Reparam))
-    for owner in (*modules, *(node for node in elsewhere if id(node) not in known)):
+    for owner in (*own, *(node for node in elsewhere if id(node) not in known)):
         for edges, node in own_nodes(owner):
             if id(node) in found:
                 found[id(node)].places.append((owner, edges))
@@ -92,7 +100,7 @@ def base_of(node: Reparam) -> Any:
 
 def folded(node: Reparam) -> VariableLike:
     """A Variable of the value now: the one that the expression started from, where there is one."""
-    value, trainable = node.value, getattr(node, "was_trainable", made_trainable(node))
+    value, trainable = node.value, _was_trainable(node)
     base = base_of(node)
     if isinstance(base, Reparam):
         base = folded(base)
@@ -104,6 +112,15 @@ def folded(node: Reparam) -> VariableLike:
     if is_frozen(node):
         freeze(new)
     return new
+
+
+def _was_trainable(node: Any) -> bool:
+    """True if the weight was made to be trained that an expression started from."""
+    known = getattr(node, "was_trainable", None)
+    if known is None:
+        base = base_of(node) if isinstance(node, Reparam) else None
+        return _was_trainable(base) if isinstance(base, Reparam) else made_trainable(node)
+    return bool(known)
 
 
 def thaw(base: Any, trainable: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graftax.argument_kinds import checked_flag
+from graftax.errors import SelectorError
 from graftax.selectors import SelectorLike, compile_selector
 from graftax.variables import storage
 from graftax.variables.candidates import candidates
@@ -72,14 +73,17 @@ class Freezing(Node):
     def unfreeze(self, where: SelectorLike = "**") -> list[str]:
         """Let Variables be trained again that are frozen; what was made not to be trained stays so.
 
+        What an expression keeps as it is, such as the base beneath LoRA, is no longer frozen, but rests until the
+        expression is gone: it is not among the paths.
+
         Args:
             where: Which of those that were made to be trained, by their path from here. All, unless told.
 
         Returns:
-            Their paths.
+            The paths of those that are trained now.
 
         Raises:
-            SelectorError: ``where``, or a part of it, matches none of them.
+            SelectorError: ``where``, or a part of it, matches none of them, or only some that rest.
         """
         return self._set_frozen(where, False)
 
@@ -88,8 +92,15 @@ class Freezing(Node):
         what = "freeze: where" if frozen else "unfreeze: where"
         chosen = compile_selector(where).pick([(one.paths, one.variable) for one in known], what)
         picked = {id(variable) for variable in chosen}
+        if not frozen and all(variable.resting for variable in chosen):
+            paths = [one.path for one in known if id(one.variable) in picked]
+            raise SelectorError(
+                f"{what}={where!r:.60} matches {', '.join(paths[:3])}{', …' if len(paths) > 3 else ''}",
+                "an expression keeps each of these as it is: a base beneath adapters, or an adapter that is not in use",
+                "gx.adapters.use(model, name), or gx.adapters.merge(model, name), for one that is to be trained",
+            )
         structure.bump()
         for variable in chosen:
             storage.changing(variable, "trainable")
             variable.frozen = frozen
-        return [one.path for one in known if id(one.variable) in picked]
+        return [one.path for one in known if id(one.variable) in picked and (frozen or not one.variable.resting)]

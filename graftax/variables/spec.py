@@ -33,6 +33,8 @@ class VariableSpec:
         owner: The Module that asked for it, or None.
         regularizer: Penalty on its value, collected in ``layer.losses``.
         constraint: Projection applied after each update.
+        resting: How many expressions keep it as it is until they are gone, such as LoRA over it; it is made to be
+            trained all the same.
 
     Example:
         >>> from graftax.variables.initializers import Zeros
@@ -52,6 +54,7 @@ class VariableSpec:
     owner: Module | None = None
     regularizer: Regularizer | None = None
     constraint: Constraint | None = None
+    resting: int = 0
 
     def replace(self, **changes: Any) -> VariableSpec:
         """A spec with some fields changed.

@@ -124,6 +124,8 @@ class Variable(Leaf, Arithmetic):
         self = object.__new__(cls)
         self._name = spec.name
         self._trainable = spec.trainable
+        if spec.trainable and spec.resting:
+            self.resting = spec.resting
         self.role = spec.role
         self.regularizer = regularizers.get(spec.regularizer)
         self.constraint = constraints.get(spec.constraint)

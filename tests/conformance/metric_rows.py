@@ -50,6 +50,28 @@ def bce(y, p):
     return -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean(-1)
 
 
+def cell(target, predicted):
+    def formula(y, p, w):
+        w = w.reshape(-1, *[1] * (y.ndim - 1))
+        return (w * (y == target) * ((p > 0.5) == predicted)).sum()
+
+    return formula
+
+
+def f_score(y, p, w, beta):
+    right, wrong, missed = (cell(*which)(y, p, w) for which in ((1, 1), (0, 1), (1, 0)))
+    return (1 + beta**2) * right / ((1 + beta**2) * right + beta**2 * missed + wrong)
+
+
+def area(y, p, w, thresholds):
+    """Below the polygon through the shares of zeros and ones above each threshold, from all to none."""
+    y, p, w = y.reshape(-1), p.reshape(-1), np.repeat(w, y[0].size)
+    shares = [
+        [(w * (y == kind) * (p > at)).sum() / (w * (y == kind)).sum() for at in (-1, *thresholds, 2)] for kind in (0, 1)
+    ]
+    return -np.trapezoid(shares[1], shares[0])
+
+
 ROWS = {
     "accuracy": Row(M.Accuracy, "bits", "bits", mean_of(lambda y, p: y == p)),
     "binary_accuracy": Row(M.BinaryAccuracy, "bits", "share", mean_of(lambda y, p: (p > 0.5) == y)),
@@ -85,6 +107,13 @@ ROWS = {
     ),
     "precision": Row(M.Precision, "bits", "share", share(lambda y, p: y * (p > 0.5), lambda y, p: p > 0.5)),
     "recall": Row(M.Recall, "bits", "share", share(lambda y, p: y * (p > 0.5), lambda y, p: y)),
+    "true_positives": Row(M.TruePositives, "bits", "share", cell(1, 1)),
+    "false_positives": Row(M.FalsePositives, "bits", "share", cell(0, 1)),
+    "true_negatives": Row(M.TrueNegatives, "bits", "share", cell(0, 0)),
+    "false_negatives": Row(M.FalseNegatives, "bits", "share", cell(1, 0)),
+    "auc": Row(M.AUC, "bits", "share", lambda y, p, w: area(y, p, w, np.linspace(0, 1, 200)[1:-1])),
+    "f1_score": Row(lambda: M.F1Score("micro", 0.5), "bits", "share", lambda *a: f_score(*a, 1)),
+    "f_beta_score": Row(lambda: M.FBetaScore("micro", 2.0, 0.5), "bits", "share", lambda *a: f_score(*a, 2)),
     "mean_metric_wrapper": Row(
         lambda: M.MeanMetricWrapper(cubes), "real", "real", mean_of(lambda y, p: np.abs(p - y) ** 3)
     ),

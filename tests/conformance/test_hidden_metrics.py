@@ -10,6 +10,7 @@ from graftax.metrics.registry import _FORMULAS
 from tests.conformance.metric_rows import ROWS, M, data, one_side
 
 KEEP = np.bool_([[1, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]])
+COUNTS = (M.TruePositives, M.TrueNegatives, M.FalsePositives, M.FalseNegatives)
 NOTHING = [np.nan, np.inf, -np.inf, -3.0, 0.0]
 
 
@@ -23,7 +24,8 @@ def poisoned(y, p, keep, poison):
 
 def stepwise(row):
     """Steps of three numbers, for a mask of samples and steps; of one number, where each element is a value."""
-    by_element = row.make in (M.Accuracy, M.BinaryAccuracy, M.RootMeanSquaredError, M.Precision, M.Recall)
+    by_element = row.make in (M.Accuracy, M.BinaryAccuracy, M.RootMeanSquaredError, M.Precision, M.Recall, M.AUC)
+    by_element |= row.make in COUNTS
     return data(row, (4, 3) if by_element else (4, 3, 3))
 
 
@@ -65,7 +67,8 @@ def test_l4_eager_metrics_count_only_what_is_visible(row):
     metric = row.make()
     wanted = value(metric, y[keep], p[keep])
     bad = poisoned(y, p, keep, np.nan)
-    for hides in ({"mask": keep}, {"mask": keep[:, None].tolist()}, {"sample_weight": keep * 2.0}):
+    weight = 1.0 if row.make in COUNTS else 2.0  # which changes no mean, but counts
+    for hides in ({"mask": keep}, {"mask": keep[:, None].tolist()}, {"sample_weight": keep * weight}):
         np.testing.assert_allclose(value(metric, *bad, **hides), wanted, rtol=1e-5)
     with registry.use("numpy"):
         np.testing.assert_allclose(value(row.make(), *bad, mask=keep), wanted, rtol=1e-5)

@@ -133,3 +133,17 @@ def test_raw_scores_of_the_first_of_several_steps_are_seen():
     x = np.array([[5.0], [0.5]], "float32")
     with pytest.warns(UserWarning, match="y_pred = 5"):
         made.fit(x, np.ones((2, 1)), batch_size=1, shuffle=False, verbose=0)
+
+
+def test_f_scores_and_counts_have_a_threshold_that_fits_the_loss():
+    for metric, line in (
+        (metrics.F1Score("macro", threshold=0.5), "F1Score(threshold=0.0)"),
+        (metrics.TruePositives(), "TruePositives(thresholds=0.0)"),
+        (metrics.FalseNegatives([-1.0, 0.5]), "FalseNegatives(thresholds=0.0)"),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            model(loss=LOGITS["binary"], metrics=[metric])
+        assert caught.value.instead == line
+    with pytest.raises(ArgumentError, match="from_logits=True"):
+        model(loss=LOGITS["binary"], metrics=[metrics.AUC()])
+    model(loss=LOGITS["binary"], metrics=[metrics.F1Score("macro", threshold=0.0), metrics.TrueNegatives(0.0)])

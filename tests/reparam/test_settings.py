@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import reparam
-from graftax.errors import ArgumentError, ShapeError
+from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_prune_takes_one_fraction_and_a_flag():
     layer = _grafted(reparam.Mask())
     with pytest.raises(ShapeError, match="fraction of shape"):
         reparam.prune(layer, [0.5, 0.5])
-    with pytest.raises(ArgumentError, match="globally="):
+    with pytest.raises(ArgumentTypeError, match="globally="):
         reparam.prune(layer, 0.5, globally="no")

@@ -279,7 +279,7 @@ def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any
     if isinstance(atom, Literal):
         return atom.val
     left[0] -= 1
-    if equation is None or left[0] < 0 or equation.effects:
+    if equation is None or left[0] < 0 or equation.effects or equation.primitive is _late_input:
         raise _NotForeseenError
     if id(equation) not in known:
         given = [_worked_out(one, left, known) for one in equation.in_tracers]

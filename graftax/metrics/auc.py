@@ -1,0 +1,130 @@
+"""AUC: the area below the curve that a threshold draws on its way from the highest prediction to the lowest."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+
+from graftax import hyperparameters as arguments
+from graftax import ops
+from graftax.errors import ArgumentError
+from graftax.metrics import exact
+from graftax.metrics.confusion import FN, FP, TN, TP, ElementMetric, four_counts
+from graftax.targets import check_range
+from graftax.typedefs import Array
+
+Curve = Literal["ROC", "PR"]
+Summation = Literal["interpolation", "minoring", "majoring"]
+T = TypeVar("T")
+
+
+class AUC(ElementMetric):
+    """The area below the curve of right against wrong positives, or of precision against recall.
+
+    The curve has one point for each of the thresholds, which lie evenly in [0, 1], so the area is near that of the
+    exact curve, and nearer with more of them. Elements of all axes count alike.
+
+    Args:
+        num_thresholds: How many points the curve has. Defaults to 200.
+        curve: ``"ROC"``, the share of ones above the threshold against that of zeros, or ``"PR"``, precision against
+            recall. Defaults to ``"ROC"``.
+        summation_method: How the curve goes from point to point: ``"interpolation"`` (straight; for ``"PR"`` so that
+            the counts are straight), ``"minoring"`` or ``"majoring"``, the lower or upper step. Defaults to
+            ``"interpolation"``.
+        name: Its name.
+        dtype: The dtype of its Variable.
+        thresholds: The points between 0 and 1, in place of even ones. Defaults to None: ``num_thresholds`` decides.
+        from_logits: True if predictions are logits, else they are probabilities.
+
+    Raises:
+        ArgumentError: an argument is none of these; at an update, in eager code: a prediction is no probability.
+
+    Example:
+        >>> metric = AUC()
+        >>> float(metric([0, 0, 1, 1], [0.0, 0.5, 0.3, 0.9]))
+        0.75
+
+    Source: for the area of precision and recall, Davis and Goadrich, ICML 2006.
+    """
+
+    def __init__(
+        self,
+        num_thresholds: int = 200,
+        curve: Curve = "ROC",
+        summation_method: Summation = "interpolation",
+        name: str | None = None,
+        dtype: str = "float32",
+        thresholds: list[float] | tuple[float, ...] | None = None,
+        *,
+        from_logits: bool = False,
+    ) -> None:
+        super().__init__(name, dtype)
+        self.num_thresholds = arguments.whole("num_thresholds", num_thresholds, "a curve has 2 points or more", 200)
+        if self.num_thresholds < 2:
+            raise ArgumentError(
+                f"num_thresholds={num_thresholds}", "a curve has 2 points or more", "num_thresholds=200"
+            )
+        self.curve: Curve = _one_of("curve", curve, get_args(Curve))
+        self.summation_method: Summation = _one_of("summation_method", summation_method, get_args(Summation))
+        inner = np.arange(1, self.num_thresholds - 1) / (self.num_thresholds - 1)
+        if thresholds is not None:
+            given = thresholds if isinstance(thresholds, list | tuple) else (thresholds,)
+            inner = np.sort([arguments.threshold(one) for one in given])
+            if given is not thresholds or not all(0 <= one <= 1 for one in inner):
+                raise ArgumentError(
+                    f"thresholds={thresholds!r:.60}",
+                    "a list that parts probabilities, in [0, 1]",
+                    "thresholds=[0.25, 0.5]",
+                )
+            self.num_thresholds = len(inner) + 2
+        self.thresholds = (-1e-7, *map(float, inner), 1 + 1e-7)  # 0 and 1 lie between the outer ones
+        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.sums = self.add_variable((2, 4, self.num_thresholds))
+
+    def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
+        """Add the four counts at each threshold."""
+        if self.from_logits:
+            y_pred = ops.sigmoid(y_pred)
+        else:
+            check_range(
+                y_pred, 0, 1, "y_pred", "probabilities are in [0, 1]; these look like logits", "from_logits=True"
+            )
+        exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.thresholds))
+
+    def result(self) -> Array:
+        """The area so far; 0 of nothing."""
+        counts = exact.read(self.sums)
+        ones = counts[TP] + counts[FN]
+        recall = ops.divide_no_nan(counts[TP], ones)
+        if self.curve == "PR":
+            if self.summation_method == "interpolation":
+                return _interpolated(counts[TP], counts[TP] + counts[FP], ones)
+            x, y = recall, ops.divide_no_nan(counts[TP], counts[TP] + counts[FP])
+        else:
+            x, y = ops.divide_no_nan(counts[FP], counts[FP] + counts[TN]), recall
+        heights = {
+            "interpolation": lambda: (y[:-1] + y[1:]) / 2,
+            "minoring": lambda: ops.minimum(y[:-1], y[1:]),
+            "majoring": lambda: ops.maximum(y[:-1], y[1:]),
+        }[self.summation_method]()
+        return ops.sum((x[:-1] - x[1:]) * heights)
+
+
+def _interpolated(right: Array, found: Array, ones: Array) -> Array:
+    """The integral of precision over recall, where both counts go straight from one threshold to the next.
+
+    With ``right = slope * found + rest`` between two of them, it is that of ``slope * (1 + rest / right)``.
+    """
+    more, wider = right[:-1] - right[1:], found[:-1] - found[1:]
+    slope = ops.divide_no_nan(more, ops.maximum(wider, 0))
+    rest = right[1:] - slope * found[1:]
+    both = ops.logical_and(found[:-1] > 0, found[1:] > 0)
+    ratio = ops.where(both, ops.divide_no_nan(found[:-1], found[1:]), 1)
+    return ops.sum(ops.divide_no_nan(slope * (more + rest * ops.log(ratio)), ones[1:]))
+
+
+def _one_of(name: str, given: T, known: tuple[str, ...]) -> T:
+    if given not in known:
+        raise ArgumentError(f"{name}={given!r}", f"there are {', '.join(map(repr, known))}", f'{name}="{known[0]}"')
+    return given
