@@ -49,7 +49,7 @@ def test_the_threshold_of_probabilities_beside_logits_is_refused_at_once(name, w
         return model(loss=wrap(LOGITS["binary"]), **{key: wrap([metric])})
 
     with pytest.raises(ArgumentError, match="beside") as caught:
-        compiled(cls())
+        compiled(cls(threshold=0.5))
     assert caught.value.instead == f"{name}(threshold=0.0)"
     compiled(eval(caught.value.instead, vars(metrics)))
 

@@ -259,7 +259,7 @@ PARTS = {
 
 @pytest.mark.parametrize("part", PARTS)
 def test_x12_whatever_takes_a_function_runs_it_with_what_it_is_handed(part):
-    """Of a loop, each function has the number that there was when it was handed over; ``py_function``, too, runs it later."""
+    """Of a loop, each function has the number that there was when it was handed over; so has one that runs later."""
 
     def closing_over(x):
         total = 0.0
