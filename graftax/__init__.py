@@ -22,7 +22,7 @@ _MODULES = {
     "callbacks": "graftax.training.callbacks",
     "checkpoint": "graftax.checkpoint",
     "constraints": "graftax.variables.constraints",
-    "errors": "graftax.errors",
+    "errors": "graftax.core.errors",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
     "losses": "graftax.losses",
@@ -36,71 +36,70 @@ _MODULES = {
 """Namespaces of graftax, and where they live."""
 
 _NAMES = {
-    "ArraySpec": "graftax.transforms.callback",
+    "ArraySpec": "graftax.transforms.py_function",
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
-    "Culprit": "graftax.culprit",
+    "Culprit": "graftax.core.culprit",
     "DTypePolicy": "graftax.layers.policy",
-    "ForwardAccumulator": "graftax.transforms.forward",
-    "GradientTape": "graftax.transforms.tape",
-    "IndexedRows": "graftax.optimizers.sparse_rows",
+    "ForwardAccumulator": "graftax.transforms.tape.forward_accumulator",
+    "GradientTape": "graftax.transforms.tape.gradient_tape",
+    "IndexedRows": "graftax.optimizers.engine.sparse_rows",
     "Layer": "graftax.layers.layer",
     "Model": "graftax.training.model",
-    "Module": "graftax.module",
+    "Module": "graftax.variables.graph.module",
     "Optimizer": "graftax.optimizers.optimizer",
     "Reparam": "graftax.reparam.base",
     "SeedGenerator": "graftax.variables.random",
     "Sequential": "graftax.training.sequential",
-    "Slot": "graftax.optimizers.slot",
+    "Slot": "graftax.optimizers.engine.slot",
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
-    "batch_jacobian": "graftax.transforms.jacobian",
+    "batch_jacobian": "graftax.transforms.gradients.jacobian",
     "check": "graftax.transforms.numerics",
     "check_numerics": "graftax.transforms.numerics",
-    "cond": "graftax.transforms.control_flow",
-    "custom_gradient": "graftax.transforms.custom_gradient",
+    "cond": "graftax.transforms.flow.branches",
+    "custom_gradient": "graftax.transforms.gradients.custom_gradient",
     "device": "graftax.transforms.device",
-    "explain": "graftax.variables.explain",
+    "explain": "graftax.variables.graph.explain",
     "find_nan": "graftax.transforms.numerics",
     "functional_call": "graftax.transforms.functional",
-    "grad": "graftax.transforms.grad",
-    "grad_pass_through": "graftax.transforms.custom_gradient",
-    "gradcheck": "graftax.transforms.gradcheck",
-    "gradients_function": "graftax.transforms.gradients_function",
+    "grad": "graftax.transforms.gradients.grad",
+    "grad_pass_through": "graftax.transforms.gradients.custom_gradient",
+    "gradcheck": "graftax.transforms.gradients.gradcheck",
+    "gradients_function": "graftax.transforms.gradients.gradients_function",
     "graft": "graftax.reparam.graft",
-    "hessian": "graftax.transforms.jacobian",
-    "implicit_gradients": "graftax.transforms.gradients_function",
-    "implicit_value_and_gradients": "graftax.transforms.gradients_function",
+    "hessian": "graftax.transforms.gradients.jacobian",
+    "implicit_gradients": "graftax.transforms.gradients.gradients_function",
+    "implicit_value_and_gradients": "graftax.transforms.gradients.gradients_function",
     "is_adapter": "graftax.reparam.adapted",
-    "jacobian": "graftax.transforms.jacobian",
-    "jit": "graftax.transforms.jit",
-    "jvp": "graftax.transforms.directional",
-    "map_fn": "graftax.transforms.scanning",
-    "py_function": "graftax.transforms.callback",
-    "recompute_grad": "graftax.transforms.custom_gradient",
-    "remat": "graftax.transforms.scanning",
-    "run_eagerly": "graftax.transforms.eagerly",
-    "scan": "graftax.transforms.scanning",
-    "select": "graftax.selectors",
+    "jacobian": "graftax.transforms.gradients.jacobian",
+    "jit": "graftax.transforms.compile.jit",
+    "jvp": "graftax.transforms.gradients.jvp",
+    "map_fn": "graftax.transforms.flow.scan",
+    "py_function": "graftax.transforms.py_function",
+    "recompute_grad": "graftax.transforms.gradients.custom_gradient",
+    "remat": "graftax.transforms.flow.scan",
+    "run_eagerly": "graftax.transforms.compile.run_eagerly",
+    "scan": "graftax.transforms.flow.scan",
+    "select": "graftax.core.selectors",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
     "state": "graftax.transforms.functional",
-    "stop_gradient": "graftax.transforms.custom_gradient",
-    "switch": "graftax.transforms.control_flow",
+    "stop_gradient": "graftax.transforms.gradients.custom_gradient",
+    "switch": "graftax.transforms.flow.branches",
     "template": "graftax.transforms.template",
     "ungraft": "graftax.reparam.graft",
-    "value_and_grad": "graftax.transforms.grad",
-    "value_and_gradients_function": "graftax.transforms.gradients_function",
+    "value_and_grad": "graftax.transforms.gradients.grad",
+    "value_and_gradients_function": "graftax.transforms.gradients.gradients_function",
     "variable_creator_scope": "graftax.variables.creation",
-    "vectorized_map": "graftax.transforms.vectorize",
-    "while_loop": "graftax.transforms.control_flow",
+    "vectorized_map": "graftax.transforms.flow.vectorized_map",
+    "while_loop": "graftax.transforms.flow.branches",
 }
 """Classes and functions of graftax, and the module that defines each."""
 
 if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test compares them
     from graftax import backend as backend
     from graftax import checkpoint as checkpoint
-    from graftax import errors as errors
     from graftax import layers as layers
     from graftax import losses as losses
     from graftax import metrics as metrics
@@ -108,66 +107,71 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import optimizers as optimizers
     from graftax import reparam as reparam
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
-    from graftax.culprit import Culprit as Culprit
+    from graftax.core import errors as errors
+    from graftax.core.culprit import Culprit as Culprit
+    from graftax.core.selectors import select as select
     from graftax.layers import activations as activations
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
     from graftax.layers.policy import set_dtype_policy as set_dtype_policy
-    from graftax.module import Module as Module
+    from graftax.optimizers.engine.slot import Slot as Slot
+    from graftax.optimizers.engine.sparse_rows import IndexedRows as IndexedRows
     from graftax.optimizers.optimizer import Optimizer as Optimizer
-    from graftax.optimizers.slot import Slot as Slot
-    from graftax.optimizers.sparse_rows import IndexedRows as IndexedRows
     from graftax.reparam import adapters as adapters
     from graftax.reparam.adapted import is_adapter as is_adapter
     from graftax.reparam.base import Reparam as Reparam
     from graftax.reparam.graft import graft as graft
     from graftax.reparam.graft import ungraft as ungraft
-    from graftax.selectors import select as select
     from graftax.training import callbacks as callbacks
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
-    from graftax.transforms.callback import ArraySpec as ArraySpec
-    from graftax.transforms.callback import py_function as py_function
-    from graftax.transforms.control_flow import cond as cond
-    from graftax.transforms.control_flow import switch as switch
-    from graftax.transforms.control_flow import while_loop as while_loop
-    from graftax.transforms.custom_gradient import custom_gradient as custom_gradient
-    from graftax.transforms.custom_gradient import grad_pass_through as grad_pass_through
-    from graftax.transforms.custom_gradient import recompute_grad as recompute_grad
-    from graftax.transforms.custom_gradient import stop_gradient as stop_gradient
+    from graftax.transforms.compile.jit import jit as jit
+    from graftax.transforms.compile.run_eagerly import run_eagerly as run_eagerly
     from graftax.transforms.device import device as device
-    from graftax.transforms.directional import jvp as jvp
-    from graftax.transforms.eagerly import run_eagerly as run_eagerly
-    from graftax.transforms.forward import ForwardAccumulator as ForwardAccumulator
+    from graftax.transforms.flow.branches import cond as cond
+    from graftax.transforms.flow.branches import switch as switch
+    from graftax.transforms.flow.branches import while_loop as while_loop
+    from graftax.transforms.flow.scan import map_fn as map_fn
+    from graftax.transforms.flow.scan import remat as remat
+    from graftax.transforms.flow.scan import scan as scan
+    from graftax.transforms.flow.vectorized_map import vectorized_map as vectorized_map
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
-    from graftax.transforms.grad import grad as grad
-    from graftax.transforms.grad import value_and_grad as value_and_grad
-    from graftax.transforms.gradcheck import gradcheck as gradcheck
-    from graftax.transforms.gradients_function import gradients_function as gradients_function
-    from graftax.transforms.gradients_function import implicit_gradients as implicit_gradients
-    from graftax.transforms.gradients_function import implicit_value_and_gradients as implicit_value_and_gradients
-    from graftax.transforms.gradients_function import value_and_gradients_function as value_and_gradients_function
-    from graftax.transforms.jacobian import batch_jacobian as batch_jacobian
-    from graftax.transforms.jacobian import hessian as hessian
-    from graftax.transforms.jacobian import jacobian as jacobian
-    from graftax.transforms.jit import jit as jit
+    from graftax.transforms.gradients.custom_gradient import custom_gradient as custom_gradient
+    from graftax.transforms.gradients.custom_gradient import grad_pass_through as grad_pass_through
+    from graftax.transforms.gradients.custom_gradient import recompute_grad as recompute_grad
+    from graftax.transforms.gradients.custom_gradient import stop_gradient as stop_gradient
+    from graftax.transforms.gradients.grad import grad as grad
+    from graftax.transforms.gradients.grad import value_and_grad as value_and_grad
+    from graftax.transforms.gradients.gradcheck import gradcheck as gradcheck
+    from graftax.transforms.gradients.gradients_function import gradients_function as gradients_function
+    from graftax.transforms.gradients.gradients_function import implicit_gradients as implicit_gradients
+    from graftax.transforms.gradients.gradients_function import (
+        implicit_value_and_gradients as implicit_value_and_gradients,
+    )
+    from graftax.transforms.gradients.gradients_function import (
+        value_and_gradients_function as value_and_gradients_function,
+    )
+    from graftax.transforms.gradients.jacobian import batch_jacobian as batch_jacobian
+    from graftax.transforms.gradients.jacobian import hessian as hessian
+    from graftax.transforms.gradients.jacobian import jacobian as jacobian
+    from graftax.transforms.gradients.jvp import jvp as jvp
     from graftax.transforms.numerics import check as check
     from graftax.transforms.numerics import check_numerics as check_numerics
     from graftax.transforms.numerics import find_nan as find_nan
-    from graftax.transforms.scanning import map_fn as map_fn
-    from graftax.transforms.scanning import remat as remat
-    from graftax.transforms.scanning import scan as scan
-    from graftax.transforms.tape import GradientTape as GradientTape
+    from graftax.transforms.py_function import ArraySpec as ArraySpec
+    from graftax.transforms.py_function import py_function as py_function
+    from graftax.transforms.tape.forward_accumulator import ForwardAccumulator as ForwardAccumulator
+    from graftax.transforms.tape.gradient_tape import GradientTape as GradientTape
     from graftax.transforms.template import template as template
-    from graftax.transforms.vectorize import vectorized_map as vectorized_map
     from graftax.variables import constraints as constraints
     from graftax.variables import initializers as initializers
     from graftax.variables import random as random
     from graftax.variables import regularizers as regularizers
     from graftax.variables.creation import variable_creator_scope as variable_creator_scope
-    from graftax.variables.explain import explain as explain
+    from graftax.variables.graph.explain import explain as explain
+    from graftax.variables.graph.module import Module as Module
     from graftax.variables.random import SeedGenerator as SeedGenerator
     from graftax.variables.random import set_random_seed as set_random_seed
     from graftax.variables.spec import VariableSpec as VariableSpec
@@ -183,7 +187,7 @@ else:
         elif name.startswith("_") or _PathFinder.find_spec(f"graftax.{name}", __path__):  # asked for by an import
             raise AttributeError(f"module 'graftax' has no attribute {name!r}", name=name)
         else:
-            found = import_module("graftax.namespaces").answering("")(name)
+            found = import_module("graftax.core.namespaces").answering("")(name)
         globals()[name] = found
         return found
 

@@ -41,7 +41,7 @@ WINGS = (
 LAZY = {
     ("graftax.__init__", "import_module"): "public names are imported when first used",
     (
-        "graftax.namespaces",
+        "graftax.core.namespaces",
         "import_module",
     ): "looked through when a name is missing",
     ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
@@ -301,32 +301,36 @@ def test_every_listed_exception_is_needed():
 
 GOOD = {
     "graftax.__init__": "from importlib import import_module\ndef __getattr__(name):\n    return import_module(name)\n",
-    "graftax.errors": "import os\n",
-    "graftax.tree": "from graftax.errors import GraftaxError\n",
-    "graftax.ops": "import numpy as np\nfrom graftax.tree import flatten\n",
+    "graftax.core.errors": "import os\n",
+    "graftax.core.tree": "from graftax.core.errors import GraftaxError\n",
+    "graftax.ops": "import numpy as np\nfrom graftax.core.tree import flatten\n",
     "graftax.backend.__init__": "from graftax.backend.registry import use\n",
-    "graftax.backend.registry": "from graftax.errors import BackendError\n",
+    "graftax.backend.registry": "from graftax.core.errors import BackendError\n",
     "graftax.backend.jax.__init__": "",
     "graftax.backend.jax.backend": "import jax\nimport jax.numpy\nfrom graftax.backend.jax.tracing import trace\n",
     "graftax.backend.jax.tracing": "from jax.extend import core\nfrom jax._src.core import Jaxpr\n",
     "graftax.backend.numpy.arrays": "import numpy\n",
     "graftax.layers.__init__": "from graftax.layers.dense import Dense\n",
-    "graftax.layers.layer": "from graftax import ops\nfrom graftax.module import Module\n",
+    "graftax.layers.layer": "from graftax import ops\nfrom graftax.variables.graph.module import Module\n",
     "graftax.layers.dense": "from graftax.layers.layer import Layer\n",
     "graftax.losses.loss": (
         "from typing import TYPE_CHECKING\nfrom graftax import ops\nif TYPE_CHECKING:\n"
         "    from graftax.training.model import Model\n    from graftax.layers.layer import Layer\n"
     ),
-    "graftax.module": "import msgpack, xxhash\n",
+    "graftax.variables.graph.module": "import msgpack, xxhash\n",
     "graftax.training.model": "from graftax.layers.layer import Layer\nfrom graftax.losses.loss import Loss\n",
     "graftax.cli.main": "import argparse\n",
 }
 
 BAD = [
-    (Rule.UPWARD, "graftax.errors", "from graftax.tree import flatten\nfrom graftax.ops import add"),
+    (Rule.UPWARD, "graftax.core.errors", "from graftax.core.tree import flatten\nfrom graftax.ops import add"),
     (Rule.UPWARD, "graftax.layers.dense", "import graftax.training.model"),
-    (Rule.UPWARD, "graftax.ops", "from graftax.module import Module"),
-    (Rule.UPWARD, "graftax.errors", "try:\n    from graftax.module import Module\nexcept ImportError:\n    pass"),
+    (Rule.UPWARD, "graftax.ops", "from graftax.variables.graph.module import Module"),
+    (
+        Rule.UPWARD,
+        "graftax.core.errors",
+        "try:\n    from graftax.variables.graph.module import Module\nexcept ImportError:\n    pass",
+    ),
     (Rule.SIDEWAYS, "graftax.layers.dense", "from graftax.losses.loss import Loss"),
     (Rule.SIDEWAYS, "graftax.backend.numpy.arrays", "from graftax.backend.jax import backend"),
     (Rule.PACKAGE, "graftax.training.model", "import graftax.layers"),
@@ -335,13 +339,17 @@ BAD = [
     (Rule.PACKAGE, "graftax.layers.dense", "from graftax import Variable"),
     (Rule.PACKAGE, "graftax.layers.dense", "import graftax as gx"),
     (Rule.UNKNOWN_MODULE, "graftax.layers.dense", "from graftax.layers.sparse import Sparse"),
-    (Rule.HIDDEN, "graftax.layers.dense", "def f():\n    from graftax.module import Module"),
+    (Rule.HIDDEN, "graftax.layers.dense", "def f():\n    from graftax.variables.graph.module import Module"),
     (Rule.HIDDEN, "graftax.layers.dense", "class A:\n    async def f(self):\n        import os"),
-    (Rule.HIDDEN, "graftax.layers.dense", "import importlib\nx = importlib.import_module('graftax.module')"),
+    (
+        Rule.HIDDEN,
+        "graftax.layers.dense",
+        "import importlib\nx = importlib.import_module('graftax.variables.graph.module')",
+    ),
     (Rule.HIDDEN, "graftax.layers.dense", "def f():\n    return __import__('os')"),
     (Rule.UPWARD, "graftax.layers.dense", "def f():\n    from graftax.training.model import Model"),
     (Rule.CYCLE, "graftax.layers.layer", "from graftax.layers.dense import Dense"),
-    (Rule.CYCLE, "graftax.tree", "from graftax.scopes import ScopeStack"),
+    (Rule.CYCLE, "graftax.core.tree", "from graftax.core.scopes import ScopeStack"),
     (Rule.RELATIVE, "graftax.layers.dense", "from .layer import Layer"),
     (
         "relative import",
@@ -362,7 +370,7 @@ BAD = [
     (Rule.JAX, "graftax.backend.registry", "def f():\n    from jax import Array"),
     (Rule.JAX, "graftax.ops", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import jax"),
     (Rule.OPTIONAL_LIBRARY, "graftax.training.model", "import rich"),
-    (Rule.HEAVY, "graftax.errors", "import numpy as np"),
+    (Rule.HEAVY, "graftax.core.errors", "import numpy as np"),
     (Rule.HEAVY, "graftax.cli.main", "from graftax import ops"),
     (Rule.HEAVY, "graftax.__init__", "import numpy"),
 ]
@@ -374,7 +382,7 @@ def test_a_good_package_passes():
 
 @pytest.mark.parametrize(("rule", "module", "source"), BAD)
 def test_the_guard_catches(rule, module, source):
-    extra = {"graftax.scopes": "from graftax.tree import flatten\n"} if rule == Rule.CYCLE else {}
+    extra = {"graftax.core.scopes": "from graftax.core.tree import flatten\n"} if rule == Rule.CYCLE else {}
     found = violations({**GOOD, **extra, module: source + "\n"})
     assert rule in {violation.rule for violation in found}
     assert any(violation.where.startswith(module) for violation in found) or rule in (Rule.CYCLE, Rule.HEAVY)

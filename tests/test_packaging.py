@@ -67,7 +67,7 @@ def test_the_wheel_names_version_and_requirements(wheel):
 
 
 def test_the_wheel_imports_on_its_own(wheel):
-    code = f"import sys; sys.path.insert(0, {str(wheel)!r}); import graftax.errors; print(graftax.__file__)"
+    code = f"import sys; sys.path.insert(0, {str(wheel)!r}); import graftax.core.errors; print(graftax.__file__)"
     run = subprocess.run([sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True)
     assert Path(run.stdout.strip()).is_relative_to(wheel)
 

@@ -10,9 +10,9 @@ import pytest
 
 import graftax
 from graftax import layers, optimizers
+from graftax.core.names_elsewhere import NAMES
+from graftax.core.namespaces import SPACES, public
 from graftax.layers.building import made_by
-from graftax.names_elsewhere import NAMES
-from graftax.namespaces import SPACES, public
 
 PACKAGE = Path(graftax.__file__).parent
 ROOTS = "graftax gx ops layers optimizers losses metrics schedules activations initializers reparam adapters callbacks"
@@ -178,5 +178,5 @@ def test_a5_lists_of_dtypes_have_bfloat16():
     ]
     assert len(short) == 1, "the names that NumPy itself has, which no message shows alone"
     for use in (lambda: graftax.ops.zeros((1,), "flaot32"), lambda: graftax.Variable(1.0, dtype="no")):
-        with pytest.raises(graftax.errors.DTypeError, match="bfloat16"):
+        with pytest.raises(graftax.core.errors.DTypeError, match="bfloat16"):
             use()

@@ -9,7 +9,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, losses, metrics, optimizers, reparam
-from graftax.errors import GraftaxError, GraftError
+from graftax.core.errors import GraftaxError, GraftError
 from graftax.optimizers import schedules
 from graftax.reparam.distance import tolerance_for
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import errors
+from graftax.core import errors
 
 
 def test_x7_no_message_grows_with_a_value():

@@ -6,13 +6,13 @@ import ast
 import sys
 from pathlib import Path
 
-from graftax.op_names import ALIASES
-from graftax.op_table import OPS, TYPES, Op
+from graftax.ops.names import ALIASES
+from graftax.ops.table import OPS, TYPES, Op
 
 STUB = Path(__file__).parents[1] / "graftax" / "ops.pyi"
 
 HEAD = '''\
-# Generated from graftax/op_table.py by tools/make_ops_stub.py; change the table, not this file.
+# Generated from graftax/ops/table.py by tools/make_ops_stub.py; change the table, not this file.
 """The array functions: checked, on any backend, and every one accepts Variables."""
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.typedefs import Array, ArrayLike, DTypeLike
+from graftax.core.typedefs import Array, ArrayLike, DTypeLike
 '''
 
 

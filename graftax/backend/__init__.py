@@ -5,7 +5,7 @@ import typing as _typing
 from graftax.backend.registry import available as available
 from graftax.backend.registry import current as current
 from graftax.backend.registry import use as use
-from graftax.namespaces import answering as _answering
+from graftax.core.namespaces import answering as _answering
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("backend")

@@ -1,7 +1,7 @@
 """What a backend with transforms offers for control flow: loops, branches, rematerialisation, calls of Python.
 
 All of these are pure: functions of lists of arrays, that may close over arrays of the traces around them. State is
-threaded through by whoever calls them (`graftax.transforms.threaded`).
+threaded through by whoever calls them (`graftax.transforms.lifting.parts`).
 """
 
 from __future__ import annotations

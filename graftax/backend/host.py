@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 
 NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 """What 64-bit dtypes become unless the backend was told to keep them."""

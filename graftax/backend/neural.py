@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from graftax.typedefs import Array, Shape
+from graftax.core.typedefs import Array, Shape
 
 Padding = Sequence[tuple[int, int]]
 """Zeros before and after each spatial axis."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from graftax.culprit import Culprit
+from graftax.core.culprit import Culprit
 
 
 class Cell(Protocol):
-    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.storage.Storage`)."""
+    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.state.storage.Storage`)."""
 
     buffer: Any
 

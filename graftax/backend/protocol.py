@@ -28,7 +28,7 @@ from graftax.backend.control import ControlFlow
 from graftax.backend.neural import Neural
 from graftax.backend.packing import Packing
 from graftax.backend.program import Cell, Program
-from graftax.typedefs import Array, DTypeLike, Shape
+from graftax.core.typedefs import Array, DTypeLike, Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -219,7 +219,7 @@ class Transforms(ControlFlow, Checking, Protocol):
     ) -> Program:
         """Run ``function(lift, leaves) -> (results, [(cell, new value)])`` once, abstractly; see `Program`.
 
-        ``looks`` says what a run of it raises for (`graftax.traced_checks`).
+        ``looks`` says what a run of it raises for (`graftax.backend.traced_checks`).
 
         Raises:
             CompileError: it needs the value of a traced array; the message names the line.

@@ -8,8 +8,8 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from graftax.backend.protocol import Backend
-from graftax.errors import BackendCapabilityError, BackendError
-from graftax.scopes import ScopeStack
+from graftax.core.errors import BackendCapabilityError, BackendError
+from graftax.core.scopes import ScopeStack
 
 _BUILT_IN = {"jax": "graftax.backend.jax.backend", "numpy": "graftax.backend.numpy.backend"}
 _GROUP = "graftax.backends"

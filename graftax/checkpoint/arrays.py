@@ -8,8 +8,8 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.values import NumpyScalar
-from graftax.errors import BackendError, UnsupportedValue
-from graftax.typedefs import Shape
+from graftax.core.errors import BackendError, UnsupportedValue
+from graftax.core.typedefs import Shape
 
 HostArray: TypeAlias = "np.ndarray[Any, Any]"
 ALIGNMENT = 64

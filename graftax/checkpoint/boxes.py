@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from graftax.errors import CorruptMetadata, LimitExceeded
-from graftax.typedefs import Shape
+from graftax.core.errors import CorruptMetadata, LimitExceeded
+from graftax.core.typedefs import Shape
 
 Box = tuple[Shape, Shape]
 """Start and extent."""

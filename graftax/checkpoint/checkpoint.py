@@ -11,9 +11,9 @@ from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.restore import restore
 from graftax.checkpoint.save import SaveReport, save
 from graftax.checkpoint.subset import Subset
-from graftax.errors import ArgumentError
-from graftax.selectors import SelectorLike
-from graftax.short_traceback import door
+from graftax.core.errors import ArgumentError
+from graftax.core.selectors import SelectorLike
+from graftax.core.short_traceback import door
 
 
 class Checkpoint:

@@ -19,7 +19,7 @@ from graftax.checkpoint.files import FileSystem, remove_tree, storage_error, wri
 from graftax.checkpoint.index import Chunk, FileRecord, Index, NodeRecord, SlotRecord, TensorRecord, encode
 from graftax.checkpoint.layout import Item, arranged, file_name, header
 from graftax.checkpoint.reader import GRAPH, STAGING
-from graftax.errors import ArgumentError, CheckpointError, DestinationExists, StorageFull
+from graftax.core.errors import ArgumentError, CheckpointError, DestinationExists, StorageFull
 
 _BATCH = 8 << 20  # bytes per write: large enough for the device, small enough to be in the cache after its checksum
 _PIECES = 1024

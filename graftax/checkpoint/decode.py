@@ -23,8 +23,8 @@ from graftax.checkpoint.index import (
     SlotRecord,
     TensorRecord,
 )
-from graftax.errors import CorruptMetadata, FormatTooNew, LimitExceeded, PathViolation
-from graftax.typedefs import Shape
+from graftax.core.errors import CorruptMetadata, FormatTooNew, LimitExceeded, PathViolation
+from graftax.core.typedefs import Shape
 
 MAX_RANK = 32
 MAX_DIMENSION = 1 << 63

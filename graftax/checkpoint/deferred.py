@@ -12,9 +12,9 @@ from graftax.checkpoint.arrays import HostArray, castable
 from graftax.checkpoint.expressions import receiver, take
 from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.paths import joined
-from graftax.errors import DTypeMismatch, MatchError, ShapeMismatch
-from graftax.module import Module, set_pending
+from graftax.core.errors import DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.module import Module, set_pending
 from graftax.variables.variable import Variable
 
 

@@ -3,7 +3,7 @@
 from math import prod
 from typing import NamedTuple
 
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 
 class DType(NamedTuple):

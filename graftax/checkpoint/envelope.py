@@ -3,7 +3,7 @@
 import struct
 
 from graftax.checkpoint.checksums import digest
-from graftax.errors import CorruptMetadata, FormatTooNew, LimitExceeded
+from graftax.core.errors import CorruptMetadata, FormatTooNew, LimitExceeded
 
 MAGIC = b"\x89GFXCK\n\x00"
 MAJOR, MINOR = 1, 0

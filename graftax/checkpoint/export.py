@@ -16,7 +16,7 @@ from graftax.checkpoint.loading import load
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Subset, saved_spot
-from graftax.errors import ArgumentError, DestinationExists
+from graftax.core.errors import ArgumentError, DestinationExists
 
 SUFFIXES = (".npz", ".safetensors")
 

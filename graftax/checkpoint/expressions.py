@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.checkpoint.graph import Place
-from graftax.errors import KindMismatch
+from graftax.core.errors import KindMismatch
 from graftax.reparam.base import Reparam
 from graftax.reparam.distance import distance
 from graftax.reparam.places import base_of
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 
 TOLERANCE = 1e-3
 """How far an expression that states no ``tolerance`` may be from a saved value, relative to the norm of that."""

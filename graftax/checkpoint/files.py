@@ -5,7 +5,7 @@ import errno
 import os
 from collections.abc import Sequence
 
-from graftax.errors import SaveError, StorageFailure, StorageFull
+from graftax.core.errors import SaveError, StorageFailure, StorageFull
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_SUCH_CALL = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})

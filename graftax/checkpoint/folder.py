@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from graftax.checkpoint import values
 from graftax.checkpoint.envelope import LIMIT, opened
 from graftax.checkpoint.reader import GRAPH, STAGING, is_checkpoint, located
-from graftax.errors import CheckpointError, CorruptMetadata, LimitExceeded, NotACheckpoint
+from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, NotACheckpoint
 
 
 class Entry(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
 from graftax.checkpoint.subset import Spot
-from graftax.errors import ArgumentTypeError, UnsupportedValue
-from graftax.module import Module, Node, items_of, walk
-from graftax.typedefs import VariableLike
+from graftax.core.errors import ArgumentTypeError, UnsupportedValue
+from graftax.core.typedefs import VariableLike
+from graftax.variables.graph.module import Module, Node, items_of, walk
 from graftax.variables.variable import Variable
 
 Root: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from graftax.checkpoint import values
 from graftax.checkpoint.checksums import BLOCK, DEFAULT
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 FORMAT = "graftax.checkpoint"
 FEATURES: frozenset[str] = frozenset()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from graftax.checkpoint.dtypes import DTYPES, nbytes, stored_shape
 from graftax.checkpoint.index import Chunk, Index
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 PAGE = 4096
 MAX_FILE = 8 << 30

@@ -7,7 +7,7 @@ import numpy as np
 from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
 from graftax.checkpoint.index import Chunk
 from graftax.checkpoint.reader import Reader, located
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 _GAP = 4096  # bytes not wanted that are read along rather than starting another read
 _RUN = 16 << 20  # bytes of one read, and so of the memory that its arrays share

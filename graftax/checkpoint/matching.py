@@ -16,15 +16,15 @@ from graftax.checkpoint.index import Edge, Index, Kind, SlotRecord
 from graftax.checkpoint.paths import STATE, escaped, joined, node_paths, slot_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.subset import Spot, Subset, saved_spot
-from graftax.errors import (
+from graftax.core.errors import (
     AmbiguousSharing,
     ArgumentError,
     KindMismatch,
     MissingInCheckpoint,
     RenameConflict,
 )
-from graftax.module import Module
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.module import Module
 
 _STATES = (Kind.VALUE, Kind.BYTES)
 

@@ -14,7 +14,7 @@ from graftax.checkpoint.checksums import FUNCTIONS
 from graftax.checkpoint.decode import decode
 from graftax.checkpoint.envelope import LIMIT, opened
 from graftax.checkpoint.index import Chunk, Index
-from graftax.errors import (
+from graftax.core.errors import (
     CheckpointError,
     CorruptData,
     IncompleteCheckpoint,

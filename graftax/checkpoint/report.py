@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from graftax.errors import (
+from graftax.core.errors import (
     AmbiguousSharing,
     DTypeMismatch,
     KindMismatch,
@@ -16,7 +16,7 @@ from graftax.errors import (
     StateError,
     UnusedInCheckpoint,
 )
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 
 class Waiting(Protocol):

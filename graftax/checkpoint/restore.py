@@ -16,9 +16,9 @@ from graftax.checkpoint.matching import Match, all_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import Conflict, Restored, RestoreReport
 from graftax.checkpoint.subset import Subset, saved_spot
-from graftax.errors import ArgumentError, MissingInCheckpoint, StateError, UnusedInCheckpoint
+from graftax.core.errors import ArgumentError, MissingInCheckpoint, StateError, UnusedInCheckpoint
 from graftax.reparam.base import Reparam
-from graftax.variables import storage
+from graftax.variables.state import storage
 
 MODES = ("exact", "cover", "overlap")
 CASTS = ("exact", "safe", "any")

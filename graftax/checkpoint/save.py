@@ -13,9 +13,9 @@ from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.waiting import WaitingPlace, add_waiting
-from graftax.errors import ArgumentError, StateError, UnsupportedValue
+from graftax.core.errors import ArgumentError, StateError, UnsupportedValue
 from graftax.reparam.adapted import adapter_of
-from graftax.variables import storage
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 _INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file

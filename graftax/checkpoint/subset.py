@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
-from graftax.module import Module
-from graftax.selectors import SelectorLike, Tally, compile_selector
+from graftax.core.selectors import SelectorLike, Tally, compile_selector
+from graftax.variables.graph.module import Module
 
 
 class Saved(NamedTuple):

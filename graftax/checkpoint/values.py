@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import msgpack  # type: ignore[import-untyped]
 
 from graftax.checkpoint.dtypes import DTYPES
-from graftax.errors import CorruptMetadata, LimitExceeded, UnsupportedValue
+from graftax.core.errors import CorruptMetadata, LimitExceeded, UnsupportedValue
 
 MAX_DEPTH = 64
 MAX_LENGTH = 1 << 22

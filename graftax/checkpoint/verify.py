@@ -8,7 +8,7 @@ from graftax.checkpoint.checksums import digest
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.layout import header_entries
 from graftax.checkpoint.reader import GRAPH, Reader
-from graftax.errors import CheckpointError, CorruptMetadata, ForeignFile, LimitExceeded
+from graftax.core.errors import CheckpointError, CorruptMetadata, ForeignFile, LimitExceeded
 
 MAX_HEADER = 100_000_000
 """Bytes of a JSON header that the reference reader of safetensors accepts."""

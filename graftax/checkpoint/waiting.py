@@ -8,7 +8,7 @@ from graftax.checkpoint.graph import Graph, Place, SlotPlace
 from graftax.checkpoint.index import NodeRecord
 from graftax.checkpoint.paths import joined, slot_path
 from graftax.checkpoint.subset import Spot, saved_spot
-from graftax.module import Module
+from graftax.variables.graph.module import Module
 
 
 class WaitingPlace(Place):

@@ -6,7 +6,7 @@ from graftax.checkpoint.export import SUFFIXES, export
 from graftax.checkpoint.subset import Subset
 from graftax.cli.output import print_json
 from graftax.cli.target import build
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 
 def run(options: Namespace) -> int:

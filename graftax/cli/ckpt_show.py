@@ -7,7 +7,7 @@ from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.cli.output import moment, print_json, printable, short, size, table
-from graftax.selectors import Tally, compile_selector
+from graftax.core.selectors import Tally, compile_selector
 
 
 def run(options: Namespace) -> int:

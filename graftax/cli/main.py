@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from graftax.cli.shell_words import told
-from graftax.errors import (
+from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
     CorruptCheckpoint,

@@ -2,7 +2,7 @@
 
 import re
 
-from graftax.errors import GraftaxError
+from graftax.core.errors import GraftaxError
 
 _TO_OPTIONS = (
     (re.compile(r"\boverwrite=True\b"), "--overwrite"),

@@ -10,8 +10,8 @@ from inspect import isfunction
 from types import ModuleType
 
 from graftax.checkpoint.checkpoint import Checkpoint
-from graftax.errors import ArgumentError, GraftaxError
-from graftax.known_names import closest
+from graftax.core.errors import ArgumentError, GraftaxError
+from graftax.core.known_names import closest
 
 _FORM = "train.py:build or package.module:build"
 

@@ -2,6 +2,7 @@
 
 import typing as _typing
 
+from graftax.core.namespaces import answering as _answering
 from graftax.layers.activation import Activation as Activation
 from graftax.layers.batch_normalization import BatchNormalization as BatchNormalization
 from graftax.layers.conv import Conv1D as Conv1D
@@ -46,7 +47,6 @@ from graftax.layers.pooling import MaxPooling3D as MaxPooling3D
 from graftax.layers.reshape import Flatten as Flatten
 from graftax.layers.reshape import Reshape as Reshape
 from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
-from graftax.namespaces import answering as _answering
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("layers")

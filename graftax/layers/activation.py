@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from graftax.core.typedefs import Array
 from graftax.layers import activations
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array
 from graftax.variables.given_back import activated
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from graftax import ops
-from graftax.known_names import unknown
-from graftax.namespaces import answering as _answering
-from graftax.short_traceback import door
-from graftax.typedefs import Array, ArrayLike
+from graftax.core.known_names import unknown
+from graftax.core.namespaces import answering as _answering
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike
 
 __all__ = [
     "elu",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.backend import registry
-from graftax.errors import StateError
+from graftax.core.errors import StateError
+from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.layers import building
 from graftax.layers.keras_names import KerasNames
-from graftax.module import Module, structure, walk
 from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
-from graftax.typedefs import Array, ArrayLike, VariableLike
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts, next_number
 from graftax.variables.given_back import named, penalty
+from graftax.variables.graph.module import Module, structure, walk
+from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.spec import Regularizer
-from graftax.variables.storage import Frame, frames, touch
-from graftax.variables.structure import Print, print_of
+from graftax.variables.state.storage import Frame, frames, touch
 
 
 class Totals(dict[str, AddedLoss]):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
-from graftax.typedefs import Array, Shape
 
 
 def positive(name: str, value: int, example: int = 8) -> int:

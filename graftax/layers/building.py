@@ -9,20 +9,21 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from graftax import user_line
-from graftax.attributes import OF_LAYERS, missing, public_names
-from graftax.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
-from graftax.known_names import closest
+from graftax.core import user_line
+from graftax.core.attributes import OF_LAYERS, missing, public_names
+from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
+from graftax.core.known_names import closest
+from graftax.core.scopes import ScopeStack
+from graftax.core.short_traceback import door
+from graftax.core.wrapping import wraps
 from graftax.layers import several_shapes, shapes
 from graftax.layers.signature import Signature
 from graftax.layers.undoing import undone_if_raised
-from graftax.module import walk
-from graftax.scopes import ScopeStack
-from graftax.short_traceback import door
-from graftax.variables import creation, storage
+from graftax.variables import creation
 from graftax.variables.calls import CallContext, contexts
+from graftax.variables.graph.module import walk
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable
-from graftax.wrapping import wraps
 
 if TYPE_CHECKING:
     from graftax.layers.layer import Layer
@@ -217,7 +218,10 @@ def _codes(kind: type[Layer], name: str) -> Iterator[CodeType]:
     """The code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
     for base in kind.__mro__:
         method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None
-        if isinstance(method, FunctionType) and base.__module__ not in ("graftax.module", "graftax.layers.layer"):
+        if isinstance(method, FunctionType) and base.__module__ not in (
+            "graftax.variables.graph.module",
+            "graftax.layers.layer",
+        ):
             yield method.__code__
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graftax.backend import registry
+from graftax.core.scopes import ScopeStack
 from graftax.layers.arguments import flag
-from graftax.scopes import ScopeStack
 from graftax.variables.calls import CallContext, contexts
 
 

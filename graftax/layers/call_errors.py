@@ -7,10 +7,10 @@ import re
 from types import TracebackType
 from typing import Any
 
-from graftax import foreign_errors, tree, user_line
-from graftax.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError
+from graftax.core import foreign_errors, tree, user_line
+from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError
 from graftax.layers.description import describe_call
-from graftax.module import Module
+from graftax.variables.graph.module import Module
 
 _BINDING = re.compile(r"call\(\) (missing|takes|got)")
 

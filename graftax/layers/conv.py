@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import for_each_axis, one_of, positive, single_shape
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from graftax import ops
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, positive, single_shape
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike

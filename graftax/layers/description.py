@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax import tree
+from graftax.core import tree
 
 
 def all_numbers(value: Any) -> bool:

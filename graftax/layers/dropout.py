@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graftax import ops
-from graftax.errors import ShapeError
+from graftax.core.errors import ShapeError
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, sizes_or_none, within
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 from graftax.variables import random
 from graftax.variables.random import SeedGenerator
 

@@ -6,11 +6,11 @@ import math
 from typing import ClassVar
 
 from graftax import ops
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, flag, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.masking import checked, hide
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 
 
 class GlobalPooling(Layer):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graftax import ops
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import flag
 from graftax.layers.dense import linear
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
-from graftax.typedefs import Array, Shape
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike

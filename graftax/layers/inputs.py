@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax import tree
 from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.typedefs import unwrap
 from graftax.layers.description import all_numbers
-from graftax.typedefs import unwrap
 from graftax.variables import masks
 
 

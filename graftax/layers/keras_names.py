@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
-from graftax.module import Module
-from graftax.typedefs import ArrayLike
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.typedefs import ArrayLike
+from graftax.variables.graph.module import Module
 
 if TYPE_CHECKING:
     from graftax.variables.variable import Variable

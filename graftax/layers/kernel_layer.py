@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from graftax import ops
+from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.arguments import flag, switched_off
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.given_back import activated

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
-from graftax import tree, user_line
 from graftax.backend import registry
-from graftax.errors import DTypeError, NotBuiltError, StateError
+from graftax.core import tree, user_line
+from graftax.core.errors import DTypeError, NotBuiltError, StateError
+from graftax.core.short_traceback import door, shorten
+from graftax.core.typedefs import ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes
 from graftax.layers.added_losses import AddsLosses
 from graftax.layers.arguments import flag
@@ -17,18 +19,17 @@ from graftax.layers.call_errors import explained_call, gives_nothing
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
-from graftax.module import Child
-from graftax.short_traceback import door, shorten
-from graftax.transforms import eager_call
-from graftax.transforms.state import Abstract
-from graftax.typedefs import ArrayLike, Calls, Initializer, Shape
-from graftax.variables import constraints, initializers, masks, regularizers, storage
+from graftax.transforms.compile import layer_call as eager_call
+from graftax.transforms.lifting.frames import Abstract
+from graftax.variables import constraints, initializers, masks, regularizers
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
-from graftax.variables.node import Edge
+from graftax.variables.graph.module import Child
+from graftax.variables.graph.node import Edge
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable, make
 
 R = TypeVar("R")

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import axis_numbers, flag, narrow, single_shape, switched_off, wide, within
 from graftax.layers.layer import Layer
 from graftax.layers.masking import calm, checked, spread
 from graftax.layers.policy import DTypePolicy
-from graftax.op_checks import axis_in_range
-from graftax.typedefs import Array, Shape
+from graftax.ops.checks import axis_in_range
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike

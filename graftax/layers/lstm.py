@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array, Initializer, Shape, unwrap
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import flag
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
-from graftax.typedefs import Array, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.given_back import activated

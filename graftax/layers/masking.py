@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graftax import ops, traced_checks, tree
-from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
+from graftax import ops
+from graftax.backend import registry, traced_checks
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
+from graftax.core.typedefs import Array, unwrap
 from graftax.layers.signature import Signature
-from graftax.typedefs import Array, unwrap
 from graftax.variables import masks
 
 # --- masks that are given --------------------------------------------------------------------------------------------

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from graftax import ops, tree
-from graftax.errors import ArgumentTypeError
+from graftax import ops
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
 from graftax.layers.arguments import axis_number, narrow, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 
 
 class Merge(Layer):

@@ -6,9 +6,10 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
-from graftax import ops, traced_checks
-from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
+from graftax import ops
+from graftax.backend import registry, traced_checks
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
+from graftax.core.typedefs import Array
 from graftax.layers.arguments import flag, positive, within
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
@@ -16,7 +17,6 @@ from graftax.layers.masking import as_bool, both, calm, checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.rotary import RotaryEmbedding
 from graftax.layers.shapes import is_shape, shape_of
-from graftax.typedefs import Array
 from graftax.variables import random
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed

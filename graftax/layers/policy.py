@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graftax.errors import ArgumentError
-from graftax.scopes import register_ambient
-from graftax.short_traceback import door
+from graftax.core.errors import ArgumentError
+from graftax.core.scopes import register_ambient
+from graftax.core.short_traceback import door
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 

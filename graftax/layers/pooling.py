@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from graftax import ops
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import for_each_axis, narrow, one_of, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 
 
 class Pooling(Layer):

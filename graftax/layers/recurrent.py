@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, switched_off, within
@@ -15,8 +16,7 @@ from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, checked, hide
 from graftax.layers.policy import DTypePolicy
-from graftax.transforms.scanning import scan
-from graftax.typedefs import Array, Shape
+from graftax.transforms.flow.scan import scan
 from graftax.variables import constraints, initializers, random, regularizers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.given_back import activated

@@ -8,11 +8,11 @@ from operator import index
 from typing import Any
 
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, Shape
 
 
 class Flatten(Layer):

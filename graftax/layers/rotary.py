@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.typedefs import Array, ArrayLike
 from graftax.layers.arguments import array_shape, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.typedefs import Array, ArrayLike
 
 
 class RotaryEmbedding(Layer):

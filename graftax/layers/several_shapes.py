@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from graftax import tree
-from graftax.errors import ArgumentTypeError
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError
 from graftax.layers import shapes
 from graftax.layers.signature import Signature
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.typedefs import Shape
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.typedefs import Shape
 
 
 class ShapeLeaf:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftax.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError
 
 
 class Signature(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from graftax.module import Module, walk
-from graftax.variables.node import BOOKKEEPING
-from graftax.variables.structure import structure
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.node import BOOKKEEPING
+from graftax.variables.graph.structure import structure
 
 
 @contextmanager

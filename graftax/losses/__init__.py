@@ -8,6 +8,7 @@ Example:
 
 import typing as _typing
 
+from graftax.core.namespaces import answering as _answering
 from graftax.losses.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.losses.classification import CategoricalCrossentropy as CategoricalCrossentropy
 from graftax.losses.classification import Hinge as Hinge
@@ -26,7 +27,6 @@ from graftax.losses.regression import MeanAbsolutePercentageError as MeanAbsolut
 from graftax.losses.regression import MeanSquaredError as MeanSquaredError
 from graftax.losses.regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from graftax.losses.regression import Poisson as Poisson
-from graftax.namespaces import answering as _answering
 
 __all__ = [
     "BinaryCrossentropy",

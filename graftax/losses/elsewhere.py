@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftax.known_names import Elsewhere
+from graftax.core.known_names import Elsewhere
 
 _OWN = "a function of (y_true, y_pred) that gives one number for each sample, or a Loss with a call of your own"
 _ABSENT = "graftax has no such loss"

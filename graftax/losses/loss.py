@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from graftax import hyperparameters as arguments
 from graftax import ops
-from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
-from graftax.hiding import Form, Formula, Ranges, as_condition, as_mask
-from graftax.module import Module
-from graftax.targets import check_weights, floating, prepared, spread
-from graftax.tree import flatten
-from graftax.typedefs import Array, ArrayLike, Shape
-from graftax.variables import masks, storage
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
+from graftax.core.tree import flatten
+from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
+from graftax.objectives.targets import check_weights, floating, prepared, spread
+from graftax.variables import masks
+from graftax.variables.graph.module import Module
+from graftax.variables.state import storage
 
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean_with_sample_weight", "none")
 

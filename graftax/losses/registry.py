@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graftax.errors import ArgumentTypeError
-from graftax.known_names import unknown
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.known_names import unknown
+from graftax.core.short_traceback import door
 from graftax.losses import classification, regression
 from graftax.losses.elsewhere import ELSEWHERE
 from graftax.losses.loss import FunctionLoss, Loss
-from graftax.module import Module, snake_case
-from graftax.short_traceback import door
+from graftax.variables.graph.module import Module, snake_case
 
 _CLASSES: tuple[type[Loss], ...] = (
     regression.MeanSquaredError,

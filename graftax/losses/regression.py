@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graftax import hyperparameters as arguments
-from graftax import per_sample
-from graftax.hiding import Form, Ranges
+from graftax.core import hyperparameters as arguments
+from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
-from graftax.typedefs import Array, ArrayLike, Shape
+from graftax.objectives import per_sample
+from graftax.objectives.hiding import Form, Ranges
 
 
 class MeanSquaredError(Loss):

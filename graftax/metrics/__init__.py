@@ -10,6 +10,7 @@ Example:
 
 import typing as _typing
 
+from graftax.core.namespaces import answering as _answering
 from graftax.metrics.accuracy import Accuracy as Accuracy
 from graftax.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
 from graftax.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy
@@ -38,7 +39,6 @@ from graftax.metrics.registry import get as get
 from graftax.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
 from graftax.metrics.regression import MeanSquaredError as MeanSquaredError
 from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
-from graftax.namespaces import answering as _answering
 
 __all__ = [
     "AUC",

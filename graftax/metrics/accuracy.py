@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from graftax import hyperparameters as arguments
-from graftax import ops, per_sample, targets
+from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError
-from graftax.hiding import Form
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics.reduction import SampleMetric
-from graftax.targets import class_labels, class_pair, floating, pair, same_shape
-from graftax.typedefs import Array, ArrayLike, Shape
+from graftax.objectives import per_sample, targets
+from graftax.objectives.hiding import Form
+from graftax.objectives.targets import class_labels, class_pair, floating, pair, same_shape
 
 
 class Accuracy(SampleMetric):

@@ -6,13 +6,13 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from graftax import hyperparameters as arguments
 from graftax import ops
-from graftax.errors import ArgumentError
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array
 from graftax.metrics import exact
 from graftax.metrics.confusion import FN, FP, TN, TP, ElementMetric, four_counts
-from graftax.targets import check_range
-from graftax.typedefs import Array
+from graftax.objectives.targets import check_range
 
 Curve = Literal["ROC", "PR"]
 Summation = Literal["interpolation", "minoring", "majoring"]

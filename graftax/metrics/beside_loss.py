@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graftax import per_sample, user_line
-from graftax.errors import ArgumentError
+from graftax.core import user_line
+from graftax.core.errors import ArgumentError
+from graftax.core.tree import flatten
 from graftax.metrics import accuracy, classification, confusion, f_score, reduction
-from graftax.tree import flatten
+from graftax.objectives import per_sample
 
 _SHARES = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, f_score.FBetaScore)
 

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from graftax import hyperparameters as arguments
-from graftax import ops, per_sample, targets
-from graftax.errors import GraftaxError
-from graftax.hiding import Form, Formula, as_mask
+from graftax import ops
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import GraftaxError
+from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
-from graftax.targets import check_weights, pair, spread
-from graftax.typedefs import Array, ArrayLike, Shape
-from graftax.variables import masks, storage
+from graftax.objectives import per_sample, targets
+from graftax.objectives.hiding import Form, Formula, as_mask
+from graftax.objectives.targets import check_weights, pair, spread
+from graftax.variables import masks
+from graftax.variables.state import storage
 
 
 class BinaryCrossentropy(SampleMetric):

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from graftax import hyperparameters as arguments
-from graftax import ops, per_sample
-from graftax.errors import ArgumentError, GraftaxError
-from graftax.hiding import Form, Formula, as_mask
+from graftax import ops
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import ArgumentError, GraftaxError
+from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
-from graftax.targets import check_weights, pair, spread
-from graftax.typedefs import Array, ArrayLike, Shape
-from graftax.variables import masks, storage
+from graftax.objectives import per_sample
+from graftax.objectives.hiding import Form, Formula, as_mask
+from graftax.objectives.targets import check_weights, pair, spread
+from graftax.variables import masks
+from graftax.variables.state import storage
 
 
 class ElementMetric(Metric):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftax.known_names import Elsewhere
+from graftax.core.known_names import Elsewhere
 
 _OWN = (
     "a Metric of your own, with sums in add_variable(shape), update(y_true, y_pred) and result(); "

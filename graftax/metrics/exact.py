@@ -14,7 +14,7 @@ from typing import Any
 from graftax import ops
 from graftax.backend import registry
 from graftax.backend.protocol import Arrays, Backend
-from graftax.typedefs import Array
+from graftax.core.typedefs import Array
 from graftax.variables.variable import Variable
 
 _fused: dict[Backend, Callable[..., Any]] = {}

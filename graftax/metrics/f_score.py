@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from graftax import hyperparameters as arguments
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
-from graftax.hiding import Form, Formula
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.typedefs import Array, ArrayLike
 from graftax.metrics import exact
 from graftax.metrics.confusion import ElementMetric
-from graftax.targets import pair
-from graftax.typedefs import Array, ArrayLike
+from graftax.objectives.hiding import Form, Formula
+from graftax.objectives.targets import pair
 from graftax.variables.variable import Variable
 
 Average = Literal["micro", "macro", "weighted"]

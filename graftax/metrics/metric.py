@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from graftax.errors import ArgumentTypeError
-from graftax.module import Module
-from graftax.typedefs import Array, ArrayLike, Initializer, Shape
-from graftax.variables import initializers, storage
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
+from graftax.variables import initializers
+from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable, make
 
 

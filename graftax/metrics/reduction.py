@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from graftax import hyperparameters as arguments
 from graftax import ops
-from graftax.errors import ArgumentTypeError, GraftaxError
-from graftax.hiding import Form, Formula, as_condition, as_mask
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.core.tree import flatten
+from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
-from graftax.targets import check_weights, floating, prepared, spread
-from graftax.tree import flatten
-from graftax.typedefs import Array, ArrayLike, Shape
-from graftax.variables import masks, storage
+from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
+from graftax.objectives.targets import check_weights, floating, prepared, spread
+from graftax.variables import masks
+from graftax.variables.state import storage
 
 
 class Sum(Metric):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graftax import per_sample
-from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
-from graftax.hiding import Form
-from graftax.known_names import unknown
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.known_names import unknown
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, Shape
 from graftax.metrics import accuracy, auc, classification, confusion, f_score, reduction, regression
 from graftax.metrics.elsewhere import ELSEWHERE
 from graftax.metrics.metric import Metric
-from graftax.module import Module, snake_case
-from graftax.short_traceback import door
-from graftax.typedefs import Array, Shape
+from graftax.objectives import per_sample
+from graftax.objectives.hiding import Form
+from graftax.variables.graph.module import Module, snake_case
 
 _CLASSES: tuple[type[Metric], ...] = (
     reduction.Mean,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from graftax import ops, per_sample
-from graftax.hiding import Form
+from graftax import ops
+from graftax.core.typedefs import Array, ArrayLike
 from graftax.metrics.reduction import SampleMetric
-from graftax.targets import pair
-from graftax.typedefs import Array, ArrayLike
+from graftax.objectives import per_sample
+from graftax.objectives.hiding import Form
+from graftax.objectives.targets import pair
 
 
 class MeanSquaredError(SampleMetric):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.module import Module
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.typedefs import VariableLike
 from graftax.optimizers import foreign_names
-from graftax.typedefs import VariableLike
+from graftax.variables.graph.module import Module
 
 
 @dataclass(frozen=True)

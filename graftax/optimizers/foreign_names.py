@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from graftax import attributes
-from graftax.attributes import OF_OPTIMIZERS, Answer
-from graftax.errors import MissingAttributeError
-from graftax.known_names import Elsewhere, squashed
+from graftax.core import attributes
+from graftax.core.attributes import OF_OPTIMIZERS, Answer
+from graftax.core.errors import MissingAttributeError
+from graftax.core.known_names import Elsewhere, squashed
 
 _SAVED = 'graftax.Checkpoint(model=model, optimizer=optimizer).save("here")'
 _RESTORED = 'graftax.Checkpoint(model=model, optimizer=optimizer).restore("here")'

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.module import Module
-from graftax.typedefs import Array
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.typedefs import Array
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"

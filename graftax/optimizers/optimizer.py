@@ -7,32 +7,33 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.module import Module
-from graftax.optimizers import averaging, rate
-from graftax.optimizers import gradients as grads
-from graftax.optimizers.accumulation import SLOT as ACCUMULATED
-from graftax.optimizers.accumulation import accumulate
-from graftax.optimizers.apply import Steps, apply
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, VariableLike
+from graftax.core.wrapping import wraps
 from graftax.optimizers.arguments import OPTIONS, Kinds
-from graftax.optimizers.averaging import Averaging
-from graftax.optimizers.clipping import Limits, clip
 from graftax.optimizers.describe import call_of
-from graftax.optimizers.explain import Explanation, explain
-from graftax.optimizers.loss_scale import LossScaleLike, as_loss_scale
+from graftax.optimizers.engine import averaging
+from graftax.optimizers.engine import gradients as grads
+from graftax.optimizers.engine import learning_rate as rate
+from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
+from graftax.optimizers.engine.accumulation import accumulate
+from graftax.optimizers.engine.apply import Steps, apply
+from graftax.optimizers.engine.averaging import Averaging
+from graftax.optimizers.engine.clipping import Limits, clip
+from graftax.optimizers.engine.explain import Explanation, explain
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
+from graftax.optimizers.engine.pure_updates import PureUpdates
+from graftax.optimizers.engine.rule import Rule
+from graftax.optimizers.engine.rules import RuleLike, Rules
+from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, compute_dtype
+from graftax.optimizers.engine.sparse_rows import IndexedRows, Touched, check_lazy
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
-from graftax.optimizers.pure import PureUpdates
-from graftax.optimizers.rate import LearningRate
-from graftax.optimizers.rule import Rule
-from graftax.optimizers.rules import RuleLike, Rules
-from graftax.optimizers.slot import OF_THE_BASE, Row, Slot, compute_dtype
-from graftax.optimizers.sparse_rows import IndexedRows, Touched, check_lazy
-from graftax.short_traceback import door
-from graftax.transforms.grad import value_and_grad
-from graftax.typedefs import Array, VariableLike
-from graftax.variables import storage
+from graftax.transforms.gradients.grad import value_and_grad
+from graftax.variables.graph.module import Module
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable
-from graftax.wrapping import wraps
 
 
 class Optimizer(Rule, Averaging, PureUpdates):

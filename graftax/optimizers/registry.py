@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graftax.errors import ArgumentTypeError
-from graftax.known_names import unknown
-from graftax.module import Module
-from graftax.optimizers.adabelief import AdaBelief
-from graftax.optimizers.adadelta import Adadelta
-from graftax.optimizers.adafactor import Adafactor
-from graftax.optimizers.adagrad import Adagrad
-from graftax.optimizers.adam import Adam
-from graftax.optimizers.adamax import Adamax
-from graftax.optimizers.adamw import AdamW
-from graftax.optimizers.adan import Adan
-from graftax.optimizers.ademamix import AdEMAMix
-from graftax.optimizers.adopt import ADOPT
-from graftax.optimizers.ftrl import Ftrl
-from graftax.optimizers.lamb import LAMB
-from graftax.optimizers.lars import LARS
-from graftax.optimizers.lion import Lion
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.known_names import unknown
+from graftax.core.short_traceback import door
 from graftax.optimizers.minimizer import Minimizer, check_signature
-from graftax.optimizers.muon import Muon
-from graftax.optimizers.nadam import Nadam
-from graftax.optimizers.nadamw import NAdamW
-from graftax.optimizers.novograd import Novograd
 from graftax.optimizers.optimizer import Optimizer
-from graftax.optimizers.prodigy import Prodigy
-from graftax.optimizers.radam import RAdam
-from graftax.optimizers.rmsprop import RMSprop
-from graftax.optimizers.rprop import Rprop
-from graftax.optimizers.schedule_free import ScheduleFreeAdamW, ScheduleFreeSGD
-from graftax.optimizers.sgd import SGD
-from graftax.optimizers.shampoo import Shampoo
-from graftax.optimizers.sign_sgd import SignSGD
-from graftax.optimizers.sm3 import SM3
-from graftax.optimizers.soap import SOAP
-from graftax.optimizers.sophia import Sophia
-from graftax.optimizers.yogi import Yogi
-from graftax.short_traceback import door
+from graftax.optimizers.update_rules.adabelief import AdaBelief
+from graftax.optimizers.update_rules.adadelta import Adadelta
+from graftax.optimizers.update_rules.adafactor import Adafactor
+from graftax.optimizers.update_rules.adagrad import Adagrad
+from graftax.optimizers.update_rules.adam import Adam
+from graftax.optimizers.update_rules.adamax import Adamax
+from graftax.optimizers.update_rules.adamw import AdamW
+from graftax.optimizers.update_rules.adan import Adan
+from graftax.optimizers.update_rules.ademamix import AdEMAMix
+from graftax.optimizers.update_rules.adopt import ADOPT
+from graftax.optimizers.update_rules.ftrl import Ftrl
+from graftax.optimizers.update_rules.lamb import LAMB
+from graftax.optimizers.update_rules.lars import LARS
+from graftax.optimizers.update_rules.lion import Lion
+from graftax.optimizers.update_rules.muon import Muon
+from graftax.optimizers.update_rules.nadam import Nadam
+from graftax.optimizers.update_rules.nadamw import NAdamW
+from graftax.optimizers.update_rules.novograd import Novograd
+from graftax.optimizers.update_rules.prodigy import Prodigy
+from graftax.optimizers.update_rules.radam import RAdam
+from graftax.optimizers.update_rules.rmsprop import RMSprop
+from graftax.optimizers.update_rules.rprop import Rprop
+from graftax.optimizers.update_rules.schedule_free import ScheduleFreeAdamW, ScheduleFreeSGD
+from graftax.optimizers.update_rules.sgd import SGD
+from graftax.optimizers.update_rules.shampoo import Shampoo
+from graftax.optimizers.update_rules.sign_sgd import SignSGD
+from graftax.optimizers.update_rules.sm3 import SM3
+from graftax.optimizers.update_rules.soap import SOAP
+from graftax.optimizers.update_rules.sophia import Sophia
+from graftax.optimizers.update_rules.yogi import Yogi
+from graftax.variables.graph.module import Module
 
 _CLASSES: tuple[Callable[[], Optimizer], ...] = (
     SGD,

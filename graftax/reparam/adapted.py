@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.errors import ArgumentError, GraftError
-from graftax.keywords import Constructed
-from graftax.module import Module, structure
+from graftax.core.errors import ArgumentError, GraftError
+from graftax.core.keywords import Constructed
+from graftax.core.selectors import select
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.selectors import select
-from graftax.typedefs import Array, VariableLike
+from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
 
 

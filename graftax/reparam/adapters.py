@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from graftax.errors import GraftError
-from graftax.module import Module, structure, walk_with_edges
-from graftax.namespaces import answering as _answering
+from graftax.core.errors import GraftError
+from graftax.core.namespaces import answering as _answering
+from graftax.core.selectors import Selector
+from graftax.core.short_traceback import door
 from graftax.reparam.adapted import Adapted, adapter_of
 from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
 from graftax.reparam.places import expressions, leaves_of, replace, thaw
-from graftax.selectors import Selector
-from graftax.short_traceback import door
-from graftax.variables.storage import concretely
+from graftax.variables.graph.module import Module, structure, walk_with_edges
+from graftax.variables.state.storage import concretely
 
 __all__ = ["active", "disabled", "merge", "named", "names", "remove", "use"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 from graftax.backend import registry
-from graftax.errors import AssignmentError, CreatorError, DTypeError, ShapeError
-from graftax.module import Module, structure
-from graftax.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables import storage
+from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
+from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import constrained
+from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
+from graftax.variables.state import storage
 
 
 class Reparam(Module, Arithmetic):

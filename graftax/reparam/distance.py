@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 _MARGIN = 1.05  # what starts from random vectors ends a little further off the next time
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from graftax import ops
+from graftax.core.typedefs import Array
 from graftax.reparam.adapted import Adapter
 from graftax.reparam.lora import LoRA, LoRAAdapter
-from graftax.typedefs import Array
 from graftax.variables.initializers import Ones
 from graftax.variables.spec import VariableSpec
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError, CreatorError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentError, CreatorError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
+from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
 from graftax.reparam.grid import Per, checked_per, codes_of, scale_of, spread
 from graftax.reparam.quantized import QuantizedWeight
-from graftax.targets import floating
-from graftax.typedefs import Array, VariableLike
 from graftax.variables.spec import VariableSpec
 
 

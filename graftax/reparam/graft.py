@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from graftax.errors import CreatorError, GraftError
-from graftax.module import Module, outermost, structure
+from graftax.core.errors import CreatorError, GraftError
+from graftax.core.roles import checked_roles
+from graftax.core.selectors import SelectorLike
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import VariableLike
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
 from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
@@ -21,14 +24,11 @@ from graftax.reparam.places import (
     spec_of,
     weights,
 )
-from graftax.roles import checked_roles
-from graftax.selectors import SelectorLike
-from graftax.short_traceback import door
-from graftax.typedefs import VariableLike
 from graftax.variables.creation import Creator, check_creator
+from graftax.variables.graph.module import Module, outermost, structure
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 from graftax.variables.variable import Variable, make
 
 

@@ -6,9 +6,9 @@ import math
 from typing import Literal, get_args
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.targets import floating
-from graftax.typedefs import Array, Shape
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array, Shape
+from graftax.objectives.targets import floating
 
 Per = Literal["tensor", "channel"]
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError, ArgumentTypeError, CreatorError, ShapeError
-from graftax.keywords import Constructed
-from graftax.module import Module
+from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError, ShapeError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.typedefs import Array, VariableLike
 from graftax.variables import creation
+from graftax.variables.graph.module import Module
 from graftax.variables.initializers import Constant, RandomNormal
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 
 
 class HyperNetwork(Constructed):

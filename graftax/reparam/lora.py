@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array
 from graftax.reparam.adapted import Adapter, AdapterCreator
-from graftax.typedefs import Array
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variance_scaling import VarianceScaling

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.typedefs import Array, VariableLike
 from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 
 
 class LowRank(Constructed):

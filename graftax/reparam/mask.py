@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftax import ops
-from graftax.keywords import Constructed
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.typedefs import Array, VariableLike
 from graftax.variables.initializers import Ones
 from graftax.variables.spec import VariableSpec
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.typedefs import Array, VariableLike
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 
 Map = Literal["cayley", "matrix_exp"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from graftax.errors import ArgumentTypeError
-from graftax.module import Module, outermost, structure, walk, walk_with_edges
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
-from graftax.selectors import SelectorLike, compile_selector
-from graftax.typedefs import VariableLike
+from graftax.variables.graph.module import Module, outermost, structure, walk, walk_with_edges
+from graftax.variables.graph.node import Edge, own_nodes
 from graftax.variables.initializers import Constant
-from graftax.variables.node import Edge, own_nodes
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable, make
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, AssignmentError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.transforms.numerics import check
-from graftax.typedefs import Array, VariableLike
 from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 
 Map = Literal["softplus", "exp"]
 

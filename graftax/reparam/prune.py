@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ShapeError
-from graftax.hyperparameters import flag
-from graftax.keywords import Constructed
-from graftax.module import Module, walk_with_edges
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.hyperparameters import flag
+from graftax.core.keywords import Constructed
+from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.reparam.mask import MaskedWeight
-from graftax.selectors import SelectorLike, compile_selector
-from graftax.short_traceback import door
-from graftax.typedefs import Array, ArrayLike, unwrap
+from graftax.variables.graph.module import Module, walk_with_edges
 
 
 @door

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.keywords import Constructed
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, Initializer, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.grid import Per, checked_per, codes_of, packed, scale_of, unpacked
-from graftax.typedefs import Array, Initializer, VariableLike
 from graftax.variables.initializers import Zeros
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 
 
 class Int8(Constructed):

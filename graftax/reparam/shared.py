@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from graftax import ops
-from graftax.errors import ArgumentTypeError, DTypeError, ShapeError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.typedefs import Array, VariableLike
 from graftax.variables.spec import VariableSpec
 
 

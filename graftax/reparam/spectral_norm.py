@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.typedefs import Array, VariableLike
 from graftax.variables.calls import training
 from graftax.variables.initializers import RandomNormal
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import concretely
+from graftax.variables.state.storage import concretely
 
 _AT_FIRST = 15  # iterations from random vectors, as in torch
 _TO_A_VALUE = 60  # and until the norm of a given value is known

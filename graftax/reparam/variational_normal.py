@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 
 from graftax import ops
-from graftax.errors import ArgumentError, CreatorError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentError, CreatorError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, VariableLike
+from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
 from graftax.reparam.quantized import QuantizedWeight
-from graftax.targets import floating
-from graftax.typedefs import Array, VariableLike
 from graftax.variables import random
 from graftax.variables.calls import training
 from graftax.variables.initializers import Constant, Zeros

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ParamSpec, TypeVar
 
-from graftax import user_line
-from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.wrapping import wraps
+from graftax.core import user_line
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.wrapping import wraps
 
 P = ParamSpec("P")
 R = TypeVar("R")

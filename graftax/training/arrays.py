@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graftax import tree
 from graftax.backend.host import no_plain_numbers
-from graftax.errors import DataError
-from graftax.typedefs import VariableLike
+from graftax.core import tree
+from graftax.core.errors import DataError
+from graftax.core.typedefs import VariableLike
 
 _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 _SHOWN = 4

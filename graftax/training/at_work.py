@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from graftax.errors import StateError
-from graftax.variables.storage import frames
+from graftax.core.errors import StateError
+from graftax.variables.state.storage import frames
 
 
 class _Loop(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax import tree
-from graftax.errors import DataError
+from graftax.core import tree
+from graftax.core.errors import DataError
 from graftax.training.arrays import is_array, is_numbers
 
 Batch = tuple[Any, ...]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.errors import ArgumentError, ArgumentTypeError, DataError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
 
 
 class ClassWeights:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graftax import tree
-from graftax.errors import DataError
-from graftax.targets import check_weights
+from graftax.core import tree
+from graftax.core.errors import DataError
+from graftax.objectives.targets import check_weights
 from graftax.training.arrays import as_arrays, count_rows, is_array, is_arrays, take_rows, written
 from graftax.training.batch import NAMES, Batch, Parts, is_list_of_batches, pack, parts_of_validation, unpack
 from graftax.training.class_weights import ClassWeights

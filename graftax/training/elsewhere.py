@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.errors import MissingAttributeError
+from graftax.core.errors import MissingAttributeError
 
 _EAGER = "run_eagerly=True to run uncompiled"
 COMPILE = {

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from graftax import ops, tree
+from graftax import ops
 from graftax.backend import registry
+from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
+from graftax.core import tree
+from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
-from graftax.traced_checks import PLAIN, RANGES, RESULTS
 from graftax.training.batch import Batch
 from graftax.training.heard_limits import ListenedStep, limits_of
-from graftax.transforms.eagerly import run_eagerly
-from graftax.transforms.jit import CompiledFunction
-from graftax.wrapping import carry_names
+from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.run_eagerly import run_eagerly
 
 
 def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graftax.errors import GraftaxError, StateError
+from graftax.core.errors import GraftaxError, StateError
 from graftax.layers.building import unbuilt_below
 from graftax.layers.description import describe_call
 from graftax.layers.layer import Layer
-from graftax.module import Module
 from graftax.training.batch import Batch, unpack
 from graftax.training.heard_limits import limits_of
 from graftax.training.output_masks import masks_of
-from graftax.transforms import eagerly
-from graftax.transforms.jit import CompiledFunction
-from graftax.variables.storage import frames
+from graftax.transforms.compile import run_eagerly as eagerly
+from graftax.transforms.compile.jit import CompiledFunction
+from graftax.variables.graph.module import Module
+from graftax.variables.state.storage import frames
 
 if TYPE_CHECKING:
     from graftax.training.model import Model

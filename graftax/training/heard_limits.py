@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftax import traced_checks, tree
+from graftax.backend import traced_checks
+from graftax.core import tree
+from graftax.core.wrapping import carry_names
 from graftax.layers.call_context import part_of_program
 from graftax.training.batch import NAMES
-from graftax.wrapping import carry_names
 
 
 class _Limit(NamedTuple):

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from graftax.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.typedefs import Array
 from graftax.metrics.metric import Metric
-from graftax.module import Module, walk_with_edges
 from graftax.training.objectives import Objectives
-from graftax.typedefs import Array
-from graftax.variables.node import Edge
+from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.variables.graph.node import Edge
 
 
 def held_metrics(model: Module) -> dict[str, Metric]:

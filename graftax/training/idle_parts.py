@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from graftax.errors import DataError
+from graftax.core.errors import DataError
 
 STEPS = ("train_step", "test_step", "compute_loss", "compute_metrics")
 """The methods of a model that use targets and weights: one of a user's may do so in its own way."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graftax import tree, user_line
 from graftax.backend import registry
-from graftax.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
+from graftax.core import tree, user_line
+from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
 from graftax.training import data
 from graftax.training.at_work import at_work
 from graftax.training.batch import Batch, unpack

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax import ops
-from graftax.errors import StateError
+from graftax.core.errors import StateError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
-from graftax.short_traceback import door
 from graftax.training import arguments, data, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
@@ -24,8 +25,7 @@ from graftax.training.held_metrics import all_metrics, results
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.summary import count_params, summarize
-from graftax.transforms.scanning import scan
-from graftax.typedefs import Array
+from graftax.transforms.flow.scan import scan
 from graftax.variables.calls import contexts
 
 

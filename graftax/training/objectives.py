@@ -7,21 +7,22 @@ from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any, TypeAlias
 
-from graftax import ops, tree
-from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError, StateError
+from graftax import ops
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError, StateError
+from graftax.core.typedefs import Array
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
 from graftax.metrics.beside_loss import pairs, require_same_scores
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean, SampleMetric
+from graftax.objectives.targets import spread
 from graftax.optimizers.minimizer import Minimizer
-from graftax.targets import spread
 from graftax.training.idle_parts import refuse_idle_targets, refuse_idle_weights
 from graftax.training.outputs import ONLY, OutputShape, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
-from graftax.typedefs import Array
 
 
 class Objectives:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, ref
 from graftax.backend import registry
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
-from graftax.transforms.jit import CompiledFunction
+from graftax.transforms.compile.jit import CompiledFunction
 
 _functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()
 

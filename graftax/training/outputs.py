@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graftax.errors import ArgumentError, DataError
-from graftax.typedefs import Shape
+from graftax.core.errors import ArgumentError, DataError
+from graftax.core.typedefs import Shape
 
 ONLY = ""
 """The name of the output of a model that has one."""

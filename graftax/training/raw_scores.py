@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from graftax import ops, traced_checks, user_line
+from graftax import ops
+from graftax.backend import traced_checks
+from graftax.core import user_line
+from graftax.core.typedefs import Array
 from graftax.metrics.metric import Metric
-from graftax.transforms.custom_gradient import stop_gradient
-from graftax.typedefs import Array
+from graftax.transforms.gradients.custom_gradient import stop_gradient
 from graftax.variables.variable import Variable
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from graftax import user_line
-from graftax.errors import ArgumentTypeError
+from graftax.core import user_line
+from graftax.core.errors import ArgumentTypeError
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.training.model import Model

@@ -6,7 +6,7 @@ from collections.abc import Container
 from itertools import chain, count
 from typing import Any
 
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 from graftax.metrics.metric import Metric
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.errors import GraftaxError, NotBuiltError
+from graftax.core.errors import GraftaxError, NotBuiltError
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
-from graftax.module import Module, walk_with_edges
+from graftax.variables.graph.module import Module, walk_with_edges
 
 
 def summarize(model: Layer) -> str:

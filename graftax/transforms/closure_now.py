@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from graftax.wrapping import carry_names
+from graftax.core.wrapping import carry_names
 
 _ASSIGNING = ("STORE_DEREF", "DELETE_DEREF")
 

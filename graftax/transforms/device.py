@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graftax.backend import registry
-from graftax.errors import CompileError
-from graftax.short_traceback import door
-from graftax.transforms.state import CompileFrame
-from graftax.typedefs import VariableLike
+from graftax.core.errors import CompileError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import VariableLike
+from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.creation import NextCreator, variable_creator_scope
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import frames
+from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError, NotBuiltError, StaleReadError
-from graftax.module import Module
-from graftax.short_traceback import door
-from graftax.transforms.state import Substitution
-from graftax.typedefs import Array, ArrayLike, unwrap
-from graftax.variables.storage import frames
+from graftax.core.errors import ArgumentError, NotBuiltError, StaleReadError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.graph.module import Module
+from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
 

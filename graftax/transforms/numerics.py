@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from graftax import ops, traced_checks
-from graftax.backend import registry
-from graftax.culprit import Culprit
-from graftax.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
-from graftax.short_traceback import door
-from graftax.transforms.jit import CompiledFunction
-from graftax.typedefs import Array, ArrayLike, unwrap
-from graftax.variables.storage import frames
+from graftax import ops
+from graftax.backend import registry, traced_checks
+from graftax.core.culprit import Culprit
+from graftax.core.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.transforms.compile.jit import CompiledFunction
+from graftax.variables.state.storage import frames
 
 
 @door
@@ -47,7 +47,7 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
         >>> shrink(-3.0)
         Traceback (most recent call last):
         ...
-        graftax.errors.CheckError: x is to be positive, not -3.0
+        graftax.core.errors.CheckError: x is to be positive, not -3.0
           at: ...
     """
     if not isinstance(message, str):
@@ -108,7 +108,7 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
         >>> check_numerics(gx.ops.log([1.0, -1.0]), "the logarithm of the odds")
         Traceback (most recent call last):
         ...
-        graftax.errors.NumericsError: the logarithm of the odds: float32[2] with 1 nan and 0 inf, x[1] = nan first
+        graftax.core.errors.NumericsError: the logarithm of the odds: float32[2] with 1 nan and 0 inf, x[1] = nan first
           at: ...
     """
     backend = registry.current()

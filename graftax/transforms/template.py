@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.module import Module
-from graftax.short_traceback import door
-from graftax.typedefs import VariableLike
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import VariableLike
 from graftax.variables.creation import NextCreator, variable_creator_scope
+from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
 
 

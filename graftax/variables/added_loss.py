@@ -10,14 +10,14 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from graftax.backend.protocol import Backend
-from graftax.typedefs import Array
+from graftax.core.typedefs import Array
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
-from graftax.variables.storage import Frame, Storage, frames
+from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
-    from graftax.module import Module
+    from graftax.variables.graph.module import Module
 
 
 class _Sum(Storage):

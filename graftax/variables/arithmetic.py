@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.op_checks import check_subscript
-from graftax.typedefs import Array, ArrayLike, VariableLike
+from graftax.core.typedefs import Array, ArrayLike, VariableLike
+from graftax.ops.checks import check_subscript
 from graftax.variables.array_names import missing
-from graftax.variables.storage import frames
+from graftax.variables.state.storage import frames
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.errors import AssignmentError, MissingAttributeError
+from graftax.core.errors import AssignmentError, MissingAttributeError
 
 _OPS = (
     "all any argmax argmin argsort clip conj cumprod cumsum diagonal dot max mean min nonzero prod ravel repeat round "

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from numbers import Integral
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.hyperparameters import is_number
-from graftax.keywords import Constructed
-from graftax.targets import floating
-from graftax.typedefs import Array
+from graftax.core.errors import ArgumentError
+from graftax.core.hyperparameters import is_number
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array
+from graftax.objectives.targets import floating
 
 
 class BaseConstraint(Constructed):

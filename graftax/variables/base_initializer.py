@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from graftax.errors import DTypeError
-from graftax.keywords import Constructed
-from graftax.typedefs import Array, Shape
+from graftax.core.errors import DTypeError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Array, Shape
 
 
 class BaseInitializer(Constructed):

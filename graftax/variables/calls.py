@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from graftax.scopes import ScopeStack, register_ambient
+from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.variables import masks
-from graftax.variables.memo import looked_at
-from graftax.variables.storage import Frame, frames
+from graftax.variables.state.memo import looked_at
+from graftax.variables.state.storage import Frame, frames
 
 if TYPE_CHECKING:
-    from graftax.module import Module
+    from graftax.variables.graph.module import Module
 
 _numbers = itertools.count(1)
 

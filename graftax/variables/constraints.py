@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from graftax import ops
-from graftax.errors import ArgumentError
-from graftax.hyperparameters import is_number, takes
-from graftax.known_names import not_made, unknown
-from graftax.namespaces import answering as _answering
-from graftax.short_traceback import door
-from graftax.typedefs import Array
+from graftax.core.errors import ArgumentError
+from graftax.core.hyperparameters import is_number, takes
+from graftax.core.known_names import not_made, unknown
+from graftax.core.namespaces import answering as _answering
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
 from graftax.variables.base_constraint import axes, back, limit, wide
 from graftax.variables.projections import Box as Box

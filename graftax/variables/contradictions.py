@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from graftax.errors import ArgumentError, ArgumentTypeError
-from graftax.roles import ROLES
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.roles import ROLES
 from graftax.variables.spec import VariableSpec
 
 _MANY = re.compile(r"[/*?\[\]]")

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from graftax.errors import CreatorError, CreatorRecursionError
-from graftax.roles import checked_roles
-from graftax.scopes import ScopeStack
-from graftax.selectors import Selector, SelectorLike, Tally, compile_selector
-from graftax.short_traceback import door
-from graftax.typedefs import VariableLike
+from graftax.core.errors import CreatorError, CreatorRecursionError
+from graftax.core.roles import checked_roles
+from graftax.core.scopes import ScopeStack
+from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import VariableLike
 from graftax.variables.spec import VariableSpec
 
 if TYPE_CHECKING:
-    from graftax.module import Module
+    from graftax.variables.graph.module import Module
 
 NextCreator: TypeAlias = Callable[[VariableSpec], VariableLike]
 Creator: TypeAlias = Callable[[NextCreator, VariableSpec], VariableLike]

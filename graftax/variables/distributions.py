@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftax import traced_checks
-from graftax.backend import registry
-from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from graftax.hyperparameters import is_number
-from graftax.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.backend import registry, traced_checks
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from graftax.core.hyperparameters import is_number
+from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.spec import sizes
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from graftax import tree
 from graftax.backend.protocol import Backend
-from graftax.errors import AssignmentError
-from graftax.typedefs import Array, Shape
+from graftax.core import tree
+from graftax.core.errors import AssignmentError
+from graftax.core.typedefs import Array, Shape
 
 _KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can become one of a later kind
 

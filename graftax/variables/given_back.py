@@ -9,8 +9,8 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
-from graftax.errors import ArgumentError, ArgumentTypeError, GraftaxError, ShapeError
-from graftax.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError, ShapeError
+from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.fitting import loses_nothing
 
 

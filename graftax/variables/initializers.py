@@ -14,13 +14,13 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError
-from graftax.hyperparameters import finite, not_negative, takes
-from graftax.hyperparameters import seed as checked_seed
-from graftax.known_names import not_made, unknown
-from graftax.namespaces import answering as _answering
-from graftax.short_traceback import door
-from graftax.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
+from graftax.core.errors import ArgumentError
+from graftax.core.hyperparameters import finite, not_negative, takes
+from graftax.core.hyperparameters import seed as checked_seed
+from graftax.core.known_names import not_made, unknown
+from graftax.core.namespaces import answering as _answering
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.base_initializer import is_real, require_real
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal

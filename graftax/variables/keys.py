@@ -14,9 +14,9 @@ from typing import Any
 import xxhash
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError
-from graftax.module import Module, outermost
-from graftax.short_traceback import door
+from graftax.core.errors import ArgumentError
+from graftax.core.short_traceback import door
+from graftax.variables.graph.module import Module, outermost
 
 
 class _Global:

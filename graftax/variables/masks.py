@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
-from graftax import tree
+from graftax.core import tree
 
 
 class _Entry(NamedTuple):

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
-from graftax.hyperparameters import is_number
-from graftax.typedefs import Array
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.hyperparameters import is_number
+from graftax.core.typedefs import Array
 from graftax.variables.base_constraint import BaseConstraint, back, limit, wide
 
 

@@ -7,14 +7,15 @@ from numbers import Integral
 from typing import Any, TypeAlias
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError
-from graftax.module import Module
-from graftax.namespaces import answering as _answering
-from graftax.short_traceback import door
-from graftax.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables import creation, distributions, keys, storage
+from graftax.core.errors import ArgumentError
+from graftax.core.namespaces import answering as _answering
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.variables import creation, distributions, keys
+from graftax.variables.graph.module import Module
 from graftax.variables.keys import get_random_seed as get_random_seed
 from graftax.variables.spec import VariableSpec, sizes
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable, make
 
 __all__ = [

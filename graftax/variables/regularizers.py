@@ -6,14 +6,14 @@ import typing as _typing
 from typing import Any, TypeAlias
 
 from graftax import ops
-from graftax.errors import ArgumentError, ShapeError
-from graftax.hyperparameters import not_negative, takes
-from graftax.keywords import Constructed
-from graftax.known_names import not_made, unknown
-from graftax.namespaces import answering as _answering
-from graftax.short_traceback import door
-from graftax.targets import floating
-from graftax.typedefs import Array
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.hyperparameters import not_negative, takes
+from graftax.core.keywords import Constructed
+from graftax.core.known_names import not_made, unknown
+from graftax.core.namespaces import answering as _answering
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array
+from graftax.objectives.targets import floating
 from graftax.variables.spec import Regularizer
 
 __all__ = [

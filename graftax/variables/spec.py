@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from graftax.errors import ArgumentError, ArgumentTypeError, CreatorError
-from graftax.short_traceback import door
-from graftax.typedefs import Array, Initializer, Shape
+from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, Initializer, Shape
 
 if TYPE_CHECKING:
-    from graftax.module import Module
+    from graftax.variables.graph.module import Module
 
 Regularizer: TypeAlias = Callable[[Array], Array]
 Constraint: TypeAlias = Callable[[Array], Array]

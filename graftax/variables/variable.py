@@ -10,15 +10,14 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from graftax.argument_kinds import checked_flag
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
-from graftax.errors import ArgumentError, AssignmentError, CompileError
-from graftax.module import Leaf, structure
-from graftax.op_checks import check_subscript
-from graftax.roles import ROLES
-from graftax.short_traceback import door
-from graftax.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
+from graftax.core.argument_kinds import checked_flag
+from graftax.core.errors import ArgumentError, AssignmentError, CompileError
+from graftax.core.roles import ROLES
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
+from graftax.ops.checks import check_subscript
 from graftax.variables import constraints, creation, initializers, regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.array_names import refuse_setting
@@ -26,11 +25,12 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_name
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import initial_value
+from graftax.variables.graph.module import Leaf, structure
+from graftax.variables.graph.node import BOOKKEEPING
 from graftax.variables.keys import variable_key
-from graftax.variables.node import BOOKKEEPING
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
-from graftax.variables.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
+from graftax.variables.state.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
 
 
 class Variable(Leaf, Arithmetic):

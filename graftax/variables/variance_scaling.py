@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError
-from graftax.hyperparameters import is_number, number
-from graftax.hyperparameters import seed as checked_seed
-from graftax.typedefs import Array, Shape
+from graftax.core.errors import ArgumentError
+from graftax.core.hyperparameters import is_number, number
+from graftax.core.hyperparameters import seed as checked_seed
+from graftax.core.typedefs import Array, Shape
 from graftax.variables.base_initializer import BaseInitializer, require_real
 
 _CUT_STDDEV = 0.87962566103423978  # standard deviation of a standard normal cut off at ±2

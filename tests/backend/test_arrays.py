@@ -16,8 +16,8 @@ from graftax.backend.jax import windows
 from graftax.backend.numpy.namespace import x64
 from graftax.backend.numpy.special import erf, erfinv
 from graftax.backend.registry import load, use
-from graftax.errors import ArgumentError
-from graftax.op_table import OPS
+from graftax.core.errors import ArgumentError
+from graftax.ops.table import OPS
 
 both = pytest.mark.parametrize("backend", ["jax", "numpy"])
 JAX, NUMPY = load("jax").arrays, load("numpy").arrays

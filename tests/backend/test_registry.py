@@ -10,7 +10,7 @@ import pytest
 
 from graftax.backend import registry
 from graftax.backend.registry import BackendBase, available, current, load, scope, use
-from graftax.errors import BackendCapabilityError, BackendError
+from graftax.core.errors import BackendCapabilityError, BackendError
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from graftax.checkpoint.arrays import to_bytes
 from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.layout import Item
-from graftax.module import Module, SlotRecord
+from graftax.variables.graph.module import Module, SlotRecord
 
 
 class Dense(Module):

@@ -13,7 +13,7 @@ from graftax.checkpoint.layout import Item, arranged
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.verify import verify
-from graftax.errors import UnsupportedValue
+from graftax.core.errors import UnsupportedValue
 
 SHAPES = [(), (0,), (1,), (3,), (4, 0, 2), (2, 3, 5), (64,)]
 

@@ -12,7 +12,7 @@ from graftax.checkpoint.files import FileSystem, write_all
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.verify import verify
-from graftax.errors import ArgumentError, DestinationExists, SaveError, StorageFailure, StorageFull
+from graftax.core.errors import ArgumentError, DestinationExists, SaveError, StorageFailure, StorageFull
 
 OLD = {"x": np.arange(100.0)}
 NEW = {"x": np.arange(50.0), "y": np.arange(7, dtype="int8")}

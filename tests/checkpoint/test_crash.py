@@ -14,7 +14,7 @@ import pytest
 from graftax.checkpoint.commit import commit
 from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.verify import verify
-from graftax.errors import CheckpointError
+from graftax.core.errors import CheckpointError
 
 ROOT = 1
 

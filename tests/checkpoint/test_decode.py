@@ -15,7 +15,7 @@ from graftax.checkpoint.commit import commit
 from graftax.checkpoint.decode import decode
 from graftax.checkpoint.index import Chunk, Index, Kind, NodeRecord, SlotRecord, TensorRecord, encode
 from graftax.checkpoint.reader import GRAPH, Reader
-from graftax.errors import (
+from graftax.core.errors import (
     CheckpointError,
     CorruptCheckpoint,
     CorruptMetadata,

@@ -5,8 +5,8 @@ import pytest
 
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
-from graftax.errors import DTypeMismatch, ShapeMismatch, UnusedInCheckpoint
-from graftax.module import Module
+from graftax.core.errors import DTypeMismatch, ShapeMismatch, UnusedInCheckpoint
+from graftax.variables.graph.module import Module
 
 
 def value(variable):

@@ -8,7 +8,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.cli.main import main
-from graftax.errors import MissingInCheckpoint, SelectorError, UnusedInCheckpoint
+from graftax.core.errors import MissingInCheckpoint, SelectorError, UnusedInCheckpoint
 from graftax.reparam import DoRA, Int8, LoRA, LowRank, Mask, WeightNorm
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)

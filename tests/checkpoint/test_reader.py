@@ -11,7 +11,7 @@ from graftax.checkpoint.folder import entries
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.reader import GRAPH, Reader
 from graftax.checkpoint.verify import verify
-from graftax.errors import (
+from graftax.core.errors import (
     CheckpointError,
     CorruptData,
     CorruptMetadata,

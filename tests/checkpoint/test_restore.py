@@ -6,7 +6,7 @@ import pytest
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.reader import GRAPH
-from graftax.errors import (
+from graftax.core.errors import (
     AmbiguousSharing,
     ArgumentError,
     CorruptData,

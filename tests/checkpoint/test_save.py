@@ -8,7 +8,7 @@ import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
-from graftax.errors import (
+from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
     DestinationExists,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graftax.checkpoint import values
 from graftax.checkpoint.arrays import python_value
-from graftax.errors import CheckpointError, CorruptMetadata, LimitExceeded, UnsupportedValue
+from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, UnsupportedValue
 
 scalars = (
     st.none()

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.module import Module
+from graftax.variables.graph.module import Module
 
 X = np.linspace(-1, 1, 12, dtype="float32").reshape(4, 3)
 

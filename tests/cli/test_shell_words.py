@@ -9,7 +9,7 @@ import pytest
 
 from graftax.cli.main import main
 from graftax.cli.shell_words import told
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 PROGRAM = """
 import graftax as gx

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.op_table import OPS
+from graftax.ops.table import OPS
 
 X = np.array([[-1.5, -0.5, 0.25], [1.0, 2.0, 3.5]], "float32")
 Y = np.array([[0.5, -2.0, 1.5], [3.0, 0.75, -0.25]], "float32")

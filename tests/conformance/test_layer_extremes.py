@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers, ops, tree
+from graftax import layers, ops
+from graftax.core import tree
 from graftax.layers import activations
 from tests.conformance import test_layers
 

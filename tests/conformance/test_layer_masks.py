@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers, ops, tree
-from graftax.errors import ArgumentTypeError
+from graftax import layers, ops
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers, ops, tree
+from graftax import layers, ops
 from graftax.backend import registry
+from graftax.core import tree
 from graftax.layers.layer import Layer, signature_of
 
 

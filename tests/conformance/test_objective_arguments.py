@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import constraints, initializers, losses, metrics, regularizers
-from graftax.errors import GraftaxError
+from graftax.core.errors import GraftaxError
 
 NAN, INF = float("nan"), float("inf")
 NO_NUMBER = [NAN, "1", None, True, [0.5]]

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import DataError, ShapeError
+from graftax.core.errors import DataError, ShapeError
 from tests.conformance import loss_rows, metric_rows
 
 INTEGERS = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "int64", "uint64"]

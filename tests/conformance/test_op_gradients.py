@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graftax import ops
-from graftax.op_table import OPS
+from graftax.ops.table import OPS
 from tests.conformance.op_cases import INPUTS
 
 pytestmark = pytest.mark.optimized

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from graftax.op_signatures import settings
-from graftax.op_table import OPS
+from graftax.ops.signatures import settings
+from graftax.ops.table import OPS
 from tests.conformance import op_variants
 from tests.conformance.op_variants import EMPTY, ODD, PLAUSIBLE, difference, in_dtype, special, without_elements
 

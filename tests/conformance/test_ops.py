@@ -9,8 +9,8 @@ import pytest
 
 from graftax import ops
 from graftax.backend.registry import use
-from graftax.op_table import ARRAYS, OPS
-from graftax.typedefs import VariableLike
+from graftax.core.typedefs import VariableLike
+from graftax.ops.table import ARRAYS, OPS
 from tests.conformance.op_cases import INPUTS
 from tests.conformance.op_references import REFERENCES
 

@@ -8,10 +8,10 @@ import pytest
 import graftax as gx
 from graftax import ops, optimizers
 from graftax.backend import registry
-from graftax.optimizers.apply import Steps
+from graftax.optimizers.engine.apply import Steps
+from graftax.optimizers.engine.rule import Moving
+from graftax.optimizers.engine.slot import SlotValues
 from graftax.optimizers.registry import NAMES, get
-from graftax.optimizers.rule import Moving
-from graftax.optimizers.slot import SlotValues
 from tests.conformance.optimizer_rows import ROWS, every_row
 
 SHAPES = {"kernel": (3, 2), "bias": (2,), "scale": ()}

@@ -9,7 +9,7 @@ import pytest
 
 import graftax as gx
 from graftax.optimizers import schedules
-from graftax.variables import pack
+from graftax.variables.state import pack
 from tests.conformance.optimizer_rows import ROWS, param
 
 pytestmark = pytest.mark.optimized

@@ -12,9 +12,9 @@ from jax.ad_checkpoint import checkpoint_name
 import graftax as gx
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import AssignmentError, GraftError, StateError
-from graftax.module import walk
+from graftax.core.errors import AssignmentError, GraftError, StateError
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.module import walk
 from tests.conformance.reparam_cases import PAIRS, ROWS, Row
 from tests.conformance.test_layers import ROWS as ALL_LAYERS
 from tests.conformance.test_layers import built, close, values

@@ -10,7 +10,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.backend import registry
-from graftax.errors import StateError, TracerLeakError
+from graftax.core.errors import StateError, TracerLeakError
 from graftax.layers.call_context import call_context
 
 X = np.ones((4, 2), "float32")

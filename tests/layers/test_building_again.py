@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.errors import GraftaxError, StateError
+from graftax.core.errors import GraftaxError, StateError
 
 X = np.ones((4, 3), "float32")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graftax import layers, ops
-from graftax.errors import ArgumentError, ArgumentTypeError, AssignmentError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, AssignmentError, ShapeError
 from graftax.layers.call_context import call_context
 
 _MERGES = (layers.Add, layers.Subtract, layers.Multiply, layers.Average, layers.Maximum, layers.Concatenate)

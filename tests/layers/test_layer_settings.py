@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import initializers, layers
-from graftax.errors import ArgumentError, ArgumentTypeError, GraftaxError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 
 L = layers
 X = np.ones((2, 4, 6), "float32")

@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.layers.call_context import call_context
 from graftax.variables import masks
 

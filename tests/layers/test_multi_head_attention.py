@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 
 X = np.sin(np.arange(2 * 5 * 8, dtype="float32")).reshape(2, 5, 8)
 CONTEXT = np.cos(np.arange(2 * 7 * 6, dtype="float32")).reshape(2, 7, 6)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graftax import layers
-from graftax.errors import ArgumentError, ArgumentTypeError, GraftaxError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 
 NAMES = [
     "Dense", "Conv1D", "Conv2D", "Conv3D", "Dropout", "Embedding", "LSTM", "GRU", "MultiHeadAttention",

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.errors import GraftaxError
+from graftax.core.errors import GraftaxError
 
 LAYERS = {
     "Dense": lambda: layers.Dense(2),

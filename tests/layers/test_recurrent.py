@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.layers.call_context import call_context
 
 X = np.sin(np.arange(2 * 5 * 3, dtype="float32")).reshape(2, 5, 3)

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError
 
 A, B = np.ones((4, 3), "float32"), np.ones((4, 2), "float32")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graftax import initializers, layers
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 WITH_BIAS = {
     "dense": lambda **given: layers.Dense(2, **given),

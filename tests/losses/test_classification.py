@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import losses, ops
-from graftax.errors import ArgumentError, IndexRangeError, ShapeError
+from graftax.core.errors import ArgumentError, IndexRangeError, ShapeError
 
 TENTHS = np.float32([[0.1, 0.9], [0.1, 0.9]])
 

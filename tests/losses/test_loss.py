@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import losses, ops
-from graftax.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError, ShapeError
 
 ZEROS, ONE_THREE = np.zeros((2, 1), "float32"), np.float32([[1], [3]])  # squared error 1 and 9
 

@@ -3,7 +3,7 @@
 import pytest
 
 from graftax import losses
-from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError
 
 
 @pytest.mark.parametrize("short", ["mse:mean_squared_error", "mae:mean_absolute_error", "bce:binary_crossentropy"])

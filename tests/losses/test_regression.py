@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import losses
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 
 def test_cosine_is_the_negative_similarity():

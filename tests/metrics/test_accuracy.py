@@ -6,7 +6,7 @@ import pytest
 import graftax as gx
 from graftax import metrics
 from graftax.backend import registry
-from graftax.errors import ArgumentError, IndexRangeError, ShapeError
+from graftax.core.errors import ArgumentError, IndexRangeError, ShapeError
 
 
 def test_mt5_exactly_at_the_threshold_counts_as_0():

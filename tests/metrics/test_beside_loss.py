@@ -10,7 +10,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, losses, metrics
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 X = np.linspace(-3, 3, 16, dtype="float32").reshape(8, 2)
 BINARY = (X[:, :1] > 0.4).astype("float32")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graftax import metrics
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 Y, P = [0, 1, 1, 1], [0.9, 0.9, 0.2, 0.5]
 

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, losses, metrics
-from graftax.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 
 RNG = np.random.default_rng(5)
 Y = RNG.integers(0, 2, (40, 3))

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import losses, metrics, ops
-from graftax.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
 
 
 class Positives(metrics.Metric):

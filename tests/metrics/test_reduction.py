@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import graftax as gx
 from graftax import losses, metrics, ops
 from graftax.backend import registry
-from graftax.errors import ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentTypeError, ShapeError
 
 
 def test_mt2_mean_of_nothing():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graftax import losses, metrics
-from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.metrics import registry
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import graftax as gx
 from graftax import optimizers
-from graftax.errors import ArgumentError, ArgumentTypeError, GraftaxError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.optimizers import LBFGS, SAM, SGD, Adam, AdamW, Lookahead, LossScale, Muon, Optax, schedules
 from graftax.optimizers.arguments import kinds_of
 from graftax.optimizers.foreign_names import names_of

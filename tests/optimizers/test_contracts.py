@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentTypeError, CheckpointError, StateError
+from graftax.core.errors import ArgumentTypeError, CheckpointError, StateError
 from graftax.optimizers import SGD, SM3, Adam, AdamW, Lion, RMSprop, SignSGD
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops, optimizers
-from graftax.errors import ArgumentError, ArgumentTypeError, GradientError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.optimizers.minimizer import Minimizer
 
 X = np.sin(np.arange(64, dtype="float32")).reshape(32, 2)

@@ -10,7 +10,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import (
+from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
     DTypeError,

@@ -1,6 +1,6 @@
 import pytest
 
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 from graftax.optimizers import Adam, registry
 
 

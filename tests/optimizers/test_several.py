@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentError, ArgumentTypeError, SelectorError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, SelectorError
 from graftax.optimizers import SGD, Adam, AdamW, Muon
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, GraftError, SelectorError
+from graftax.core.errors import ArgumentError, GraftError, SelectorError
 from graftax.reparam import DoRA, LoRA, LowRank, WeightNorm
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)

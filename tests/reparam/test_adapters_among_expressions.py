@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import GraftError, SelectorError
+from graftax.core.errors import GraftError, SelectorError
 from graftax.reparam import DoRA, FakeQuant, Int4, LoRA, LowRank, Mask, SpectralNorm, WeightNorm
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)

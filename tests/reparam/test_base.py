@@ -10,15 +10,15 @@ import pytest
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import AssignmentError, ShapeError
+from graftax.core.errors import AssignmentError, ShapeError
 from graftax.layers.layer import Layer
-from graftax.module import Module
 from graftax.reparam.base import Reparam
+from graftax.transforms.compile.jit import jit
 from graftax.transforms.functional import functional_call, state
-from graftax.transforms.grad import grad, value_and_grad
-from graftax.transforms.jit import jit
-from graftax.variables import storage
+from graftax.transforms.gradients.grad import grad, value_and_grad
 from graftax.variables.creation import variable_creator_scope
+from graftax.variables.graph.module import Module
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 X = np.random.default_rng(0).normal(size=(2, 4)).astype("float32")

@@ -6,7 +6,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, CreatorError, GraftError
+from graftax.core.errors import ArgumentError, CreatorError, GraftError
 from graftax.reparam import FakeQuant, Int4, Int8, WeightNorm
 
 RNG = np.random.default_rng(0)

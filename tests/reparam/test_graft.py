@@ -5,9 +5,9 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, CreatorError, GraftError, SelectorError
+from graftax.core.errors import ArgumentError, CreatorError, GraftError, SelectorError
+from graftax.core.selectors import compile_selector
 from graftax.reparam import LoRA, LowRank, WeightNorm
-from graftax.selectors import compile_selector
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)
 

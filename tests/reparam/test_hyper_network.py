@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentError, ArgumentTypeError, AssignmentError, CreatorError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, AssignmentError, CreatorError, ShapeError
 from graftax.reparam import HyperNetwork, LowRank
 
 X = np.random.default_rng(0).normal(size=(3, 5)).astype("float32")

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 from graftax.reparam.low_rank import LowRank
-from graftax.transforms.jit import jit
+from graftax.transforms.compile.jit import jit
 from graftax.variables.creation import variable_creator_scope
 from graftax.variables.variable import Variable
 

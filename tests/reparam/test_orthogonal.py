@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import graftax as gx
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, GraftError
+from graftax.core.errors import ArgumentError, GraftError
 from graftax.reparam.orthogonal import Orthogonal, _exponential
 from graftax.variables.variable import Variable
 

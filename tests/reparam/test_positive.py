@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 import graftax as gx
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, AssignmentError, CheckError
+from graftax.core.errors import ArgumentError, AssignmentError, CheckError
 from graftax.reparam.positive import Positive
 from graftax.variables.variable import Variable
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import graftax as gx
 from graftax.backend import registry
-from graftax.errors import ArgumentError, SelectorError
+from graftax.core.errors import ArgumentError, SelectorError
 from graftax.reparam.mask import Mask
 from graftax.reparam.prune import PruningSchedule, prune
 

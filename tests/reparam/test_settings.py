@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import reparam
-from graftax.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentTypeError, DTypeError, GraftError, ShapeError
+from graftax.core.errors import ArgumentTypeError, DTypeError, GraftError, ShapeError
 from graftax.reparam import LoRA, LowRank, Shared, WeightNorm
 
 IDS = np.array([[3, 1, 0]])

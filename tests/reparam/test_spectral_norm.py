@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentError, GraftError, StateError
+from graftax.core.errors import ArgumentError, GraftError, StateError
 from graftax.reparam.spectral_norm import SpectralNorm
 from graftax.variables.variable import Variable
 

@@ -6,7 +6,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, CreatorError
+from graftax.core.errors import ArgumentError, CreatorError
 from graftax.reparam import Int8, VariationalNormal
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, GraftaxError, MissingAttributeError
+from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeError
 from graftax.training import elsewhere
 
 X = np.arange(6, dtype="float32")[:, None]

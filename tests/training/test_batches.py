@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import DataError
+from graftax.core.errors import DataError
 from graftax.training.batch import is_list_of_batches, parts_of_validation, unpack
 
 X = np.arange(5, dtype="float32")[:, None]

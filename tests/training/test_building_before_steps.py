@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import GraftaxError, NotBuiltError
+from graftax.core.errors import GraftaxError, NotBuiltError
 
 X = np.sin(np.arange(24, dtype="float32")).reshape(8, 3)
 Y = X[:, :1]

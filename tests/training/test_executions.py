@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 from graftax.training.executions import grouped, stacked
 
 pytestmark = pytest.mark.optimized

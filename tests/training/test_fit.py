@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, BackendCapabilityError, DataError, NotBuiltError, StateError
+from graftax.core.errors import ArgumentError, BackendCapabilityError, DataError, NotBuiltError, StateError
 
 X = np.arange(5, dtype="float32")[:, None]
 Y = np.zeros((5, 1), "float32")

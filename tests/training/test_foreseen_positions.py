@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import IndexRangeError
+from graftax.core.errors import IndexRangeError
 
 WRONG = r"= 4 is not in \[0, 4\)"
 

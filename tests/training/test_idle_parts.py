@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import DataError
+from graftax.core.errors import DataError
 
 X = np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3)
 Y = {"a": X[:, :1], "b": X[:, 1:2]}

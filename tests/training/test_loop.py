@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.errors import DataError
+from graftax.core.errors import DataError
 
 X = np.arange(6, dtype="float32")[:, None]
 Y = np.zeros((6, 1), "float32")

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.errors import StateError
+from graftax.core.errors import StateError
 
 X = np.linspace(-1, 1, 12, dtype="float32")[:, None]
 Y = 2 * X

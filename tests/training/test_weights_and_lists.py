@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, losses, metrics
-from graftax.errors import ArgumentError, DataError
+from graftax.core.errors import ArgumentError, DataError
 
 X = np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3)
 Y = X[:, :1] * 2

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import DataError, ShapeError
+from graftax.core.errors import DataError, ShapeError
 
 X, Y = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
 

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, IndexRangeError
+from graftax.core.errors import ArgumentError, IndexRangeError
 
 IDS = np.array([[1, 2], [3, 0], [2, 2], [9, 1], [0, 0]])
 X = np.linspace(-3, 3, 12, dtype="float32").reshape(6, 2)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import ops, tree
-from graftax.errors import StateError
+from graftax import ops
+from graftax.core import tree
+from graftax.core.errors import StateError
 
 WEIGHT, MEAN, X = 1.3, 0.4, 0.7
 

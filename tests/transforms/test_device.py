@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import graftax as gx
-from graftax.errors import ArgumentError, CompileError
+from graftax.core.errors import ArgumentError, CompileError
 
 TWO_DEVICES = """
 import numpy as np

@@ -7,12 +7,12 @@ import pytest
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, NotBuiltError, TracerLeakError
+from graftax.core.errors import ArgumentError, NotBuiltError, TracerLeakError
 from graftax.layers.layer import Layer
-from graftax.module import Module
+from graftax.transforms.compile.jit import jit
 from graftax.transforms.functional import functional_call, state
-from graftax.transforms.grad import value_and_grad
-from graftax.transforms.jit import jit
+from graftax.transforms.gradients.grad import value_and_grad
+from graftax.variables.graph.module import Module
 from graftax.variables.random import SeedGenerator, normal
 from graftax.variables.variable import Variable
 

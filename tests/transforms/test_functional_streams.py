@@ -6,8 +6,8 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from graftax.transforms.flow.vectorized_map import vectorized_map
 from graftax.transforms.functional import functional_call, state
-from graftax.transforms.vectorize import vectorized_map
 
 X = np.ones((8, 16), "float32")
 ROWS = np.arange(6)

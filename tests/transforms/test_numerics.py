@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import errors, ops
+from graftax import ops
+from graftax.core import errors
 
 ONES = np.ones((2, 3), "float32")
 

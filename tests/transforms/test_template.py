@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 X = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
 

@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.errors import ArgumentError, ArgumentTypeError, CompileError, GradientError, GraftaxError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, GradientError, GraftaxError
 
 X = ops.asarray([1.0, 2.0])
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.optimizers.apply import Step
-from graftax.optimizers.options import Options
-from graftax.optimizers.slot import SlotValues
-from graftax.typedefs import Array, Shape, VariableLike
+from graftax.core.typedefs import Array, Shape, VariableLike
+from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.slot import SlotValues
 
 Matrix = npt.NDArray[np.float32]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.typedefs import Array
+from graftax.core.typedefs import Array
 
 X = np.ones((4, 3), "float32")
 

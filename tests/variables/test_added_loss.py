@@ -5,7 +5,7 @@ import numpy as np
 import graftax as gx
 from graftax import ops
 from graftax.variables.added_loss import AddedLoss
-from graftax.variables.storage import frames
+from graftax.variables.state.storage import frames
 
 
 def made():

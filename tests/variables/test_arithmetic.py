@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graftax.backend import registry
-from graftax.errors import DTypeError
+from graftax.core.errors import DTypeError
 from graftax.reparam.base import Reparam
 from graftax.variables.creation import variable_creator_scope
 from graftax.variables.variable import Variable

@@ -9,7 +9,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.backend.registry import use
-from graftax.errors import AssignmentError, MissingAttributeError
+from graftax.core.errors import AssignmentError, MissingAttributeError
 from graftax.variables import array_names
 
 both = pytest.mark.parametrize("backend", ["jax", "numpy"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.errors import GraftaxError
+from graftax.core.errors import GraftaxError
 from graftax.variables.calls import training
 
 seen: list[bool] = []

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import graftax as gx
 from graftax import constraints, ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 
 W = np.random.default_rng(0).normal(size=(3, 4, 2)).astype("float32") * np.float32([0.3, 3])
 CASES = [

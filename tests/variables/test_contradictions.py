@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError
 
 
 def made(**asked):

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from graftax import ops
-from graftax.errors import CreatorError, CreatorRecursionError, SelectorError
+from graftax.core.errors import CreatorError, CreatorRecursionError, SelectorError
+from graftax.core.typedefs import VariableLike
 from graftax.layers.layer import Layer
-from graftax.module import Module, set_pending
 from graftax.reparam.low_rank import LowRank
-from graftax.transforms.jit import jit
-from graftax.typedefs import VariableLike
+from graftax.transforms.compile.jit import jit
 from graftax.variables.creation import scopes, variable_creator_scope
+from graftax.variables.graph.module import Module, set_pending
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable
 

@@ -7,8 +7,8 @@ from scipy import stats
 import graftax as gx
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, DTypeError, GraftaxError, ShapeError
-from graftax.transforms.jit import jit
+from graftax.core.errors import ArgumentError, DTypeError, GraftaxError, ShapeError
+from graftax.transforms.compile.jit import jit
 from graftax.variables import random
 
 MISTAKES = {

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 
 X = np.ones((2, 3), "float32")
 

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from graftax.errors import ArgumentError, DTypeError
+from graftax.core.errors import ArgumentError, DTypeError
 from graftax.variables import initializers as i
 from graftax.variables.variable import Variable
 

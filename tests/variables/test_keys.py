@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 from graftax.layers.layer import Layer
 from graftax.variables.initializers import RandomNormal
 from graftax.variables.keys import get_random_seed, variable_key

@@ -6,11 +6,11 @@ import pytest
 from scipy import stats
 
 from graftax.backend import registry
-from graftax.errors import ArgumentError, StaleReadError
-from graftax.module import Module
-from graftax.transforms.grad import value_and_grad
-from graftax.transforms.jit import jit
+from graftax.core.errors import ArgumentError, StaleReadError
+from graftax.transforms.compile.jit import jit
+from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables import random
+from graftax.variables.graph.module import Module
 from graftax.variables.random import SeedGenerator, set_random_seed
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import graftax as gx
 from graftax import layers, metrics, ops, optimizers
-from graftax.errors import ArgumentError
-from graftax.module import Module
+from graftax.core.errors import ArgumentError
 from graftax.transforms.functional import functional_call, state
+from graftax.variables.graph.module import Module
 
 X = np.ones((4, 3), "float32")
 

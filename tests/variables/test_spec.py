@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from graftax.errors import CreatorError
+from graftax.core.errors import CreatorError
 from graftax.variables.initializers import Ones, Zeros
 from graftax.variables.spec import VariableSpec
 

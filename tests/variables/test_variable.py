@@ -10,9 +10,9 @@ import pytest
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.errors import ArgumentError, AssignmentError, CompileError
-from graftax.module import Module
-from graftax.transforms.jit import jit
+from graftax.core.errors import ArgumentError, AssignmentError, CompileError
+from graftax.transforms.compile.jit import jit
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 

@@ -15,7 +15,7 @@ from jax import lax
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, no_plain_numbers, owned
 from graftax.backend.jax import neural, packing, tracing, windows
 from graftax.backend.neural import Padding
-from graftax.typedefs import Array, DTypeLike, Shape
+from graftax.core.typedefs import Array, DTypeLike, Shape
 
 _config: Any = jax.config
 _convert: Any = jax.jit(jnp.astype, static_argnums=1, inline=True)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from graftax.backend.jax import tracing
-from graftax.errors import GradientError
+from graftax.core.errors import GradientError
 
 
 def tapped(value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from graftax.backend.host import owned
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 
 class _Device(Protocol):

@@ -12,7 +12,7 @@ import jax.core
 import jax.numpy as jnp
 from jax import lax
 
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 
 def join(parts: Sequence[Any]) -> Any:

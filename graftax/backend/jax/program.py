@@ -18,9 +18,9 @@ from graftax.backend.jax.checks import Checked, check_p, has_checks, is_floating
 from graftax.backend.jax.lowering import JaxLowering
 from graftax.backend.jax.replaying import Replay, located
 from graftax.backend.jax.staged import Staged
-from graftax.culprit import Culprit
-from graftax.errors import CheckError, GraftaxError, NumericsError, StateError
-from graftax.traced_checks import CHECKED, PLAIN, RESULTS
+from graftax.backend.traced_checks import CHECKED, PLAIN, RESULTS
+from graftax.core.culprit import Culprit
+from graftax.core.errors import CheckError, GraftaxError, NumericsError, StateError
 
 _config: Any = jax.config
 
@@ -37,7 +37,7 @@ class JaxProgram:
         cells: What it reads.
         written: What it assigns.
         groups: Cells of one dtype that may share a buffer.
-        looks: What a run raises for (`graftax.traced_checks`).
+        looks: What a run raises for (`graftax.backend.traced_checks`).
     """
 
     def __init__(

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from graftax.typedefs import Array, Shape
-from graftax.wrapping import wraps
+from graftax.core.typedefs import Array, Shape
+from graftax.core.wrapping import wraps
 
 
 def _sampler(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from graftax.backend.jax import tracing
 from graftax.backend.protocol import Recorder
-from graftax.errors import BackendCapabilityError, GradientError, GraftaxError
+from graftax.core.errors import BackendCapabilityError, GradientError, GraftaxError
 
 _JITS = ("jit", "pjit", "closed_call", "core_closed_call")
 _CANNOT_STAGE = (

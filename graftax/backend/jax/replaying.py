@@ -9,9 +9,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from graftax import user_line
 from graftax.backend.jax import checks, tracing
-from graftax.culprit import Culprit, Range
+from graftax.core import user_line
+from graftax.core.culprit import Culprit, Range
 
 
 class _Found(Exception):

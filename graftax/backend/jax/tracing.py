@@ -23,9 +23,9 @@ from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
 
-from graftax.errors import BackendError, StaleReadError
-from graftax.scopes import register_ambient
-from graftax.typedefs import VariableLike
+from graftax.core.errors import BackendError, StaleReadError
+from graftax.core.scopes import register_ambient
+from graftax.core.typedefs import VariableLike
 
 KNOWN = "0.10 to 0.12"
 extend: Any = jax_extend  # what it exports to type checkers differs between versions; `check` looks for the names

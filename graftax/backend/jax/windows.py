@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from graftax.backend.neural import Padding
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 _FEW_CHANNELS = 4
 _SMALL_KERNEL = 9

@@ -13,7 +13,7 @@ from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, lim
 from graftax.backend.neural import Padding
 from graftax.backend.numpy import special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
-from graftax.typedefs import DTypeLike, Shape
+from graftax.core.typedefs import DTypeLike, Shape
 
 
 class NumpyArrays:

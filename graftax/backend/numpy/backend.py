@@ -9,7 +9,7 @@ from graftax.backend.numpy.arrays import NumpyArrays
 from graftax.backend.numpy.random import NumpyRandom
 from graftax.backend.protocol import Backend, Transforms
 from graftax.backend.registry import BackendBase
-from graftax.errors import ArgumentError
+from graftax.core.errors import ArgumentError
 
 
 class NumpyDevices:

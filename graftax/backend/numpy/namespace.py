@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.host import NARROW
-from graftax.wrapping import wraps
+from graftax.core.wrapping import wraps
 
 _wide: ContextVar[bool] = ContextVar("graftax.numpy.x64", default=False)
 

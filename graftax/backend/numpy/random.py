@@ -11,7 +11,7 @@ from graftax.backend.host import host_dtype
 from graftax.backend.numpy import threefry
 from graftax.backend.numpy.namespace import canonical, is_wide
 from graftax.backend.numpy.special import erf, erfinv
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 _ROOT_2 = math.sqrt(2)

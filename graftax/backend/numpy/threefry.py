@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 

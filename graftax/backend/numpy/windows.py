@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from graftax.backend.neural import Padding
-from graftax.typedefs import Shape
+from graftax.core.typedefs import Shape
 
 
 def padded(x: Any, padding: Padding, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from graftax.namespaces import answering as _answering
+from graftax.core.namespaces import answering as _answering
 from graftax.training.callbacks.callback import Callback as Callback
 from graftax.training.callbacks.callback import Logs as Logs
 from graftax.training.callbacks.history import History as History

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from graftax.errors import ArgumentTypeError
-from graftax.keywords import Constructed
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.keywords import Constructed
 
 if TYPE_CHECKING:
     from graftax.training.model import Model

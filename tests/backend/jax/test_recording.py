@@ -8,8 +8,8 @@ from jax import lax
 
 import graftax as gx
 from graftax.backend.jax import recording, tracing
-from graftax.errors import GradientError
-from graftax.transforms import replay
+from graftax.core.errors import GradientError
+from graftax.transforms.tape.gradient_tape import replay
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graftax.backend import registry
-from graftax.errors import CompileError
+from graftax.core.errors import CompileError
 
 X = np.float32([1, 2])
 

@@ -8,7 +8,7 @@ import jax
 import pytest
 
 from graftax.backend.jax import tracing
-from graftax.errors import BackendError
+from graftax.core.errors import BackendError
 
 
 def without(*names):

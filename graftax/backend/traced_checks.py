@@ -1,0 +1,70 @@
+"""Checks of values that are not there yet: written into the program that is traced, and looked at after it has run.
+
+While a function is compiled, an op that would look at its indices sees no numbers. It hands in the truth value that
+says whether something is wrong, and a function that says what, given the numbers. Compiled with ``checked=True`` the
+program tells afterwards which check was the first to fail; otherwise nothing is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from graftax.backend import registry
+from graftax.core.errors import GraftaxError, StateError
+from graftax.core.scopes import ScopeStack
+
+Explain: TypeAlias = Callable[..., GraftaxError | None]
+"""Takes the arrays that a check looked at, on the host, and gives what is wrong with them."""
+
+CHECKED: Final = "checked"
+PLAIN: Final = "plain"
+RANGES: Final = "ranges"
+RESULTS: Final = "results"
+EAGER: Final = "eager"
+
+traces: ScopeStack[str] = ScopeStack("trace")
+"""How the function that is being compiled is checked: `CHECKED` (everything), `RESULTS` (what it returns and assigns
+has no nan), `RANGES` (indices, which must lie in their range), `PLAIN` (only what it asks for itself) or `EAGER` (all
+checks that eager code makes: it is a program behind an eager call)."""
+
+perhaps: ScopeStack[str] = ScopeStack("part that may not run")
+"""Branches and bodies that are being traced, of which nobody knows whether they will run: what is wrong there and known
+already is no mistake yet."""
+
+listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = ScopeStack("listener")
+"""Functions that are told which values that are not there yet have limits: how to explain, what is wrong, the value."""
+
+score_listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = ScopeStack("listener to scores")
+"""Likewise for predictions that a loss takes for probabilities or rates."""
+
+
+def wanted(of_ranges: bool = False) -> bool:
+    """True if a check of a traced value would be looked at: in checked functions, and where operations run at once.
+
+    Args:
+        of_ranges: Whether it is one of those that `RANGES` looks at, too.
+    """
+    looked_at = traces.top in (CHECKED, EAGER) or (of_ranges and traces.top == RANGES)
+    return looked_at or not registry.current().transforms.staged_within(None)
+
+
+def tell(explain: Explain, wrong: Callable[[Any], Any], value: Any) -> None:
+    """Tell who listens that a value that is not there yet has limits."""
+    if (heard := listeners.top) is not None:
+        heard(explain, wrong, value)
+
+
+def emit(explain: Explain, bad: Any, *looked_at: Any) -> None:
+    """Note a check: it fails where ``bad`` is true, and ``explain(*looked_at)`` tells why."""
+    registry.current().transforms.note_check(explain, bad, looked_at)
+
+
+def require_compiled(asks: str) -> None:
+    """Raise if a program is being written down that nobody will look at the checks of."""
+    if traces.top is None and registry.current().transforms.staged_within(None):
+        raise StateError(
+            f"{asks} inside a function that JAX compiles, or inside a loop that runs as one program",
+            "it looks at values, which are there only after the program has run, and nobody would look",
+            "graftax.jit(fn) around the whole, in place of jax.jit",
+        )

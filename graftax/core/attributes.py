@@ -1,0 +1,181 @@
+"""What a layer, a model, an optimizer or another Module answers to an attribute that it has not.
+
+Misspelt names get the one that was meant; methods of Keras and torch get the line that does it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from inspect import getattr_static
+from typing import Any, NamedTuple
+
+from graftax.core.errors import MissingAttributeError
+from graftax.core.known_names import closest
+
+
+class Answer(NamedTuple):
+    """Why there is no such attribute, and the line to write, in which ``{it}`` stands for the object.
+
+    ``of_weights`` is true of a line that needs weights: those of a layer are made at its first call.
+    """
+
+    why: str
+    line: str
+    of_weights: bool = False
+
+
+_FILES = "checkpoints hold any objects, by name"
+_SAVE = Answer(_FILES, 'graftax.Checkpoint({it}={it}).save("checkpoint")', of_weights=True)
+_RESTORE = Answer(_FILES, 'graftax.Checkpoint({it}={it}).restore("checkpoint")')
+_TRAIN = Answer("training or not is said at the call, and in fit and predict by itself", "{it}(x, training=True)")
+_EVAL = Answer("training or not is said at the call, and in fit and predict by itself", "{it}(x, training=False)")
+_DEVICE = Answer("Variables stay where they are made", 'with graftax.device("cpu:0"): y = {it}(x)')
+_DTYPE = Answer(
+    "the dtype of weights and of computing is said when a layer is made", 'graftax.layers.Dense(4, dtype="float16")'
+)
+_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy({it})")
+_NO_GRADIENTS = Answer(
+    "gradients are values that a function returns: there is nothing to clear", "graftax.value_and_grad(fn)"
+)
+_STEP = Answer("an optimizer gets gradients and variables", "{it}.minimize(loss_fn, variables)")
+_STATE = Answer(
+    "what is no weight is a Variable with a role", '{it}.extra = graftax.Variable(0.0, trainable=False, role="state")'
+)
+_BOUNDED = Answer("layers are made of sizes, inputs come at the call", "{it}.compute_output_shape((None, 3))")
+_PARTS = Answer("parts are found by walking attributes, lists and dicts", "{it}.submodules")
+
+OF_MODULES: dict[str, Answer] = {
+    "save": _SAVE,
+    "save_weights": _SAVE,
+    "save_pretrained": _SAVE,
+    "load": _RESTORE,
+    "load_weights": _RESTORE,
+    "load_state_dict": _RESTORE,
+    "from_pretrained": _RESTORE,
+    "state_dict": Answer("Variables have paths", "{it}.named_variables()"),
+    "parameters": Answer("they are called Variables", "{it}.trainable_variables"),
+    "params": Answer("they are called Variables", "{it}.trainable_variables"),
+    "named_parameters": Answer("they are called Variables, and have paths", "{it}.named_variables()"),
+    "buffers": Answer("they are Variables, too", "{it}.non_trainable_variables"),
+    "named_buffers": Answer("they are Variables, too", "{it}.non_trainable_variables"),
+    "modules": _PARTS,
+    "named_modules": _PARTS,
+    "named_children": _PARTS,
+    "flatten_layers": _PARTS,
+    "requires_grad": Answer("it is called trainable", "{it}.trainable"),
+    "requires_grad_": Answer("freezing goes by selectors", "{it}.trainable = False"),
+    "get_config": _CONFIG,
+    "from_config": _CONFIG,
+    "to_json": _CONFIG,
+    "clone": _CONFIG,
+    "copy": _CONFIG,
+    "register_buffer": _STATE,
+    "register_parameter": Answer("an attribute that is a Variable is a weight", "{it}.extra = graftax.Variable(0.0)"),
+    "add_variable": Answer("an attribute that is a Variable is a weight", "{it}.extra = graftax.Variable(0.0)"),
+    "zero_grad": _NO_GRADIENTS,
+}
+
+OF_LAYERS: dict[str, Answer] = OF_MODULES | {
+    "init": Answer("weights are made at the first call", "{it}(x)"),
+    "train": _TRAIN,
+    "eval": _EVAL,
+    "training": _TRAIN,
+    "forward": Answer("a layer is called; subclasses define call", "{it}(x)"),
+    "apply": Answer("a function goes over the parts in a loop", "for part in {it}.submodules: print(part)"),
+    "to": _DEVICE,
+    "cuda": _DEVICE,
+    "cpu": _DEVICE,
+    "tpu": _DEVICE,
+    "half": _DTYPE,
+    "bfloat16": _DTYPE,
+    "float": _DTYPE,
+    "double": _DTYPE,
+    "output_shape": _BOUNDED,
+    "input": _BOUNDED,
+    "output": _BOUNDED,
+    "inputs": _BOUNDED,
+    "outputs": _BOUNDED,
+    "input_spec": _BOUNDED,
+    "updates": Answer("layers assign their Variables in call", "{it}.non_trainable_variables"),
+    "num_parameters": Answer("sizes add up", "sum(v.size for v in {it}.variables)"),
+    "numel": Answer("sizes add up", "sum(v.size for v in {it}.variables)"),
+    "count_params": Answer("sizes add up", "sum(v.size for v in {it}.variables)"),
+}
+
+OF_OPTIMIZERS: dict[str, Answer] = OF_MODULES | {
+    "lr": Answer("it is called learning_rate", "{it}.learning_rate"),
+    "step": _STEP,
+    "update_step": _STEP,
+    "param_groups": Answer("settings by variable are rules", "{it}.rules"),
+    "weights": Answer("they are called Variables", "{it}.variables"),
+}
+
+
+class Absent:
+    """An attribute that classes of other libraries have: looking it up, also by ``super()``, says what to write.
+
+    Args:
+        answer: Why there is none; ``{it}`` stands for the class.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._name = ""
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+        name, answer = owner.__name__, self._answer
+        raise MissingAttributeError(f"{name} has no {self._name!r}", answer.why, answer.line.format(it=name))
+
+
+def public_names(it: Any) -> list[str]:
+    """The names that an object has, but for those that only say that they are absent."""
+    kind = type(it)
+    return [
+        *(name for name in vars(it) if not name.startswith("_")),
+        *(n for n in dir(kind) if not n.startswith("_") and not isinstance(getattr_static(kind, n), Absent)),
+    ]
+
+
+FROM_CONFIG = Answer("a class is called with its settings, and no dict of them is kept", "{it}(**config)")
+GET_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy(x) of an object x of {it}")
+
+
+def answering(noun: str, answers: Mapping[str, Answer]) -> Callable[[Any, str], Any]:
+    """The ``__getattr__`` of a class whose objects are called ``noun`` in the lines to write."""
+
+    def answer(self: Any, name: str) -> Any:
+        try:
+            return object.__getattribute__(self, name)
+        except AttributeError:
+            if name.startswith("_") or hasattr(type(self), name):  # the latter is a property that failed inside
+                raise
+        raise missing(self, name, noun, answers)
+
+    return answer
+
+
+def missing(
+    it: Any, name: str, noun: str, answers: Mapping[str, Answer], title: str = "", more: Iterable[str] = ()
+) -> MissingAttributeError:
+    """The error for an attribute that is not there.
+
+    Args:
+        it: The object.
+        name: The attribute.
+        noun: What the object is called in the line to write: ``"model"``, ``"layer"``.
+        answers: Those to names of other libraries.
+        title: How the object is called in messages; the name of its class, unless told.
+        more: Names that the object will have later.
+    """
+    title = title or type(it).__name__
+    if name in answers:
+        answer = answers[name]
+        first = "{it}(x); " if answer.of_weights and getattr(it, "built", True) is False else ""
+        return MissingAttributeError(f"{title} has no {name!r}", answer.why, (first + answer.line).format(it=noun))
+    public = [*public_names(it), *more]
+    near = closest(name, dict.fromkeys(public))
+    why = "there is no attribute of that name" if near is None else f"it has {near!r}"
+    return MissingAttributeError(f"{title} has no {name!r}", why, f"dir({noun})" if near is None else f"{noun}.{near}")

@@ -1,0 +1,356 @@
+"""Every error that graftax raises on purpose, each told in three beats.
+
+A message says what came (names, shapes, layer path), why it cannot be, and the line to write instead; and, after what
+came, the user's own line from which it came, however deep in libraries it was noticed. Each class is also the builtin
+exception that a Python programmer would expect, so that ``except IndexError`` catches an index out of range.
+``docs/errors.md`` shows common mistakes with their messages.
+"""
+
+import sys
+from typing import Any, ClassVar
+
+from graftax.core import user_line
+
+__all__ = [
+    "AmbiguousSharing",
+    "ArgumentError",
+    "ArgumentTypeError",
+    "AssignmentError",
+    "BackendCapabilityError",
+    "BackendError",
+    "CheckError",
+    "CheckpointError",
+    "CompileError",
+    "CorruptCheckpoint",
+    "CorruptData",
+    "CorruptMetadata",
+    "CreatorError",
+    "CreatorRecursionError",
+    "DTypeError",
+    "DTypeMismatch",
+    "DataError",
+    "DestinationExists",
+    "ForeignFile",
+    "FormatTooNew",
+    "GradientError",
+    "GraftError",
+    "GraftaxError",
+    "IncompleteCheckpoint",
+    "IndexRangeError",
+    "KindMismatch",
+    "LimitExceeded",
+    "MatchError",
+    "MissingAttributeError",
+    "MissingInCheckpoint",
+    "NotACheckpoint",
+    "NotBuiltError",
+    "NumericsError",
+    "PathViolation",
+    "RenameConflict",
+    "RetraceError",
+    "SaveError",
+    "ScopeError",
+    "SelectorError",
+    "ShapeError",
+    "ShapeMismatch",
+    "StaleReadError",
+    "StateError",
+    "StorageFailure",
+    "StorageFull",
+    "TapeError",
+    "TracerLeakError",
+    "TruncatedFile",
+    "UnsafeCheckpoint",
+    "UnsupportedValue",
+    "UnusedInCheckpoint",
+]
+
+
+class GraftaxError(Exception):
+    """Base of all errors of graftax.
+
+    Args:
+        received: What came: names, values, shapes, paths.
+        reason: Why it cannot be.
+        instead: The line to write instead.
+
+    ``place`` is the user's line, as file and number: the innermost one outside of graftax and JAX; None where the user
+    makes the error.
+
+    Example:
+        >>> print(GraftaxError("got 7", reason="only 0 to 2 exist", instead="write 2"))
+        got 7
+          why: only 0 to 2 exist
+          instead: write 2
+    """
+
+    longest: ClassVar[int | None] = 360
+    """How many characters of what came are told, the middle left out; None for all. A value may be of any length."""
+
+    def __init__(self, received: str, reason: str = "", instead: str = "") -> None:
+        received = _cut(received, self.longest)
+        super().__init__(received)  # one argument: OSError would take three for errno, strerror and filename
+        self.received = received
+        self.reason = _cut(reason, self.longest and 2 * self.longest)
+        self.instead = _cut(instead, self.longest and 4 * self.longest)  # names of all that there is, often
+        self.context: list[str] = []
+        self.place: user_line.Place | None = user_line.of_stack(sys._getframe(1))
+
+    def add_context(self, line: str) -> None:
+        """Append where it happened, for example the layer path; shown as a line of its own, innermost first."""
+        line = _cut(line, self.longest)
+        if line not in self.context:
+            self.context.append(line)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.received, self.reason, self.instead), self.__dict__
+
+    def __str__(self) -> str:
+        lines = [self.received]
+        if self.place is not None:
+            lines.append(f"  at: {user_line.shown(self.place)}")
+        lines += [f"  where: {line}" for line in self.context]
+        if self.reason:
+            lines.append(f"  why: {self.reason}")
+        if self.instead:
+            lines.append(f"  instead: {self.instead}")
+        return "\n".join(lines)
+
+
+def _cut(text: str, longest: int | None) -> str:
+    """The text without its middle, if it is longer.
+
+    Example:
+        >>> _cut("x = " + 100 * "1, ", 40)
+        'x = 1, 1, 1, 1, 1, 1, 1,  ...  1, 1, 1, '
+    """
+    if longest is None or len(text) <= longest:
+        return text
+    tail = longest // 4
+    return f"{text[: longest - tail - 5]} ... {text[-tail:]}"
+
+
+# --- arrays and ops -------------------------------------------------------------------------------------------------
+
+
+class ShapeError(GraftaxError, ValueError):
+    """Shapes that do not fit."""
+
+
+class DTypeError(GraftaxError, TypeError, ValueError):
+    """Dtypes that do not fit; graftax never promotes between two arrays silently."""
+
+
+class IndexRangeError(GraftaxError, IndexError, ValueError):
+    """An index, label or class outside its range."""
+
+
+class NumericsError(GraftaxError, ArithmeticError, ValueError):
+    """A result that is not a number, or a division by zero of integers."""
+
+
+class CheckError(GraftaxError, AssertionError, ValueError):
+    """A `graftax.check` that failed."""
+
+
+class ArgumentError(GraftaxError, ValueError):
+    """An argument whose value cannot be used."""
+
+
+class ArgumentTypeError(GraftaxError, TypeError):
+    """An argument of a type that cannot be used."""
+
+
+# --- backends -------------------------------------------------------------------------------------------------------
+
+
+class BackendError(GraftaxError, RuntimeError):
+    """A backend that is unknown or cannot start."""
+
+
+class BackendCapabilityError(GraftaxError, NotImplementedError):
+    """Something that the current backend cannot do; names the backend, the capability and who has it."""
+
+
+# --- variables, modules, selectors ----------------------------------------------------------------------------------
+
+
+class CreatorError(GraftaxError, TypeError):
+    """A creator that returned nothing, or passed a field that does not exist."""
+
+
+class CreatorRecursionError(GraftaxError, RecursionError):
+    """A creator that makes Variables through the front door and so meets itself."""
+
+
+class ScopeError(GraftaxError, RuntimeError):
+    """Scopes that were left in another order than they were entered."""
+
+
+class SelectorError(GraftaxError, LookupError, ValueError):
+    """A selector that matches nothing, or cannot be read."""
+
+
+class GraftError(GraftaxError, ValueError):
+    """A weight cannot be replaced by an expression."""
+
+
+class AssignmentError(GraftaxError, ValueError):
+    """An assignment whose shape or dtype does not fit, or to a computed value without an inverse."""
+
+
+class StateError(GraftaxError, RuntimeError):
+    """An object used before, or in another way than, its state allows."""
+
+
+class MissingAttributeError(GraftaxError, AttributeError):
+    """An attribute or a slot that nobody has made."""
+
+
+class NotBuiltError(GraftaxError, ValueError):
+    """Weights asked for before the layer was built."""
+
+
+# --- transforms -----------------------------------------------------------------------------------------------------
+
+
+class CompileError(GraftaxError, TypeError):
+    """A function that cannot be compiled; names the line."""
+
+
+class RetraceError(GraftaxError, RuntimeError):
+    """More retraces than ``max_retraces`` allows."""
+
+
+class StaleReadError(GraftaxError, RuntimeError):
+    """A Variable read where its value would be baked in as a constant."""
+
+
+class TracerLeakError(GraftaxError, TypeError, RuntimeError):
+    """A traced value assigned where it would outlive its trace."""
+
+
+class GradientError(GraftaxError, ValueError):
+    """A gradient that cannot be taken."""
+
+
+class TapeError(GraftaxError, RuntimeError, ValueError):
+    """A GradientTape used at the wrong time: twice, nested in itself, outside its block or its compiled function."""
+
+
+# --- training -------------------------------------------------------------------------------------------------------
+
+
+class DataError(GraftaxError, ValueError):
+    """Training data that does not fit together."""
+
+
+# --- checkpoints (notes: section 6 of the format) -------------------------------------------------------------------
+
+
+class CheckpointError(GraftaxError):
+    """Base of everything that goes wrong with a checkpoint."""
+
+    longest = None  # a report of all that does not fit
+
+
+class NotACheckpoint(CheckpointError, FileNotFoundError):
+    """Nothing, or something else, lies at the path."""
+
+
+class IncompleteCheckpoint(CheckpointError):
+    """A staging directory, or a directory without its ``graph.msgpack``."""
+
+
+class FormatTooNew(CheckpointError):
+    """Written by a later version, or with a feature this one does not know."""
+
+
+class CorruptCheckpoint(CheckpointError, ValueError):
+    """Bytes that are not what was written."""
+
+
+class CorruptMetadata(CorruptCheckpoint):
+    """``graph.msgpack`` or a header is damaged."""
+
+
+class CorruptData(CorruptCheckpoint):
+    """A block of array data fails its checksum."""
+
+
+class TruncatedFile(CorruptCheckpoint):
+    """A data file is shorter or longer than the index says."""
+
+
+class ForeignFile(CorruptCheckpoint):
+    """A data file that belongs to another save."""
+
+
+class UnsafeCheckpoint(CheckpointError):
+    """Content that a reader must not follow."""
+
+
+class LimitExceeded(UnsafeCheckpoint):
+    """A size or depth above what a reader accepts."""
+
+
+class PathViolation(UnsafeCheckpoint):
+    """A name that would leave the checkpoint directory."""
+
+
+class MatchError(CheckpointError, ValueError):
+    """A restore that does not fit the program; carries the full report as ``.report``."""
+
+    report: object = None
+
+
+class MissingInCheckpoint(MatchError):
+    """Variables of the program for which the checkpoint has no value."""
+
+
+class UnusedInCheckpoint(MatchError):
+    """Values of the checkpoint for which the program has no place."""
+
+
+class ShapeMismatch(MatchError):
+    """A saved shape that differs from the program's."""
+
+
+class DTypeMismatch(MatchError):
+    """A saved dtype that differs from the program's."""
+
+
+class KindMismatch(MatchError):
+    """A leaf on one side and a node with children on the other."""
+
+
+class AmbiguousSharing(MatchError):
+    """One Variable in the program, two different values in the checkpoint."""
+
+
+class RenameConflict(MatchError):
+    """Two renames that land on one target."""
+
+
+class SaveError(CheckpointError):
+    """A save that could not be finished; nothing was published."""
+
+
+class UnsupportedValue(SaveError, TypeError):
+    """A Python value that the format does not hold."""
+
+
+class DestinationExists(SaveError, FileExistsError):
+    """Something lies at the target path already."""
+
+
+class StorageFull(SaveError, OSError):
+    """No space, quota or file size left."""
+
+
+class StorageFailure(SaveError, OSError):
+    """The device failed to keep what was written."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,156 @@
+"""Checks of what losses, metrics, initializers, penalties and constraints are made with: kind, range, finite or not."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+
+SUMS = ("float32", "float64")
+"""Dtypes in which a sum over many batches keeps its digits."""
+
+
+def number(name: str, value: Any, fits: bool, reason: str, example: float) -> float:
+    """A finite number as a float.
+
+    Args:
+        name: What it is called.
+        value: What was given.
+        fits: Whether it lies where it should, if it is a number.
+        reason: Where it should lie.
+        example: One that does.
+
+    Raises:
+        ArgumentError: it is none, or does not fit.
+    """
+    if not is_number(value) or not math.isfinite(value) or not fits:
+        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
+    return float(value)
+
+
+def is_number(value: Any) -> bool:
+    """True for Python's and NumPy's real numbers, which truth values are not.
+
+    Example:
+        >>> is_number(1), is_number(True), is_number("1")
+        (True, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def finite(name: str, value: Any, reason: str = "it is one finite number", example: float = 1.0) -> float:
+    """Any finite number."""
+    return number(name, value, True, reason, example)
+
+
+def not_negative(name: str, value: Any, reason: str, example: float) -> float:
+    """A finite number from 0 up."""
+    return number(name, value, is_number(value) and value >= 0, reason, example)
+
+
+def seed(value: Any) -> int | None:
+    """A seed, or None for the global one."""
+    if value is None:
+        return None
+    reason = "a seed is an integer from 0 to 2**64 - 1, or None for the global one"
+    found = whole("seed", value, reason, 0)
+    if not 0 <= found < 2**64:
+        raise ArgumentError(f"seed={value!r}", reason, "seed=0")
+    return found
+
+
+def smoothing(value: Any) -> float:
+    """A label smoothing, in [0, 1)."""
+    fits = is_number(value) and 0 <= value < 1
+    return number("label_smoothing", value, fits, "it is a share of the label, in [0, 1)", 0.1)
+
+
+def threshold(value: Any) -> float:
+    """Where a prediction starts to count as 1: any finite number, since logits have no limits."""
+    return finite("threshold", value, "one finite number parts predictions of 0 from those of 1", 0.5)
+
+
+def distance(name: str, value: Any) -> float:
+    """A number above 0."""
+    return number(name, value, is_number(value) and value > 0, f"{name} is a distance above 0", 1.0)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, and nothing that only counts as such."""
+    if not isinstance(value, bool):
+        raise ArgumentError(f"{name}={value!r}", "it is True or False", f"{name}=True")
+    return value
+
+
+def whole(name: str, value: Any, reason: str, example: int) -> int:
+    """An integer, as one of Python."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
+    return int(value)
+
+
+def axis(value: Any) -> int:
+    """One axis, counted from either end."""
+    return whole("axis", value, "it is the number of one axis", -1)
+
+
+def ignored(value: Any) -> int | None:
+    """A label that does not count, or None."""
+    if value is None:
+        return None
+    label = whole("ignore_class", value, "labels are integers, and so is the one to ignore", -1)
+    if not -(2**31) <= label < 2**31:
+        raise ArgumentError(f"ignore_class={value!r}", "labels are counted in int32", "ignore_class=-1")
+    return label
+
+
+def positive(name: str, value: Any, reason: str, example: int) -> int:
+    """An integer from 1 up."""
+    found = whole(name, value, reason, example)
+    if found < 1:
+        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
+    return found
+
+
+def sum_dtype(value: Any) -> str:
+    """The dtype of sums over many batches.
+
+    Raises:
+        ArgumentError: it holds too few digits.
+    """
+    name = value.__name__ if isinstance(value, type) else str(value)
+    if name not in SUMS:
+        raise ArgumentError(
+            f"dtype={value!r} of a metric",
+            "it adds up over many batches, and anything narrower than float32 stops counting or overflows",
+            'dtype="float32"; cast the result if it must be narrow',
+        )
+    return name
+
+
+def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
+    """Raise if a function cannot be called with so many arguments, or is a class.
+
+    Args:
+        what: What it is to be, such as ``"loss"``.
+        fn: The function.
+        names: What it is called with.
+    """
+    if isinstance(fn, type):
+        raise ArgumentTypeError(f"{what}={fn.__name__}", "it is a class", f"an instance: {fn.__name__}()")
+    try:
+        parameters = inspect.signature(fn)
+    except (TypeError, ValueError):  # one without a signature
+        return
+    try:
+        parameters.bind(*names)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"a {what} of the function {getattr(fn, '__name__', fn)}{parameters}",
+            f"it is called with ({', '.join(names)}): {error}",
+            f"lambda {', '.join(names)}: ..., and constants in a closure",
+        ) from None

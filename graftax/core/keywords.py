@@ -1,0 +1,124 @@
+"""Keywords that a constructor does not take: the one that was meant, by its spelling or as other libraries call it.
+
+`Constructed` is the base of layers, losses, metrics, optimizers, schedules, initializers, creators and the like: what
+their ``__init__`` says is what they take, and a keyword beyond that is told in three beats.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graftax.core.argument_kinds import misfit, plain_kinds
+from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.core.keywords_elsewhere import ELSEWHERE, WORDS
+from graftax.core.known_names import closest
+from graftax.core.misbound import misbound, never_ran
+from graftax.core.wrapping import wraps
+
+
+class Constructed:
+    """The base of what refuses keywords that its ``__init__`` does not take, and says which one was meant.
+
+    Example:
+        >>> class Scale(Constructed):
+        ...     def __init__(self, factor=1.0): ...
+        >>> try:
+        ...     Scale(facter=2.0)
+        ... except ArgumentTypeError as error:
+        ...     print(error.instead)
+        factor=2.0
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            ours = cls.__module__.startswith("graftax.")
+            cls.__init__ = _checked(cls.__init__, cls.__name__, ours)  # type: ignore[method-assign]
+
+
+def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
+    """A constructor that tells what it does not take, or misses; of our own ones, values of a wrong kind, too."""
+    kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
+    takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
+    known = [name for name, kind in kinds.items() if kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)][1:]
+    plain = plain_kinds(init) if ours else {}
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not takes_any and (name := next((name for name in kwargs if name not in known), None)) is not None:
+            raise unknown_keyword(type(self), name, kwargs[name], known)
+        try:
+            init(self, *args, **kwargs)
+        except GraftaxError:  # which knows better
+            raise
+        except Exception as error:
+            _check_kinds(self, checked, plain, known, args, kwargs)
+            # a class that calls the constructor of its base wrongly is not at fault with its own arguments
+            title = type(self).__name__ if type(self).__init__ is checked else owner
+            if never_ran(error) and (wrong := misbound(init, (self, *args), kwargs, title)) is not None:
+                raise wrong from None
+            raise
+        _check_kinds(self, checked, plain, known, args, kwargs)
+
+    if ours:
+        _OURS[checked] = frozenset(plain)
+    return checked
+
+
+_OURS: dict[Callable[..., None], frozenset[str]] = {}
+"""Constructors of graftax itself, and of what they speak: of several on the way up, the outermost one does."""
+
+
+def _check_kinds(
+    made: Any,
+    init: Callable[..., None],
+    plain: Mapping[str, inspect.Parameter],
+    known: list[str],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    outermost: Any = type(made).__init__
+    spoken = _OURS.get(outermost, ()) if outermost is not init else ()
+    for name, value in (*zip(known, args, strict=False), *kwargs.items()):
+        if name in plain and name not in spoken and (error := misfit(type(made), plain[name], value)) is not None:
+            raise error from None
+
+
+def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) -> ArgumentTypeError:
+    """The error for a keyword of a constructor, where ``known`` are those that some base takes."""
+    own = inspect.signature(kind.__init__).parameters.values()
+    names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *known]))
+    meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
+    needs, text = WORDS.get(name.lower(), ("", ""))
+    shown = f"{value!r:.40}"
+    if name == "betas" and isinstance(value, tuple | list):
+        text = ", ".join(f"beta_{i}={beta!r:.40}" for i, beta in enumerate(value, 1))
+    if meant is None or needs in names:
+        instead = text if needs in names else "leave it out"
+    else:
+        instead = _taken(kind, meant, value)
+    taken = f"it takes {', '.join(names)}" if names else "it takes no arguments"
+    return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
+
+
+def _taken(kind: type[Any], meant: str, value: Any) -> str:
+    """The keyword that was meant with the value that was given, where it takes such a value."""
+    parameter = plain_kinds(kind.__init__).get(meant)
+    if parameter is None or (error := misfit(kind, parameter, value)) is None:
+        return f"{meant}={value!r:.40}"
+    if isinstance(value, list | tuple) and value and all(misfit(kind, parameter, one) is None for one in value):
+        if len(value) == 1:
+            return f"{meant}={value[0]!r:.40}"
+        several = ", ".join(f"{kind.__name__}({meant}={one!r:.40})" for one in value)
+        return f"one {kind.__name__} for each: {several}"
+    return f"{meant}, which {error.reason}, such as {error.instead}"
+
+
+_COLLECTING = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+Constructed.__init__ = _checked(Constructed.__init__, "Constructed", ours=False)  # type: ignore[method-assign]

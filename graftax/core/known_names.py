@@ -1,0 +1,121 @@
+"""Names that there are not: the one that was probably meant, and the error that says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from graftax.core.errors import ArgumentError
+
+Elsewhere: TypeAlias = Mapping[str, tuple[str, str]]
+"""Names that other libraries have, as `squashed` gives them: why there is none here, and what to write instead."""
+
+_SHORT = 5
+"""Up to so many letters, another letter makes another name: slips leave letters out, double or swap them."""
+_LEAST_PREFIX = 4
+
+
+def closest(given: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant, if one is close: another spelling, a slip of the keys, or how it begins.
+
+    Close names of other things are none: numbers in them are equal, short names differ by letters that are left out,
+    doubled or swapped, and no other name is as close.
+
+    Example:
+        >>> closest("layer_norm", ["LayerNormalization", "Dense"]), closest("Rellu", ["elu", "relu"])
+        ('LayerNormalization', 'relu')
+        >>> print(closest("auc", ["acc", "mae"]), closest("Conv4D", ["Conv2D"]))
+        None None
+    """
+    wanted = squashed(given)
+    known = {squashed(name): name for name in reversed(list(names))}
+    if not wanted or wanted in known:
+        return known.get(wanted)
+    numbers = re.findall(r"\d+", wanted)
+    alike = [(name, original) for name, original in known.items() if re.findall(r"\d+", name) == numbers]
+    near = sorted((slips, original) for name, original in alike if (slips := _slips(wanted, name)) is not None)
+    if near:
+        return near[0][1] if [slips for slips, _ in near].count(near[0][0]) == 1 else None
+    begun = [original for name, original in known.items() if name.startswith(wanted)]
+    return begun[0] if len(begun) == 1 and len(wanted) >= _LEAST_PREFIX else None
+
+
+def not_made(what: str, given: type) -> ArgumentError:
+    """The error for a class in place of an object.
+
+    Example:
+        >>> print(not_made("regularizer", dict).instead)
+        dict()
+    """
+    return ArgumentError(
+        f"{what}={given.__name__}, a class",
+        "an object of the class is needed, with its settings",
+        f"{given.__name__}()",
+    )
+
+
+def unknown(
+    what: str, given: Any, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
+) -> ArgumentError:
+    """The error for ``what=given``, where ``known`` are the names that there are.
+
+    Args:
+        what: The argument.
+        given: What it was given.
+        known: The names that there are.
+        otherwise: What may be given besides names.
+        elsewhere: Names that other libraries have; they are no misspellings.
+
+    Example:
+        >>> print(unknown("loss", "msee", ["mse", "mae"]).instead)
+        loss='mse'; there are mse, mae
+        >>> print(unknown("loss", "l2", ["mse"], elsewhere={"l2": ("it has another name", "loss='mse'")}).instead)
+        loss='mse'; there are mse
+    """
+    names = list(known)
+    answer = (elsewhere or {}).get(squashed(str(given)))
+    near = closest(given, names) if isinstance(given, str) and answer is None else None
+    meant = answer[1] if answer else f"{what}={near!r}" if near else ""
+    there = f"there are {', '.join(names)}"
+    return ArgumentError(
+        f"{what}={given!r}",
+        answer[0] if answer else "there is none of that name",
+        "; ".join(filter(None, [meant, there, otherwise])),
+    )
+
+
+def squashed(name: str) -> str:
+    """A name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
+
+    Example:
+        >>> squashed("Log_Cosh")
+        'logcosh'
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _slips(given: str, name: str) -> int | None:
+    """How many slips lead from a name to what was given; None for more than one would make."""
+    if len(given) <= _SHORT:
+        swapped = any(given == name[:i] + name[i + 1] + name[i] + name[i + 2 :] for i in range(len(name) - 1))
+        left_out = len(given) > 1 and any(given == name[:i] + name[i + 1 :] for i in range(1, len(name)))
+        doubled = any(given == name[: i + 1] + name[i:] for i in range(len(name)))
+        return 1 if swapped or left_out or doubled else None
+    allowed = 1 if len(given) < 10 else 2
+    found = _distance(given, name) if abs(len(given) - len(name)) <= allowed else allowed + 1
+    return found if found <= allowed else None
+
+
+def _distance(a: str, b: str) -> int:
+    """How many letters were put in, left out, exchanged or swapped with the next one."""
+    rows = [list(range(len(b) + 1))]
+    for i, letter in enumerate(a, start=1):
+        row = [i]
+        for j, other in enumerate(b, start=1):
+            best = min(row[-1] + 1, rows[-1][j] + 1, rows[-1][j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]

@@ -1,0 +1,194 @@
+"""Calls of public functions with too many arguments, too few, or keywords that there are not, told in three beats."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.keywords_elsewhere import ELSEWHERE
+from graftax.core.known_names import closest
+
+_STATIC = "leave it out: strings, functions and other objects are static; functools.partial(fn, value) fixes any value"
+_DONATED = "leave it out: what a function assigns is donated"
+_SHAPES = "leave it out: other shapes and dtypes trace anew; max_retraces=0 forbids that"
+_UNROLL = "leave it out: the compiler unrolls"
+_FUNCTIONS: dict[str, dict[str, str]] = {
+    "jit": dict.fromkeys(("static_argnums", "static_argnames"), _STATIC)
+    | dict.fromkeys(("donate", "donate_argnums", "donate_argnames"), _DONATED)
+    | dict.fromkeys(("input_signature", "reduce_retracing", "dynamic"), _SHAPES)
+    | dict.fromkeys(("jit_compile", "autograph", "fullgraph"), "leave it out: it compiles or raises"),
+    "grad": {"argnums": "graftax.gradients_function(fn, params=[0, 1]); wrt= for Variables"},
+    "value_and_grad": {"argnums": "graftax.value_and_gradients_function(fn, params=[0, 1]); wrt= for Variables"},
+    "jacobian": {"argnums": "wrt= for Variables; lambda x: fn(other, x) for one of several arguments"},
+    "hessian": {"argnums": "wrt= for Variables; lambda x: fn(other, x) for one of several arguments"},
+    "scan": {"unroll": _UNROLL, "f": "fn=", "elems": "xs=", "initializer": "init=", "initial": "init="},
+    "map_fn": {"f": "fn=", "elems": "xs=", "function": "fn="},
+    "while_loop": {
+        "loop_vars": "init=",
+        "init_val": "init=",
+        "cond": "cond_fn=",
+        "cond_fun": "cond_fn=",
+        "body": "body_fn=",
+        "body_fun": "body_fn=",
+        "parallel_iterations": "leave it out: steps run one after the other",
+    },
+    "cond": {"false_fun": "false_fn=", "true_fun": "true_fn=", "operand": "the operands in order, after false_fn"},
+    "vectorized_map": {
+        "in_dims": "in_axes=",
+        "out_dims": "out_axes=",
+        "fallback_to_while_loop": "leave it out; graftax.map_fn goes row by row",
+        "randomness": "leave it out: each row draws its own numbers; a fixed seed= draws the same for each",
+    },
+}
+"""What functions of other libraries take: the keyword here, or what to do instead."""
+
+
+def never_ran(error: Exception) -> bool:
+    """True if an exception, caught where a function was called, comes from the call itself: nothing ran below it."""
+    return type(error) is TypeError and (error.__traceback__ is None or error.__traceback__.tb_next is None)
+
+
+def misbound(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], title: str = ""
+) -> ArgumentTypeError | None:
+    """Return the error for a call whose arguments do not fit the signature; None where they do.
+
+    Args:
+        fn: What is called.
+        args: What is given by position, with ``self`` for methods.
+        kwargs: What is given by name.
+        title: What the message calls it. Defaults to its name, with the class of ``self``.
+
+    Example:
+        >>> def scale(x, factor=1.0): ...
+        >>> print(misbound(scale, (), {"factr": 2.0}).instead)
+        factor= in place of factr=
+        >>> print(misbound(scale, (1, 2, 3), {}).received)
+        scale() got 3 positional arguments
+    """
+    signature = inspect.signature(fn)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        name, parameters = fn.__name__, list(signature.parameters.values())
+        if parameters and parameters[0].name in ("self", "cls"):
+            name, parameters, args = _title(args[0], name), parameters[1:], args[1:]
+        title = title or name
+        return _told(title, parameters, args, kwargs)
+    return None
+
+
+def _title(self: Any, name: str) -> str:
+    kind = self.__name__ if isinstance(self, type) else type(self).__name__
+    return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
+
+
+def _told(
+    title: str, parameters: list[inspect.Parameter], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> ArgumentTypeError:
+    bare = [one.replace(annotation=one.empty) for one in parameters]
+    taken = f"its arguments are {inspect.Signature(bare)}" if bare else "it takes no arguments"
+    placed = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    by_name = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    if unknown := [] if takes_any else [name for name in kwargs if name not in by_name]:
+        meant = "; ".join(_meant(title, name, by_name) for name in unknown)
+        return ArgumentTypeError(f"{title}() got {_listed(unknown)}", taken, meant)
+    if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return too_many(title, len(args), taken, as_written(title, parameters))
+    if twice := [one.name for one in placed[: len(args)] if one.name in kwargs and one.kind is not one.POSITIONAL_ONLY]:
+        return ArgumentTypeError(
+            f"{title}() got {twice[0]} twice", f"by its place and by its name; {taken}", as_written(title, parameters)
+        )
+    given = {one.name for one in placed[: len(args)]} | set(kwargs)
+    needed = [one for one in parameters if one.default is one.empty and one.kind not in _GATHERING]
+    lacking = [one.name for one in needed if one.name not in given]
+    have = [_shown(value, one.name) for value, one in zip(args, placed, strict=False)]
+    have += [f"{name}={_shown(value, name)}" for name, value in kwargs.items()]
+    examples = [f"{one.name}={_example(title, one)}" for one in needed if one.name in lacking]
+    instead = f"{title}({', '.join(have + examples)})"
+    return ArgumentTypeError(f"{title}() got no {' and no '.join(lacking)}", taken, instead)
+
+
+_GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def too_many(title: str, count: int, taken: str, instead: str) -> ArgumentTypeError:
+    """The error for more positional arguments than there are places."""
+    return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", taken, instead)
+
+
+def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
+    """A call with what must be given, and with ``everything`` else that there is; by name what has to be named."""
+    parts = []
+    for one in parameters:
+        if not everything and one.default is not one.empty:
+            continue
+        if one.kind is one.KEYWORD_ONLY:
+            parts.append(f"{one.name}=...")
+        elif one.kind is one.VAR_POSITIONAL:
+            parts.append(f"*{one.name}")
+        elif one.kind is not one.VAR_KEYWORD:
+            parts.append(one.name if one.default is one.empty else f"{one.name}=...")
+    return f"{title}({', '.join(parts)})"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"{name}=" for name in names)
+
+
+def _meant(title: str, name: str, known: list[str]) -> str:
+    there = _FUNCTIONS.get(title, {}).get(name)
+    if there is None:
+        near = next((one for one in ELSEWHERE.get(name.lower(), ()) if one in known), None) or closest(name, known)
+        there = f"{near}=" if near else f"leave {name}= out"
+    return f"{there} in place of {name}=" if there.endswith("=") else there
+
+
+_EXAMPLES: dict[str, str] = {
+    # Values that make sense, by the name of the argument; for the others the annotation's kind is enough.
+    "activation": '"relu"',
+    "name": '"main"',
+    "DTypePolicy.name": '"float32"',
+    "seed": "0",
+    "kernel_size": "3",
+    "key_dim": "64",
+    "rate": "0.1",
+    "rank": "8",
+    "target_shape": "(4, -1)",
+    "learning_rate": "0.001",
+    "initial_learning_rate": "0.001",
+    "peak": "0.001",
+    "decay_rate": "0.9",
+    "warmup_steps": "100",
+    "decay_steps": "1000",
+    "first_decay_steps": "1000",
+    "total_steps": "1000",
+    "stable_steps": "1000",
+    "steps": "1000",
+    "input_dim": "1000",
+    "boundaries": "[1000, 2000]",
+    "values": "[0.1, 0.01, 0.001]",
+    "low": "0.0001",
+    "high": "0.001",
+}
+_OF_KINDS = {"int": "8", "float": "0.5", "str": '"float32"', "bool": "True"}
+
+
+def _shown(value: Any, name: str) -> str:
+    """Return a value as it can be written in a line, or the name of its argument."""
+    short = isinstance(value, int | float | str | tuple | None) and len(repr(value)) <= 40
+    return repr(value) if short else name
+
+
+def _example(title: str, parameter: inspect.Parameter) -> str:
+    kind = re.split(r" \| ", str(getattr(parameter.annotation, "__name__", parameter.annotation)))[0]
+    return (
+        _EXAMPLES.get(f"{title}.{parameter.name}")
+        or _EXAMPLES.get(parameter.name)
+        or _OF_KINDS.get(kind)
+        or parameter.name
+    )

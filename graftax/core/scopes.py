@@ -1,0 +1,102 @@
+"""One stack class for every scope: a context variable, safe across threads and async tasks, nesting checked."""
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Generic, TypeVar
+
+from graftax.core.errors import ScopeError
+
+T = TypeVar("T")
+
+
+class ScopeStack(Generic[T]):
+    """A stack of scopes; what one thread or task enters, no other sees.
+
+    Args:
+        name: What the scopes are called in error messages.
+
+    Example:
+        >>> stack = ScopeStack("colour")
+        >>> with stack.entered("red"), stack.entered("blue"):
+        ...     stack.top, stack.items
+        ('blue', ('red', 'blue'))
+        >>> stack.top is None
+        True
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._items: ContextVar[tuple[T, ...]] = ContextVar(f"graftax.{name}", default=())
+
+    @property
+    def items(self) -> tuple[T, ...]:
+        """All scopes, outermost first."""
+        return self._items.get()
+
+    @property
+    def top(self) -> T | None:
+        """The innermost scope, or None."""
+        items = self._items.get()
+        return items[-1] if items else None
+
+    def entered(self, *scopes: T) -> "_Entered[T]":
+        """Push scopes, the last one innermost, and check at the exit that they are still on top."""
+        return _Entered(self, scopes)
+
+    def put(self, scopes: tuple[T, ...]) -> None:
+        """Put a whole other stack in place for good; for scopes that may be left in another order than entered."""
+        self._items.set(scopes)
+
+    @contextmanager
+    def replaced(self, scopes: tuple[T, ...]) -> Iterator[None]:
+        """Put a whole other stack in place for a while."""
+        token = self._items.set(scopes)
+        try:
+            yield
+        finally:
+            self._items.reset(token)
+
+
+class _Entered(Generic[T]):
+    """What `ScopeStack.entered` gives; a class takes 1.3 us, a generator 3.3, at each layer call."""
+
+    __slots__ = ("_before", "_mine", "_scopes", "_stack")
+
+    def __init__(self, stack: ScopeStack[T], scopes: tuple[T, ...]) -> None:
+        self._stack = stack
+        self._scopes = scopes
+
+    def __enter__(self) -> None:
+        items = self._stack._items
+        self._before = items.get()
+        self._mine = (*self._before, *self._scopes)
+        items.set(self._mine)
+
+    def __exit__(self, *failure: object) -> None:
+        items, mine = self._stack._items, self._mine
+        found = items.get()
+        if found is mine:
+            items.set(self._before)  # the very tuple, so that the scope around it finds what it left
+            return
+        if len(found) >= len(mine) and all(a is b for a, b in zip(mine, found, strict=False)):
+            items.set(self._before)
+        # else this one is closed already, and what was open around it must not come back
+        raise ScopeError(
+            f"a {self._stack._name} scope was left while {len(found)} scopes were open, {len(mine)} expected",
+            "scopes must be left in the reverse order of their entry",
+            "use 'with' blocks, and do not suspend a generator inside one",
+        )
+
+
+_ambient: list[Callable[[], Hashable]] = []
+
+
+def register_ambient(read: Callable[[], Hashable]) -> None:
+    """Declare a setting that code depends on without being passed it; it is read at each compiled call."""
+    _ambient.append(read)
+
+
+def ambient() -> tuple[Hashable, ...]:
+    """All such settings now; a compiled function is traced anew for each combination."""
+    return tuple([read() for read in _ambient])

@@ -1,0 +1,386 @@
+"""Which variables: globs, regexes, roles, classes, predicates, combined with ``|``, ``&`` and ``~``; each must match.
+
+A glob is matched against the whole path, component by component: ``*`` stands for any characters within one component,
+``**`` for any number of components (none included). ``"**/kernel"`` is every kernel, ``"layers/0/**"`` all of layer 0.
+A plain string is a glob whatever it says, so that weights called ``state`` or ``weight`` can be named; a role is
+written ``"role:state"``. The class of a layer selects what hangs below such layers. By path, the parts of a weight that
+is an expression are selected with it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+
+from graftax.core.errors import SelectorError
+from graftax.core.globs import Glob
+from graftax.core.roles import ROLES, named_role, prefixed
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Holder, VariableLike
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Selectable(Protocol):
+    """What a selector looks at: Variables and their specs."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+
+
+SelectorLike: TypeAlias = (
+    "str | re.Pattern[str] | type[Holder] | Callable[[Any], bool] | Sequence[SelectorLike] | Selector"
+)
+
+
+class Selector:
+    """A test of variables; made by `select`, combined with ``|``, ``&`` and ``~``.
+
+    Args:
+        kind: ``"glob"``, ``"regex"``, ``"role"``, ``"class"`` or ``"predicate"``; ``"any"``, ``"all"`` or ``"not"`` of
+            its parts.
+        text: How it is shown in messages.
+        test: The glob, the compiled regex, the role, the class, or the function.
+        parts: The selectors that it combines.
+    """
+
+    def __init__(self, kind: str, text: str, test: Any = None, parts: tuple[Selector, ...] = ()) -> None:
+        self.kind = kind
+        self.text = text
+        self.test = test
+        self.parts = parts
+
+    def matches(self, item: Selectable) -> bool:
+        """True if the variable (or spec) is selected."""
+        return self.sees((item.path, *wholes(item)), item.role, item)
+
+    __call__ = matches
+
+    def matches_path(self, path: str) -> bool:
+        """True if the path alone is selected; roles, classes and predicates never match a bare path."""
+        return self.sees((path,), None, None)
+
+    def sees(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+        """True if something is selected that has these paths: its own, and those of the weights it is a part of."""
+        if self.parts:
+            found = (part.sees(paths, role, item) for part in self.parts)
+            return self._combined(found)
+        return self._hits(paths, role, item)
+
+    def _combined(self, found: Iterable[bool]) -> bool:
+        return any(found) if self.kind == "any" else all(found) if self.kind == "all" else not any(found)
+
+    def _hits(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+        if self.kind == "glob":
+            return any(self.test.matches(path) for path in paths)
+        if self.kind == "regex":
+            return any(self.test.search(path) for path in paths)
+        if self.kind == "role":
+            return bool(role == self.test)
+        if self.kind == "class":
+            return any(isinstance(one, self.test) for one in (item, *_above(item)))
+        return item is not None and _answer(self, paths[0], self.test(item))
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Its kind, and those of its parts."""
+        return frozenset({self.kind}).union(*(part.kinds for part in self.parts))
+
+    @property
+    def by_path(self) -> bool:
+        """True for what names places, which a typing error can miss."""
+        return self.kind in ("glob", "regex")
+
+    def pick(self, items: Iterable[tuple[Sequence[str], T]], what: str) -> list[T]:
+        """Those of some variables (with their paths) that are selected.
+
+        Raises:
+            SelectorError: there are none, or a part of this selects nothing.
+        """
+        tally = Tally(self)
+        chosen = [item for paths, item in items if tally.see(paths, getattr(item, "role", None), item)]
+        tally.check(what)
+        return chosen
+
+    def __or__(self, other: SelectorLike) -> Selector:
+        """What one of both selects."""
+        return _joined("any", self, compile_selector(other))
+
+    def __ror__(self, other: SelectorLike) -> Selector:
+        return _joined("any", compile_selector(other), self)
+
+    def __and__(self, other: SelectorLike) -> Selector:
+        """What both select."""
+        return _joined("all", self, compile_selector(other))
+
+    def __rand__(self, other: SelectorLike) -> Selector:
+        return _joined("all", compile_selector(other), self)
+
+    def __invert__(self) -> Selector:
+        """What this does not select."""
+        return Selector("not", f"~{_inside(self, 'not')}", parts=(self,))
+
+    def __repr__(self) -> str:
+        return f"Selector({self.text})"
+
+
+class Tally:
+    """A selector at work on one variable after another; knows in the end whether some part of it was in vain."""
+
+    def __init__(self, selector: Selector) -> None:
+        self.selector = selector
+        self.paths: list[str] = []
+        self._roles: set[str] = set()
+        self._classes: dict[str, None] = {}
+        self._hit: set[int] = set()
+
+    def see(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+        """True if it is selected."""
+        self.paths.append(paths[0])
+        if role:
+            self._roles.add(role)
+        if "class" in self.selector.kinds:
+            self._classes |= dict.fromkeys(type(one).__name__ for one in _above(item))
+        return self._see(self.selector, paths, role, item)
+
+    def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: Any) -> bool:
+        if part.parts:  # all of them, so that each is counted
+            found = part._combined([self._see(below, paths, role, item) for below in part.parts])
+        else:
+            found = part._hits(paths, role, item)
+        if found:
+            self._hit.add(id(part))
+        return found
+
+    def idle(self) -> Selector | None:
+        """A part that was in vain; behind ``~``, only what names a place has to be there."""
+        return self._idle(self.selector, False)
+
+    def _idle(self, part: Selector, denied: bool) -> Selector | None:
+        for below in part.parts:
+            found = self._idle(below, denied != (part.kind == "not"))
+            if found is not None:
+                return found
+        needed = not denied or part.by_path
+        return part if needed and id(part) not in self._hit else None
+
+    def check(self, what: str) -> None:
+        """Raise if some part was in vain.
+
+        Raises:
+            SelectorError: it was; names the nearest candidates.
+        """
+        part = self.idle()
+        if part is not None:
+            inside = "" if part is self.selector else f", a part of {self.selector.text},"
+            raise nothing_matched(part, self.paths, what, inside, self.nearest(part))
+
+    def nearest(self, part: Selector) -> list[str]:
+        """What may have been meant by a part that was in vain."""
+        if part.kind == "role":
+            return [prefixed(role) for role in ROLES if role in self._roles]
+        if part.kind == "class":
+            return [*get_close_matches(part.text, self._classes, n=1), *self._classes][:3]
+        return nearest(part, self.paths)
+
+
+def wholes(item: Any) -> Iterator[str]:
+    """The paths of the expressions that a variable is a part of."""
+    for owner in _above(item):
+        if isinstance(cast(object, owner), VariableLike):
+            yield owner.path
+
+
+def _above(item: Any) -> Iterator[Any]:
+    """What a variable hangs in, from the inside out."""
+    owner = getattr(item, "owner", None)
+    while owner is not None:
+        yield owner
+        owner = owner.owner
+
+
+def _answer(selector: Selector, path: str, answer: Any) -> bool:
+    """What a predicate has said, if it is True or False; NumPy's own are that, too."""
+    if isinstance(answer, bool):
+        return answer
+    if str(getattr(answer, "dtype", None)) == "bool" and getattr(answer, "shape", None) == ():
+        return bool(answer)
+    raise SelectorError(
+        f"the predicate {selector.text} returned {answer!r:.60}, of type {type(answer).__name__}, for {path!r}",
+        "a predicate says True of what it selects, and False of the rest",
+        "for example lambda variable: variable.ndim > 1",
+    )
+
+
+@door
+def select(*selectors: SelectorLike) -> Selector:
+    r"""A selector of variables, to be combined with ``|``, ``&`` and ``~``; several select what any of them does.
+
+    Wherever variables are selected (``where=``, ``only=``, ``skip=``, ``rules=``, `Module.freeze`), each part must
+    select something, or the call fails. ``~`` takes away what its operand selects; a place that it names must be there,
+    a role or a predicate need not. `graftax.explain` shows what a selector hits in a model.
+
+    Args:
+        selectors: Globs of paths, roles written ``"role:slot"``, compiled regexes (searched in the path), classes of
+            layers and other Modules, predicates of a variable that return a bool, or sequences of these. As a
+            decorator, it makes a selector of a predicate.
+
+    Raises:
+        SelectorError: there is none, or it is none of these; later, where a predicate returns something else.
+
+    Example:
+        >>> import re, graftax as gx
+        >>> chosen = (select("**/kernel") & ~select("head/**")) | re.compile(r"norm_\d+/gamma")
+        >>> [chosen.matches_path(path) for path in ("body/kernel", "head/kernel", "body/norm_2/gamma")]
+        [True, False, True]
+        >>> @select
+        ... def large(variable):
+        ...     return variable.size > 1000
+        >>> large & "**/kernel" & ~select(gx.layers.Embedding)
+        Selector(large & '**/kernel' & ~Embedding)
+    """
+    if not selectors:
+        raise SelectorError("select() without a selector", "it would select nothing", 'select("**/kernel")')
+    return compile_selector(selectors[0] if len(selectors) == 1 else selectors)
+
+
+def compile_selector(selector: SelectorLike) -> Selector:
+    """Turn anything that selects into a `Selector`.
+
+    Args:
+        selector: A glob, a role such as ``"role:slot"``, a compiled regex (searched in the path), the class of a layer
+            or another Module, a predicate of the variable, or a sequence of these, of which one must match.
+
+    Raises:
+        SelectorError: it is none of these, or empty.
+
+    Example:
+        >>> kernels = compile_selector("**/kernel")
+        >>> (
+        ...     kernels.matches_path("layers/0/kernel"),
+        ...     kernels.matches_path("kernel"),
+        ...     kernels.matches_path("layers/0/bias"),
+        ... )
+        (True, True, False)
+    """
+    if isinstance(selector, Selector):
+        return selector
+    if isinstance(selector, str):
+        return _of_text(selector)
+    if isinstance(selector, re.Pattern):
+        if not isinstance(selector.pattern, str):
+            raise _refused(selector, "paths are text", f"re.compile({selector.pattern.decode(errors='replace')!r})")
+        return Selector("regex", repr(selector.pattern), selector)
+    if isinstance(selector, type):
+        if not issubclass(selector, Holder):
+            raise _refused(selector, "only layers and other Modules hold variables", "the class of a layer, or a glob")
+        return Selector("class", selector.__name__, selector)
+    if isinstance(selector, Holder):
+        path = getattr(selector, "path", "")
+        place = f'its path, "{path}/**", or ' if path else ""
+        raise _refused(
+            selector,
+            "a selector says which variables of a model; an object is no selector, and would be called with each",
+            f"{place}its class, {type(selector).__name__}; for this one alone, its own methods: layer.freeze()",
+        )
+    if callable(selector):
+        return _of_predicate(selector)
+    if isinstance(selector, Sequence) and selector:
+        parts = [compile_selector(part) for part in selector]
+        return parts[0] if len(parts) == 1 else _joined("any", *parts)
+    if isinstance(selector, VariableLike):
+        raise _refused(selector, "it is one variable itself", "lambda variable: variable is layer.kernel")
+    raise _refused(
+        selector,
+        "a selector is a glob, a role, a compiled regex, the class of a layer, a predicate, or a non-empty sequence of "
+        "these",
+        'for example "**/kernel"',
+    )
+
+
+def _of_text(text: str) -> Selector:
+    if not text:
+        raise SelectorError("an empty selector", "it can match nothing", 'a glob such as "**/kernel"')
+    role = named_role(text)
+    return Selector("glob", repr(text), Glob(text)) if role is None else Selector("role", repr(text), role)
+
+
+def _of_predicate(function: Callable[[Any], bool]) -> Selector:
+    try:
+        parameters: inspect.Signature | None = inspect.signature(function)
+    except (TypeError, ValueError):  # one without a signature
+        parameters = None
+    name = getattr(function, "__name__", repr(function))
+    try:
+        if parameters is not None:
+            parameters.bind(None)
+    except TypeError as error:
+        raise SelectorError(
+            f"{name}{parameters} as a selector",
+            f"a predicate is called with a variable, and nothing else: {error}",
+            "for example lambda variable: variable.ndim > 1",
+        ) from None
+    made = Selector("predicate", name, function)
+    for name in ("__module__", "__doc__", "__name__"):
+        if hasattr(function, name):
+            setattr(made, name, getattr(function, name))
+    return made
+
+
+def _refused(selector: Any, reason: str, instead: str) -> SelectorError:
+    kind = "the class" if isinstance(selector, type) else f"of type {type(selector).__name__}"
+    shown = selector.__name__ if isinstance(selector, type) else f"{selector!r:.80}"
+    return SelectorError(f"{shown}, {kind}, as a selector", reason, instead)
+
+
+def _joined(kind: str, *selectors: Selector) -> Selector:
+    parts = tuple(part for one in selectors for part in (one.parts if one.kind == kind else (one,)))
+    sign = " | " if kind == "any" else " & "
+    return Selector(kind, sign.join(_inside(part, kind) for part in parts), parts=parts)
+
+
+def _inside(selector: Selector, kind: str) -> str:
+    return f"({selector.text})" if selector.kind in ("any", "all") and selector.kind != kind else selector.text
+
+
+def nothing_matched(
+    selector: Selector, paths: Iterable[str], what: str, inside: str = "", near: Sequence[str] | None = None
+) -> SelectorError:
+    """The error for a selector that selects nothing, with the nearest candidates."""
+    known = sorted(set(paths))
+    near = nearest(selector, known) if near is None else near
+    tail = {path.rsplit("/", 1)[-1] for path in known}
+    reason = f"their paths end in {', '.join(sorted(tail)[:8])}" if known else "there are no variables yet"
+    if known and selector.kind in _REASONS:
+        reason = _REASONS[selector.kind].format(selector.text)
+    elif selector.kind == "glob" and selector.test.text in ROLES:
+        reason = f"a word alone is a path, and {reason}"
+    return SelectorError(
+        f"{what} {selector.text}{inside} matches none of {len(known)} variables",
+        reason,
+        f"one of {', '.join(near)}" if near and known else "build the model first: call it on an example",
+    )
+
+
+_REASONS = {
+    "all": "each part matches some, but none is matched by all parts",
+    "not": "nothing is left over",
+    "role": "none of them has that role",
+    "class": "none of them hangs below a {}",
+    "predicate": "it is False for all of them",
+}
+
+
+def nearest(selector: Selector, known: Sequence[str]) -> list[str]:
+    """What may have been meant: a role of that name, a glob with its misspelt names put right, the nearest paths."""
+    known = sorted(set(known))
+    if selector.kind == "glob":
+        roles = [prefixed(role) for role in ROLES if role == selector.test.text]
+        return [*roles, *(selector.test.meant(known) if roles else selector.test.nearest(known))]
+    return get_close_matches(selector.text, known, n=3, cutoff=0.3) or known[:3]

@@ -1,0 +1,101 @@
+"""Short tracebacks: at the doors of graftax an exception loses the frames of libraries, and keeps those of the user.
+
+From ``fit`` to the line of a layer's ``call`` there are dozens of frames of graftax and JAX. A door is a public
+function that runs code of the user, or may raise for what the user gives. ``GRAFTAX_TRACEBACK=full`` in the environment
+keeps everything. Without an exception a door costs nothing, or one call of Python.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from graftax.core import user_line
+from graftax.core.argument_kinds import flags_of, no_flag
+from graftax.core.errors import GraftaxError
+from graftax.core.misbound import misbound
+from graftax.core.wrapping import wraps
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SWITCH = "GRAFTAX_TRACEBACK"
+_NOTICE_OF_JAX = "--------------------\nFor simplicity, JAX has removed its internal frames"
+_HIDDEN = f"  {SWITCH}=full in the environment shows the frames inside of libraries"
+
+
+def door(fn: Callable[P, R]) -> Callable[P, R]:
+    """The function, from which exceptions come without the frames of libraries.
+
+    A call whose arguments do not fit the signature raises what `graftax.core.misbound` says of it; what is annotated as
+    ``bool`` must be one.
+
+    Where every nanosecond counts, write what it does in place: ``except Exception as error: shorten(error); raise``.
+
+    Example:
+        >>> @door
+        ... def fail():
+        ...     raise ValueError("no")
+        >>> fail()
+        Traceback (most recent call last):
+        ValueError: no
+    """
+
+    flags = flags_of(fn)
+
+    @wraps(fn)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            if flags and (error := no_flag(flags, args, kwargs)) is not None:
+                raise misbound(fn, args, kwargs) or error
+            return fn(*args, **kwargs)
+        except Exception as error:
+            if type(error) is TypeError and (wrong := misbound(fn, args, kwargs)) is not None:
+                raise wrong from None
+            shorten(error)
+            raise
+
+    return run
+
+
+def shorten(error: BaseException) -> None:
+    """Take the frames of libraries out of an exception, and out of those that it came from; to be raised again.
+
+    What is raised inside of graftax and is none of its errors keeps the frame of graftax that it came from, and a note
+    that says how to see all.
+    """
+    if os.environ.get(SWITCH, "short") != "short":
+        return
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        current.__traceback__ = _of_user(current)
+        notes = getattr(current, "__notes__", None)
+        if notes:
+            notes[:] = [note for note in notes if not note.startswith(_NOTICE_OF_JAX)]
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+def _of_user(error: BaseException) -> TracebackType | None:
+    entries: list[TracebackType] = []
+    inside: TracebackType | None = None  # of graftax, further in than the last of the user
+    entry = error.__traceback__
+    while entry is not None:
+        root = user_line.root_of(entry.tb_frame)
+        if not root:
+            entries.append(entry)
+            inside = None
+        elif root == "graftax" and entry.tb_frame.f_code.co_filename != __file__:
+            inside = entry
+        entry = entry.tb_next
+    if inside is not None and not isinstance(error, GraftaxError):
+        entries.append(inside)
+        if _HIDDEN not in getattr(error, "__notes__", ()):
+            error.add_note(_HIDDEN)
+    kept: TracebackType | None = None
+    for entry in reversed(entries):
+        kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept

@@ -1,0 +1,1 @@
+"""What losses and metrics share: targets made ready, hidden elements replaced, formulas."""

@@ -1,0 +1,34 @@
+"""The array functions: checked, on any backend, and every one accepts Variables.
+
+Each function is made from its row in `graftax.ops.table` when it is first used; importing this module starts no
+backend. Names and meanings are NumPy's, with the primitives of neural networks added. Two arrays of different dtypes
+are never promoted silently (`cast` does it), Python numbers adapt to the array they meet, and indices out of range
+raise at once where the values are at hand.
+
+Example:
+    >>> from graftax import ops
+    >>> ops.matmul(ops.ones((2, 3)), ops.ones((3, 4))).shape
+    (2, 4)
+"""
+
+from typing import Any
+
+from graftax.ops.dispatch import build
+from graftax.ops.names import ALIASES, missing_op
+from graftax.ops.table import OPS
+
+__all__ = [*OPS, *ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]  # ops.pyi has them one by one
+
+
+def __getattr__(name: str) -> Any:
+    if name in ALIASES:
+        return globals().setdefault(name, __getattr__(ALIASES[name]))
+    if name in OPS:
+        return globals().setdefault(name, build(OPS[name]))
+    if name.startswith("_"):  # what tools ask of any module
+        raise AttributeError(f"module 'graftax.ops' has no attribute {name!r}")
+    raise missing_op(name, OPS)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,633 @@
+# Generated from graftax/op_table.py by tools/make_ops_stub.py; change the table, not this file.
+"""The array functions: checked, on any backend, and every one accepts Variables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graftax.core.typedefs import Array, ArrayLike, DTypeLike
+
+def abs(x: ArrayLike) -> Array:
+    """Absolute value."""
+
+def negative(x: ArrayLike) -> Array:
+    """Numerical negative."""
+
+def positive(x: ArrayLike) -> Array:
+    """The same values."""
+
+def sign(x: ArrayLike) -> Array:
+    """-1, 0 or 1 by the sign."""
+
+def exp(x: ArrayLike) -> Array:
+    """e to the power of x."""
+
+def exp2(x: ArrayLike) -> Array:
+    """2 to the power of x."""
+
+def expm1(x: ArrayLike) -> Array:
+    """exp(x) - 1, exact near 0."""
+
+def log(x: ArrayLike) -> Array:
+    """Natural logarithm; nan for negative values."""
+
+def log2(x: ArrayLike) -> Array:
+    """Logarithm to base 2."""
+
+def log10(x: ArrayLike) -> Array:
+    """Logarithm to base 10."""
+
+def log1p(x: ArrayLike) -> Array:
+    """log(1 + x), exact near 0."""
+
+def sqrt(x: ArrayLike) -> Array:
+    """Square root; nan for negative values."""
+
+def cbrt(x: ArrayLike) -> Array:
+    """Cube root."""
+
+def square(x: ArrayLike) -> Array:
+    """x * x."""
+
+def reciprocal(x: ArrayLike) -> Array:
+    """1 / x."""
+
+def sin(x: ArrayLike) -> Array:
+    """Sine of an angle in radians."""
+
+def cos(x: ArrayLike) -> Array:
+    """Cosine of an angle in radians."""
+
+def tan(x: ArrayLike) -> Array:
+    """Tangent of an angle in radians."""
+
+def arcsin(x: ArrayLike) -> Array:
+    """Inverse sine, in radians."""
+
+def arccos(x: ArrayLike) -> Array:
+    """Inverse cosine, in radians."""
+
+def arctan(x: ArrayLike) -> Array:
+    """Inverse tangent, in radians."""
+
+def sinh(x: ArrayLike) -> Array:
+    """Hyperbolic sine."""
+
+def cosh(x: ArrayLike) -> Array:
+    """Hyperbolic cosine."""
+
+def tanh(x: ArrayLike) -> Array:
+    """Hyperbolic tangent."""
+
+def arcsinh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic sine."""
+
+def arccosh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic cosine."""
+
+def arctanh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic tangent."""
+
+def floor(x: ArrayLike) -> Array:
+    """Largest integer that is not above x."""
+
+def ceil(x: ArrayLike) -> Array:
+    """Smallest integer that is not below x."""
+
+def trunc(x: ArrayLike) -> Array:
+    """The integer next to x on the side of 0."""
+
+def round(x: ArrayLike, decimals: int = 0) -> Array:
+    """Nearest number with so many decimals; halves go to the even neighbour."""
+
+def isfinite(x: ArrayLike) -> Array:
+    """True where neither infinite nor nan."""
+
+def isinf(x: ArrayLike) -> Array:
+    """True where infinite."""
+
+def isnan(x: ArrayLike) -> Array:
+    """True where not a number."""
+
+def logical_not(x: ArrayLike) -> Array:
+    """True where x is zero or False."""
+
+def bitwise_not(x: ArrayLike) -> Array:
+    """Every bit flipped."""
+
+def conj(x: ArrayLike) -> Array:
+    """Complex conjugate."""
+
+def real(x: ArrayLike) -> Array:
+    """Real part."""
+
+def imag(x: ArrayLike) -> Array:
+    """Imaginary part."""
+
+def angle(x: ArrayLike) -> Array:
+    """Angle of a complex number, in radians."""
+
+def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
+    """Replaces nan and infinities by finite numbers."""
+
+def add(x: ArrayLike, y: ArrayLike) -> Array:
+    """Sum."""
+
+def subtract(x: ArrayLike, y: ArrayLike) -> Array:
+    """Difference."""
+
+def multiply(x: ArrayLike, y: ArrayLike) -> Array:
+    """Product."""
+
+def divide(x: ArrayLike, y: ArrayLike) -> Array:
+    """Quotient; integers give floats, and a division by 0 gives inf or nan."""
+
+def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
+    """Quotient rounded down; an integer divided by 0 raises."""
+
+def remainder(x: ArrayLike, y: ArrayLike) -> Array:
+    """What floor_divide leaves, with the sign of y; an integer divided by 0 raises."""
+
+def power(x: ArrayLike, y: ArrayLike) -> Array:
+    """x to the power of y."""
+
+def maximum(x: ArrayLike, y: ArrayLike) -> Array:
+    """The larger of the two; nan wins, and ties share the gradient."""
+
+def minimum(x: ArrayLike, y: ArrayLike) -> Array:
+    """The smaller of the two; nan wins, and ties share the gradient."""
+
+def arctan2(x: ArrayLike, y: ArrayLike) -> Array:
+    """Angle of the point (y, x), in radians."""
+
+def hypot(x: ArrayLike, y: ArrayLike) -> Array:
+    """sqrt(x**2 + y**2)."""
+
+def logaddexp(x: ArrayLike, y: ArrayLike) -> Array:
+    """log(exp(x) + exp(y)) without overflow."""
+
+def copysign(x: ArrayLike, y: ArrayLike) -> Array:
+    """The magnitude of x with the sign of y."""
+
+def equal(x: ArrayLike, y: ArrayLike) -> Array:
+    """x == y."""
+
+def not_equal(x: ArrayLike, y: ArrayLike) -> Array:
+    """x != y."""
+
+def less(x: ArrayLike, y: ArrayLike) -> Array:
+    """x < y."""
+
+def less_equal(x: ArrayLike, y: ArrayLike) -> Array:
+    """x <= y."""
+
+def greater(x: ArrayLike, y: ArrayLike) -> Array:
+    """x > y."""
+
+def greater_equal(x: ArrayLike, y: ArrayLike) -> Array:
+    """x >= y."""
+
+def logical_and(x: ArrayLike, y: ArrayLike) -> Array:
+    """True where both are."""
+
+def logical_or(x: ArrayLike, y: ArrayLike) -> Array:
+    """True where one is."""
+
+def logical_xor(x: ArrayLike, y: ArrayLike) -> Array:
+    """True where exactly one is."""
+
+def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
+    """Bits set in both."""
+
+def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
+    """Bits set in one."""
+
+def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
+    """Bits set in exactly one."""
+
+def left_shift(x: ArrayLike, y: ArrayLike) -> Array:
+    """Bits moved y places up."""
+
+def right_shift(x: ArrayLike, y: ArrayLike) -> Array:
+    """Bits moved y places down, the sign kept."""
+
+def isclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+    """True where abs(x - y) <= atol + rtol * abs(y)."""
+
+def allclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+    """True if abs(x - y) <= atol + rtol * abs(y) everywhere."""
+
+def array_equal(x: ArrayLike, y: ArrayLike) -> Array:
+    """True if shapes and values are equal."""
+
+def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
+    """x limited to [min, max]."""
+
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
+    """x where the condition holds, else y; both branches are computed and differentiated."""
+
+def sum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Sum over axes."""
+
+def mean(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Mean over axes."""
+
+def max(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Largest value over axes."""
+
+def min(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Smallest value over axes."""
+
+def prod(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Product over axes."""
+
+def any(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """True if one value is, over axes."""
+
+def all(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """True if all values are, over axes."""
+
+def argmax(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Index of the largest value, the first of equals."""
+
+def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Index of the smallest value, the first of equals."""
+
+def count_nonzero(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """How many values are not zero."""
+
+def transpose(x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = None) -> Array:
+    """Axes in another order; all reversed unless told."""
+
+def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Array:
+    """Two axes exchanged."""
+
+def moveaxis(x: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
+    """Axes moved, the others kept in order."""
+
+def expand_dims(x: ArrayLike, axis: int | Sequence[int]) -> Array:
+    """Axes of size 1 inserted."""
+
+def squeeze(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
+    """Axes of size 1 removed."""
+
+def broadcast_to(x: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """Repeated along axes of size 1 up to a shape."""
+
+def ravel(x: ArrayLike) -> Array:
+    """One axis, in row-major order."""
+
+def tile(x: ArrayLike, reps: int | Sequence[int]) -> Array:
+    """The whole array repeated along axes."""
+
+def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
+    """The order along axes reversed."""
+
+def roll(x: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
+    """Elements moved along axes; what leaves at the end enters at the start."""
+
+def rot90(x: ArrayLike, k: int = 1) -> Array:
+    """The first two axes rotated by k times 90 degrees."""
+
+def tril(x: ArrayLike, k: int = 0) -> Array:
+    """Zero above the k-th diagonal."""
+
+def triu(x: ArrayLike, k: int = 0) -> Array:
+    """Zero below the k-th diagonal."""
+
+def diag(x: ArrayLike, k: int = 0) -> Array:
+    """The k-th diagonal of a matrix, or a matrix with that diagonal."""
+
+def diagonal(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """The offset-th diagonals of two axes."""
+
+def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0) -> Array:
+    """Joined along an axis."""
+
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Array:
+    """Joined along a new axis."""
+
+def meshgrid(*operands: ArrayLike, indexing: str = "xy") -> list[Array]:
+    """Coordinate matrices of coordinate vectors."""
+
+def broadcast_arrays(*operands: ArrayLike) -> list[Array]:
+    """All brought to their common shape."""
+
+def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = "float32") -> Array:
+    """Filled with 0."""
+
+def ones(shape: int | Sequence[int], dtype: DTypeLike | None = "float32") -> Array:
+    """Filled with 1."""
+
+def eye(rows: int, columns: int | None = None, k: int = 0, dtype: DTypeLike | None = "float32") -> Array:
+    """Ones on the k-th diagonal, else zeros."""
+
+def identity(rows: int, dtype: DTypeLike | None = "float32") -> Array:
+    """The identity matrix."""
+
+def tri(rows: int, columns: int | None = None, k: int = 0, dtype: DTypeLike | None = "float32") -> Array:
+    """Ones at and below the k-th diagonal, else zeros."""
+
+def asarray(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
+    """An array; memory of the caller is copied, 64-bit types become 32-bit ones."""
+
+def array(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
+    """The same as asarray."""
+
+def cast(x: ArrayLike, dtype: DTypeLike | None) -> Array:
+    """The values in another dtype."""
+
+def full(shape: int | Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """Filled with a value."""
+
+def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """Zeros of the shape and dtype of x."""
+
+def ones_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """Ones of the shape and dtype of x."""
+
+def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """A value in the shape and dtype of x."""
+
+def arange(start: float, stop: float | None = None, step: float | None = None, dtype: DTypeLike | None = None) -> Array:
+    """Evenly spaced values in [start, stop); one argument is the stop."""
+
+def linspace(
+    start: float, stop: float | None, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = "float32"
+) -> Array:
+    """So many evenly spaced values from start to stop."""
+
+def to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array on the host; it may be read-only."""
+
+def shape(x: ArrayLike) -> tuple[int, ...]:
+    """The sizes of the axes."""
+
+def ndim(x: ArrayLike) -> int:
+    """How many axes."""
+
+def size(x: ArrayLike) -> int:
+    """How many elements."""
+
+def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array:
+    """Elements or slices by index; compiled, one outside gives nan unless checked."""
+
+def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
+    """Elements by index along one axis; compiled, others give nan unless checked."""
+
+def nonzero(x: ArrayLike) -> tuple[Array, ...]:
+    """Indices of the values that are not zero, one array for each axis; eager only."""
+
+def unique(x: ArrayLike) -> Array:
+    """The sorted distinct values; eager only."""
+
+def bincount(x: ArrayLike, length: int | None = None) -> Array:
+    """How often each integer from 0 occurs; compiled it needs length, and others are dropped."""
+
+def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Array:
+    """Every element repeated, as often as one number says, or each as its own."""
+
+def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """The same elements in another shape; one size may be -1."""
+
+def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
+    """Elements or slices by index tuples; compiled, one outside takes the nearest unless checked."""
+
+def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
+    """1 at the index, else 0; others are dropped if unchecked."""
+
+def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
+    """x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked."""
+
+def segment_sum(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Sums of rows by segment id; others are dropped, if compiled unchecked."""
+
+def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """The block of a shape at begin; compiled, one that leaves x is moved inside unless checked."""
+
+def slice_update(x: ArrayLike, begin: ArrayLike, updates: ArrayLike) -> Array:
+    """x with the block at begin replaced; compiled, it is moved inside unless checked."""
+
+def split(x: ArrayLike, sections: int | Sequence[int], axis: int = 0) -> list[Array]:
+    """Equal parts, or parts cut at indices."""
+
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
+    """The slices along an axis, which disappears."""
+
+def pad(
+    x: ArrayLike,
+    pad_width: int | Sequence[int] | Sequence[Sequence[int]],
+    mode: str = "constant",
+    constant_values: float = 0.0,
+) -> Array:
+    """Borders added: constant, edge, reflect, symmetric or wrap."""
+
+def sort(x: ArrayLike, axis: int = -1, descending: bool = False) -> Array:
+    """Sorted along an axis."""
+
+def argsort(x: ArrayLike, axis: int = -1, descending: bool = False) -> Array:
+    """Indices that would sort; equal values keep their order."""
+
+def top_k(x: ArrayLike, k: int) -> tuple[Array, Array]:
+    """The k largest values of the last axis, in order, and their indices."""
+
+def searchsorted(x: ArrayLike, values: ArrayLike, side: str = "left") -> Array:
+    """Where values would be inserted into the sorted vector x."""
+
+def isin(x: ArrayLike, values: ArrayLike) -> Array:
+    """True where an element of x is among the values."""
+
+def stop_gradient(x: ArrayLike) -> Array:
+    """The same values, constant to differentiation."""
+
+def matmul(x: ArrayLike, y: ArrayLike) -> Array:
+    """Matrix product over the last two axes, the others broadcast."""
+
+def dot(x: ArrayLike, y: ArrayLike) -> Array:
+    """Product over the last axis of x and the second to last of y."""
+
+def vdot(x: ArrayLike, y: ArrayLike) -> Array:
+    """Dot product of the flattened arrays, x conjugated."""
+
+def inner(x: ArrayLike, y: ArrayLike) -> Array:
+    """Product over the last axes."""
+
+def outer(x: ArrayLike, y: ArrayLike) -> Array:
+    """Every product of an element of x and one of y, as a matrix."""
+
+def kron(x: ArrayLike, y: ArrayLike) -> Array:
+    """Kronecker product."""
+
+def cross(x: ArrayLike, y: ArrayLike) -> Array:
+    """Vector product of vectors of 3 along the last axis."""
+
+def tensordot(x: ArrayLike, y: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = 2) -> Array:
+    """Product over several axes."""
+
+def trace(x: ArrayLike, offset: int = 0) -> Array:
+    """Sum of the offset-th diagonal of the first two axes."""
+
+def einsum(subscripts: str, *operands: ArrayLike) -> Array:
+    """Sum of products as written in the subscripts, such as 'bij,bjk->bik'."""
+
+def det(x: ArrayLike) -> Array:
+    """Determinant of square matrices."""
+
+def slogdet(x: ArrayLike) -> tuple[Array, Array]:
+    """Sign and logarithm of the absolute determinant."""
+
+def svd(x: ArrayLike, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+    """u, s and vh with x = u @ diag(s) @ vh."""
+
+def qr(x: ArrayLike) -> tuple[Array, Array]:
+    """Orthonormal q and upper triangular r with x = q @ r."""
+
+def eigh(x: ArrayLike) -> tuple[Array, Array]:
+    """Ascending eigenvalues, and eigenvectors, of Hermitian matrices."""
+
+def pinv(x: ArrayLike) -> Array:
+    """Pseudo-inverse."""
+
+def cholesky(x: ArrayLike) -> Array:
+    """Lower triangular root of positive definite matrices; raises if a matrix is not."""
+
+def inv(x: ArrayLike) -> Array:
+    """Inverse of square matrices; raises if one is singular."""
+
+def solve(x: ArrayLike, y: ArrayLike) -> Array:
+    """The solution of x @ result = y; raises if x is singular."""
+
+def fft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
+    """Discrete Fourier transform."""
+
+def ifft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
+    """Inverse of fft."""
+
+def rfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
+    """Discrete Fourier transform of real values, the half that is not redundant."""
+
+def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
+    """Inverse of rfft."""
+
+def erf(x: ArrayLike) -> Array:
+    """The Gauss error function."""
+
+def sigmoid(x: ArrayLike) -> Array:
+    """1 / (1 + exp(-x)) without overflow."""
+
+def rsqrt(x: ArrayLike) -> Array:
+    """1 / sqrt(x)."""
+
+def softplus(x: ArrayLike) -> Array:
+    """log(1 + exp(x)) without overflow."""
+
+def log_sigmoid(x: ArrayLike) -> Array:
+    """log(sigmoid(x)) without overflow."""
+
+def divide_no_nan(x: ArrayLike, y: ArrayLike) -> Array:
+    """x / y, and 0 where y is 0, in the gradient too."""
+
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
+    """x * log(y), and 0 where x is 0."""
+
+def squared_difference(x: ArrayLike, y: ArrayLike) -> Array:
+    """(x - y)**2."""
+
+def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
+    """Variance over axes; the sum of squares is divided by n - ddof."""
+
+def std(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
+    """Standard deviation over axes."""
+
+def cumsum(x: ArrayLike, axis: int | None = None) -> Array:
+    """Running sum along an axis, or of the flattened array."""
+
+def cumprod(x: ArrayLike, axis: int | None = None) -> Array:
+    """Running product along an axis, or of the flattened array."""
+
+def median(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Median over axes."""
+
+def quantile(
+    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Array:
+    """Quantiles over axes, interpolated linearly."""
+
+def softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> Array:
+    """exp(x) normalised to sum 1 over axes; 0 where everything is -inf."""
+
+def log_softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> Array:
+    """log(softmax(x)) without overflow."""
+
+def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """log(sum(exp(x))) without overflow."""
+
+def norm(x: ArrayLike, ord: float = 2, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0."""
+
+def moments(
+    x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = None, keepdims: bool = False
+) -> tuple[Array, Array]:
+    """Mean and variance, half precision taken in float32."""
+
+def standardize(x: ArrayLike, axis: int | Sequence[int] | None = -1, epsilon: float = 0.001) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least."""
+
+def conv(
+    x: ArrayLike,
+    kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Array:
+    """Convolution, channels last."""
+
+def conv_transpose(
+    x: ArrayLike,
+    kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+) -> Array:
+    """The transpose of conv, channels last."""
+
+def max_pool(
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
+) -> Array:
+    """Maximum over windows."""
+
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    scale: float | None = None,
+    is_causal: bool = False,
+) -> Array:
+    """Attention over values."""
+
+def sum_pool(
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
+) -> Array:
+    """Sum over windows."""
+
+absolute = abs
+amax = max
+amin = min
+bitwise_invert = bitwise_not
+bitwise_left_shift = left_shift
+bitwise_right_shift = right_shift
+conjugate = conj
+convert_to_numpy = to_numpy
+convert_to_tensor = asarray
+mod = remainder
+true_divide = divide

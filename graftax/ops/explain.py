@@ -1,0 +1,196 @@
+"""What a failure inside the backend means, told in three beats with the op and the shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from graftax.core import foreign_errors
+from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, GraftaxError, NumericsError, ShapeError
+from graftax.core.tree import flatten
+
+_AXIS: type[Exception] = np.exceptions.AxisError
+_PLAIN = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
+_EXPLAIN: dict[str, Callable[..., GraftaxError | None]] = {}
+
+
+def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
+    """Raise what went wrong as an error of graftax; what is not understood is raised as it came."""
+    if isinstance(error, GraftaxError):
+        raise error
+    if isinstance(error, np.linalg.LinAlgError):
+        raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
+    of_numpy = type(error).__module__.startswith("numpy")  # such as a dtype for which it has no loop
+    plain = type(error) in _PLAIN or isinstance(error, _AXIS) or (of_numpy and isinstance(error, TypeError))
+    if not plain or isinstance(foreign_errors.translated(error), CompileError):
+        if (known := foreign_errors.explained(error, f"ops.{op}({describe(arguments)})")) is not None:
+            raise known from error
+        raise error
+    told: Callable[..., GraftaxError | None] = _EXPLAIN.get(op, _broadcast)
+    better = told(op, **arguments) if op in _EXPLAIN or {"x", "y"} <= arguments.keys() else None
+    if better is None:
+        better = _axis(op, arguments) or _general(op, error, arguments)
+    raise better from None
+
+
+def describe(arguments: dict[str, Any]) -> str:
+    """``x float32[2, 3], axis=1``."""
+    return ", ".join(_one(name, value) for name, value in arguments.items() if value is not None)
+
+
+def _one(name: str, value: Any) -> str:
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{name} {value.dtype.name}{list(value.shape)}"
+    if isinstance(value, (list, tuple)) and any(hasattr(item, "shape") for item in value):
+        return f"{name} [{', '.join(_one('', item).strip() for item in value)}]"
+    return f"{name}={value!r}"
+
+
+def _general(op: str, error: Exception, arguments: dict[str, Any]) -> GraftaxError:
+    told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    kind = ArgumentTypeError if isinstance(error, (TypeError, AttributeError)) else ArgumentError
+    return kind(f"{op}({describe(arguments)})", told, f"see help(ops.{op})")
+
+
+def _axis(op: str, arguments: dict[str, Any]) -> GraftaxError | None:
+    x, axis = arguments.get("x"), arguments.get("axis", arguments.get("axes") if op == "moments" else None)
+    ndim = getattr(x, "ndim", None)
+    if ndim is None or axis is None or op == "expand_dims":
+        return None
+    given = flatten(axis)
+    for one in given:
+        if not -ndim <= one < ndim:
+            return ShapeError(
+                f"{op}: axis = {one} of x {list(x.shape)}",  # type: ignore[union-attr]
+                f"axes of an array with {ndim} axes are in [{-ndim}, {ndim})",
+                "axis=-1 for the last one",
+            )
+    if len({one % ndim for one in given}) < len(given):
+        return ArgumentError(f"{op}: axis = {axis}", "an axis is there twice", "each axis once")
+    return None
+
+
+def _explains(*names: str) -> Callable[[Callable[..., GraftaxError | None]], Callable[..., GraftaxError | None]]:
+    def register(function: Callable[..., GraftaxError | None]) -> Callable[..., GraftaxError | None]:
+        _EXPLAIN.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def _shape(value: Any) -> list[int]:
+    return list(np.shape(value) if not hasattr(value, "shape") else value.shape)
+
+
+def _broadcast(op: str, x: Any, y: Any, **rest: Any) -> GraftaxError | None:
+    left, right = _shape(x), _shape(y)
+    for back in range(1, min(len(left), len(right)) + 1):
+        if left[-back] != right[-back] and 1 not in (left[-back], right[-back]):
+            return ShapeError(
+                f"{op}: x {left}, y {right}",
+                f"counted from the end, axis -{back} has {left[-back]} against {right[-back]}, and neither is 1",
+                "reshape one, or insert an axis of size 1 with ops.expand_dims",
+            )
+    return None
+
+
+@_explains("matmul", "dot")
+def _matmul(op: str, x: Any, y: Any) -> GraftaxError | None:
+    left, right = _shape(x), _shape(y)
+    if not left or not right:
+        return ShapeError(f"{op}: x {left}, y {right}", "a matrix product needs axes", "x * y for a number")
+    inner = right[-2] if len(right) > 1 else right[0]
+    if left[-1] != inner:
+        hint = "ops.swapaxes(y, -1, -2)" if right[-1] == left[-1] and len(right) > 1 else f"y with {left[-1]} rows"
+        return ShapeError(
+            f"{op}: x {left}, y {right}", f"the last axis of x has {left[-1]}, y has {inner} to meet it", hint
+        )
+    return _broadcast(op, np.empty((*left[:-2], 1, 1)), np.empty((*right[:-2], 1, 1))) and ShapeError(
+        f"{op}: x {left}, y {right}", "the axes before the last two do not broadcast", "reshape one of them"
+    )
+
+
+@_explains("tensordot")
+def _tensordot(op: str, x: Any, y: Any, axes: Any) -> GraftaxError | None:
+    return ShapeError(
+        f"tensordot: x {_shape(x)}, y {_shape(y)}, axes = {axes}",
+        "as many last axes of x as first ones of y, or those that two lists name in pairs, must be of one size",
+        "axes=1 for a matrix product, axes=([1], [0]) to name them",
+    )
+
+
+@_explains("transpose")
+def _transpose(op: str, x: Any, axes: Any) -> GraftaxError | None:
+    return ArgumentError(
+        f"transpose: axes = {axes} of x {list(x.shape)}",
+        "axes are all axes of x, each once, in their new order",
+        f"axes={tuple(reversed(range(x.ndim)))}",
+    )
+
+
+@_explains("reshape")
+def _reshape(op: str, x: Any, shape: Any) -> GraftaxError | None:
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if not all(isinstance(size, (int, np.integer)) for size in sizes):
+        return None
+    wanted = math.prod(size for size in sizes if size != -1)
+    have = math.prod(x.shape)
+    return ShapeError(
+        f"reshape: {list(x.shape)} with {have} elements to {sizes} with "
+        + (f"{wanted}" if -1 not in sizes else f"a multiple of {wanted}"),
+        "a reshape keeps the number of elements",
+        "one size may be -1: it is computed from the others",
+    )
+
+
+@_explains("concatenate", "stack")
+def _join(op: str, arrays: Sequence[Any], axis: Any) -> GraftaxError | None:
+    if not arrays:
+        return ArgumentError(f"{op}: an empty list", "there is nothing to join", "pass at least one array")
+    shapes = [list(array.shape) for array in arrays]
+    ndim = len(shapes[0])
+    joined = axis % ndim if op == "concatenate" and isinstance(axis, int) and -ndim <= axis < ndim else None
+    for i, shape in enumerate(shapes):
+        for k in range(ndim if len(shape) == ndim else 0):
+            if k != joined and shape[k] != shapes[0][k]:
+                return ShapeError(
+                    f"{op}: arrays[0] {shapes[0]}, arrays[{i}] {shape}, axis={axis}",
+                    f"dimension {k} has {shapes[0][k]} against {shape[k]}; all but axis {axis} must agree"
+                    if op == "concatenate"
+                    else f"dimension {k} has {shapes[0][k]} against {shape[k]}; all must agree",
+                    "slice or pad one of them, or join along another axis",
+                )
+        if len(shape) != ndim:
+            return ShapeError(
+                f"{op}: arrays[0] {shapes[0]}, arrays[{i}] {shape}, axis={axis}",
+                f"{ndim} axes against {len(shape)}",
+                "ops.expand_dims the smaller one",
+            )
+    return ShapeError(
+        f"{op}: arrays of shape {shapes[0]}, axis={axis}", f"there is no such axis among {ndim}", "axis=-1"
+    )
+
+
+@_explains("einsum")
+def _einsum(op: str, subscripts: str, operands: Sequence[Any]) -> GraftaxError | None:
+    shapes = ", ".join(str(list(operand.shape)) for operand in operands)
+    sizes: dict[str, int] = {}
+    terms = subscripts.replace(" ", "").split("->")[0].split(",")
+    for term, operand in zip(terms, operands, strict=False):
+        if "." in term or len(term) != operand.ndim:
+            continue
+        for letter, size in zip(term, operand.shape, strict=True):
+            if sizes.setdefault(letter, size) != size:
+                return ShapeError(
+                    f"einsum: {subscripts!r} of {shapes}",
+                    f"{letter!r} is {sizes[letter]} in one operand and {size} in another",
+                    "mend the subscripts or the shapes",
+                )
+    return ShapeError(
+        f"einsum: {subscripts!r} of {shapes}",
+        "there must be one term for each operand and one letter for each of its axes",
+        "such as ops.einsum('bij,bjk->bik', x, y)",
+    )

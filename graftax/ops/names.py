@@ -1,0 +1,225 @@
+"""Names from elsewhere, of ops and of their arguments: the few that are taken, and what to write for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from graftax.core.errors import ArgumentTypeError, MissingAttributeError
+
+ALIASES = {
+    "absolute": "abs",
+    "amax": "max",
+    "amin": "min",
+    "bitwise_invert": "bitwise_not",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "conjugate": "conj",
+    "convert_to_numpy": "to_numpy",
+    "convert_to_tensor": "asarray",
+    "mod": "remainder",
+    "true_divide": "divide",
+}
+"""Second names that Keras has for the same function with the same arguments."""
+
+KEYWORDS = {"moments": {"axis": "axes"}}
+"""Second names of arguments that an op takes."""
+
+_OPS = {
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "bmm": "matmul",
+    "cat": "concatenate",
+    "clamp": "clip",
+    "clip_by_value": "clip",
+    "concat": "concatenate",
+    "constant": "asarray",
+    "cumulative_sum": "cumsum",
+    "equals": "equal",
+    "gather": "take",
+    "index_select": "take",
+    "index_add": "scatter_add",
+    "invert": "bitwise_not",
+    "mm": "matmul",
+    "mul": "multiply",
+    "neg": "negative",
+    "pow": "power",
+    "range": "arange",
+    "reduce_all": "all",
+    "reduce_any": "any",
+    "reduce_logsumexp": "logsumexp",
+    "reduce_max": "max",
+    "reduce_mean": "mean",
+    "reduce_min": "min",
+    "reduce_prod": "prod",
+    "reduce_std": "std",
+    "reduce_sum": "sum",
+    "reduce_variance": "var",
+    "scatter_nd_add": "scatter_add",
+    "sub": "subtract",
+    "tensor": "asarray",
+    "to_tensor": "asarray",
+    "topk": "top_k",
+    "tensor_scatter_nd_add": "scatter_add",
+    "true_div": "divide",
+    "unbind": "unstack",
+    "unsorted_segment_sum": "segment_sum",
+    "rint": "round",
+    "fabs": "abs",
+    "div": "divide",
+    "scaled_dot_product_attention": "dot_product_attention",
+}
+"""Names for which there is one function here; its arguments may have other names."""
+
+_ACTIVATIONS = frozenset("elu gelu hard_sigmoid leaky_relu mish relu6 selu silu softsign".split())
+
+_LINES = {
+    "adaptive_average_pool": "ops.mean(x, axis=(1, 2)) for one value of each channel",
+    "append": "ops.concatenate([x, y])",
+    "astype": 'ops.cast(x, "float32")',
+    "average": "ops.mean(x, axis), or ops.sum(x * weights, axis) / ops.sum(weights, axis)",
+    "average_pool": "graftax.layers.AveragePooling2D(2)(x)",
+    "avg_pool": "graftax.layers.AveragePooling2D(2)(x)",
+    "batch_normalization": "graftax.layers.BatchNormalization()",
+    "binary_crossentropy": "graftax.losses.BinaryCrossentropy()(y_true, y_pred)",
+    "categorical_crossentropy": "graftax.losses.CategoricalCrossentropy()(y_true, y_pred)",
+    "chunk": "ops.split(x, parts, axis)",
+    "cond": "graftax.cond(condition, true_fn, false_fn)",
+    "copy": "the array itself: it never changes",
+    "clone": "the array itself: it never changes",
+    "custom_gradient": "graftax.custom_gradient",
+    "detach": "ops.stop_gradient(x)",
+    "diff": "x[1:] - x[:-1]",
+    "dtype": "x.dtype",
+    "empty": "ops.zeros(shape)",
+    "empty_like": "ops.zeros_like(x)",
+    "fill": "ops.full(shape, value)",
+    "flatten": "ops.ravel(x), or ops.reshape(x, (x.shape[0], -1))",
+    "flipud": "ops.flip(x, 0)",
+    "fliplr": "ops.flip(x, 1)",
+    "fori_loop": "graftax.scan, or graftax.while_loop",
+    "get_item": "x[i]",
+    "hstack": "ops.concatenate(arrays, axis=1)",
+    "image": "jax.image.resize(x, shape, 'linear')",
+    "is_tensor": 'hasattr(x, "dtype")',
+    "item": "float(x)",
+    "layer_normalization": "ops.standardize(x), or graftax.layers.LayerNormalization()",
+    "linalg": "the functions themselves: ops.svd, ops.inv, ops.solve, ops.norm",
+    "logdet": "ops.slogdet(x)[1]",
+    "map": "graftax.map_fn(fn, x)",
+    "masked_fill": "ops.where(mask, value, x)",
+    "nanmax": "ops.max(ops.where(ops.isnan(x), -math.inf, x))",
+    "nanmean": "ops.sum(ops.where(ops.isnan(x), 0.0, x)) / ops.sum(ops.logical_not(ops.isnan(x)))",
+    "nansum": "ops.sum(ops.where(ops.isnan(x), 0.0, x))",
+    "nn": "the functions themselves: ops.softmax, ops.conv, ops.one_hot",
+    "normalize": "x / ops.maximum(ops.norm(x, axis=-1, keepdims=True), 1e-12)",
+    "numpy": "ops.to_numpy(x), or the functions themselves: ops.add, ops.mean",
+    "percentile": "ops.quantile(x, q / 100)",
+    "permute": "ops.transpose(x, (0, 2, 1))",
+    "random": "graftax.random",
+    "relu": "graftax.layers.activations.relu(x), or ops.maximum(x, 0)",
+    "saturate_cast": 'ops.cast(ops.clip(x, 0, 255), "uint8")',
+    "scan": "graftax.scan",
+    "scatter": "ops.scatter_add(ops.zeros(shape), indices, values)",
+    "scatter_update": "graftax.Variable(x), and variable[indices] = values",
+    "segment_max": "ops.max(ops.where(segment_ids == i, x, -math.inf)) for each i",
+    "select": "ops.where(condition, x, y)",
+    "sparse_categorical_crossentropy": "graftax.losses.SparseCategoricalCrossentropy()(y_true, y_pred)",
+    "t": "ops.transpose(x)",
+    "take_nd": "ops.gather_nd(x, indices)",
+    "unsqueeze": "ops.expand_dims(x, axis)",
+    "vectorized_map": "graftax.vectorized_map",
+    "view": "ops.reshape(x, shape)",
+    "vstack": "ops.concatenate(arrays, axis=0)",
+    "swish": "graftax.layers.activations.silu(x)",
+    "while_loop": "graftax.while_loop",
+}
+"""Names of what is written in another way."""
+
+_KEYWORDS = {
+    "a": "x",
+    "array": "x",
+    "axes": "axis",
+    "axis": "axes",
+    "correction": "ddof",
+    "data": "x",
+    "depth": "num_classes",
+    "dim": "axis",
+    "dim0": "axis1",
+    "dim1": "axis2",
+    "dims": "axis",
+    "dilation_rate": "dilation",
+    "dilations": "dilation",
+    "filters": "kernel",
+    "indices_or_sections": "sections",
+    "input": "x",
+    "inputs": "x",
+    "keep_dims": "keepdims",
+    "keepdim": "keepdims",
+    "kernel_size": "window",
+    "newshape": "shape",
+    "num_or_size_splits": "sections",
+    "other": "y",
+    "paddings": "pad_width",
+    "perm": "axes",
+    "pool_size": "window",
+    "reduction_axis": "axis",
+    "start_indices": "begin",
+    "stride": "strides",
+    "target_shape": "shape",
+    "tensors": "arrays",
+    "unbiased": "ddof",
+    "x1": "x",
+    "x2": "y",
+    "x_max": "max",
+    "x_min": "min",
+    "a_min": "min",
+    "a_max": "max",
+    "xs": "arrays",
+}
+"""What arguments are called elsewhere."""
+
+
+def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
+    """The error for ``ops.name`` where there is no such function."""
+    names = [*known]
+    if name in _LINES:
+        instead = _LINES[name]
+    elif name in _ACTIVATIONS:
+        instead = f"graftax.layers.activations.{name}(x)"
+    else:
+        near = [_OPS[name]] if name in _OPS else get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+        instead = f"ops.{near[0]}" if near else "dir(graftax.ops) for all names; jax.numpy takes arrays, too"
+    return MissingAttributeError(f"graftax.ops.{name}", "there is no function of that name", instead)
+
+
+def misspelt(op: str, signature: str, parameters: Iterable[str], unknown: Iterable[str]) -> ArgumentTypeError:
+    """The error for keyword arguments that an op does not have."""
+    names = [*parameters]
+    wrong = [*unknown]
+    return ArgumentTypeError(
+        f"{op}() got {', '.join(f'{name}=' for name in wrong)}",
+        f"its arguments are ({signature})",
+        ", ".join(_nearest(name, names) for name in wrong) or "leave it out",
+    )
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    called = _KEYWORDS.get(name)
+    near = [called] if called in names else get_close_matches(name, names, n=1)
+    return f"{near[0]}= in place of {name}=" if near else f"leave {name}= out"
+
+
+def absent(op: str, signature: str, needed: Iterable[str]) -> ArgumentTypeError:
+    """The error for arguments that an op needs and did not get."""
+    names = [*needed]
+    return ArgumentTypeError(
+        f"{op}() got no {' and no '.join(names)}",
+        f"its arguments are ({signature})",
+        f"ops.{op}(..., {', '.join(f'{name}=...' for name in names)})",
+    )

@@ -1,0 +1,288 @@
+"""Functions of neural networks, written once over the NumPy namespace of any backend, safe where maths is not."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.protocol import Arrays
+from graftax.core.errors import ArgumentError, DTypeError, NumericsError, ShapeError
+from graftax.ops.checks import axis_in_range
+from graftax.ops.reductions import FUNCTIONS, accumulating, inexact
+from graftax.ops.structure import real, row
+
+__all__ = ["FUNCTIONS"]
+
+# --- elementwise ----------------------------------------------------------------------------------------------------
+
+
+@row
+@real
+def erf(a: Arrays, x: Any) -> Any:
+    return a.erf(inexact(a, x))
+
+
+@row
+@real
+def sigmoid(a: Arrays, x: Any) -> Any:
+    return a.sigmoid(inexact(a, x))
+
+
+@row
+def rsqrt(a: Arrays, x: Any) -> Any:
+    return a.rsqrt(inexact(a, x))
+
+
+@row
+@real
+def softplus(a: Arrays, x: Any) -> Any:
+    return a.numpy.logaddexp(x, a.numpy.zeros_like(x))
+
+
+@row
+@real
+def log_sigmoid(a: Arrays, x: Any) -> Any:
+    return -softplus(a, -x)
+
+
+@row
+def divide_no_nan(a: Arrays, x: Any, y: Any) -> Any:
+    zero = y == 0
+    return a.numpy.where(zero, 0, x / a.numpy.where(zero, 1, y))
+
+
+@row
+def xlogy(a: Arrays, x: Any, y: Any) -> Any:
+    zero = x == 0
+    return a.numpy.where(zero, 0, x * a.numpy.log(a.numpy.where(zero, 1, y)))
+
+
+@row
+def squared_difference(a: Arrays, x: Any, y: Any) -> Any:
+    return a.numpy.square(x - y)
+
+
+# --- matrices -------------------------------------------------------------------------------------------------------
+
+
+def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
+    """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
+    matrices = tuple(inexact(a, x) for x in matrices)
+    half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
+    if half is not None:
+        matrices = tuple(a.asarray(x, "float32") for x in matrices)
+    function = getattr(a.numpy.linalg, name)
+    if matrices[0].ndim < 2:
+        raise ShapeError(f"{name}: x {list(matrices[0].shape)}", "a matrix has two axes", "x[None]")
+    try:
+        result = function(*matrices, **options)
+    except np.linalg.LinAlgError:
+        if all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in matrices):
+            raise
+        result = function(*(a.numpy.zeros_like(x) for x in matrices), **options)  # nan in, nan out, as JAX has it
+        result = tuple(r * math.nan for r in result) if isinstance(result, tuple) else result * math.nan
+    if isinstance(result, tuple):
+        return tuple(r if half is None else a.asarray(r, half) for r in result)
+    return result if half is None else a.asarray(result, half)
+
+
+for _name in ("svd", "qr", "pinv"):
+    FUNCTIONS[_name] = partial(_linalg, _name)
+
+
+def _of_square(name: str, a: Arrays, x: Any) -> Any:
+    _square(name, x)
+    return _linalg(name, a, x)
+
+
+for _name in ("det", "slogdet", "eigh"):
+    FUNCTIONS[_name] = partial(_of_square, _name)
+
+
+@row
+def cholesky(a: Arrays, x: Any) -> Any:
+    _square("cholesky", x)
+    symmetric = (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
+    return _finite(a, "cholesky", _linalg("cholesky", a, symmetric), "the matrix is not positive definite", x)
+
+
+@row
+def inv(a: Arrays, x: Any) -> Any:
+    _square("inv", x)
+    return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
+
+
+@row
+def solve(a: Arrays, x: Any, y: Any) -> Any:
+    _square("solve", x)
+    if y.ndim == 0 or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
+        raise ShapeError(
+            f"solve: x {list(x.shape)}, y {list(y.shape)}",
+            f"y needs {x.shape[-1]} rows, one for each row of x",
+            "y[..., None] for a batch of vectors",
+        )
+    return _finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
+
+
+def _square(op: str, x: Any) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
+
+
+def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
+    """The result, after a look at its values where they are at hand."""
+    if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
+        return result
+    if not all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in inputs):
+        return result  # nan in, nan out
+    shapes = ", ".join(str(list(x.shape)) for x in inputs)
+    raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
+
+
+def _transform(name: str, a: Arrays, x: Any, n: int | None, axis: int) -> Any:
+    """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
+    if x.dtype.kind == "c" and name == "rfft":
+        raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
+    place = axis_in_range(name, axis, x.ndim)
+    if x.shape[place] == 0:
+        raise ShapeError(f"{name}: axis = {axis} of x {list(x.shape)}", "it is empty", "at least one value")
+    wide = a.asarray(x, "float32") if x.dtype.kind not in "iubc" and x.dtype.itemsize < 4 else x
+    result = getattr(a.numpy.fft, name)(wide, n=n, axis=axis)
+    return a.asarray(result, x.dtype) if wide is not x and result.dtype.kind == "f" else result
+
+
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    FUNCTIONS[_name] = partial(_transform, _name)
+
+
+# --- windows --------------------------------------------------------------------------------------------------------
+
+
+@row
+def conv(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    space = _space("conv", x, kernel)
+    if x.shape[-1] != kernel.shape[-2] * groups or kernel.shape[-1] % groups:
+        raise ShapeError(
+            f"conv: x {list(x.shape)} has {x.shape[-1]} channels, "
+            f"kernel {list(kernel.shape)} takes {kernel.shape[-2] * groups} with groups={groups}",
+            "the last axis of x meets the second to last of the kernel, times groups",
+            f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1] // groups, kernel.shape[-1]]}",
+        )
+    strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
+    window = tuple((size - 1) * d + 1 for size, d in zip(kernel.shape, dilation, strict=False))
+    pads = _padding("conv", padding, x.shape[1:-1], window, strides)
+    return a.conv(x, kernel, strides, pads, dilation, groups)
+
+
+@row
+def conv_transpose(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    space = _space("conv_transpose", x, kernel)
+    if x.shape[-1] != kernel.shape[-2]:
+        raise ShapeError(
+            f"conv_transpose: x {list(x.shape)} has {x.shape[-1]} channels, "
+            f"kernel {list(kernel.shape)} takes {kernel.shape[-2]}",
+            "the last axis of x meets the second to last of the kernel",
+            f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1], kernel.shape[-1]]}",
+        )
+    strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
+    window = tuple((size - 1) * d + 1 for size, d in zip(kernel.shape, dilation, strict=False))
+    if padding == "same":  # the output is x times strides
+        totals = [max(w - s, 0) for w, s in zip(window, strides, strict=True)]
+        cropped = [(total // 2, total - total // 2) for total in totals]
+        grown = [max(s - w, 0) for w, s in zip(window, strides, strict=True)]
+    else:
+        cropped = _padding("conv_transpose", padding, x.shape[1:-1], window, (1,) * space)
+        grown = [max(s - w, 0) for w, s in zip(window, strides, strict=True)]
+    pads = [(w - 1 - low, w - 1 - high + g) for w, (low, high), g in zip(window, cropped, grown, strict=True)]
+    flipped = a.numpy.flip(kernel, tuple(range(space)))
+    return a.conv(x, flipped, (1,) * space, pads, dilation, 1, strides)
+
+
+@row
+@real
+def max_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
+    return a.max_pool(x, *_pool("max_pool", x, window, strides, padding))
+
+
+@row
+@accumulating
+def sum_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
+    return a.sum_pool(x, *_pool("sum_pool", x, window, strides, padding))
+
+
+def _pool(op: str, x: Any, window: Any, strides: Any, padding: Any) -> tuple[Any, Any, Any]:
+    if x.ndim < 3:
+        raise ShapeError(
+            f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
+        )
+    window = _each("window", window, x.ndim - 2)
+    strides = window if strides is None else _each("strides", strides, x.ndim - 2)
+    return window, strides, _padding(op, padding, x.shape[1:-1], window, strides)
+
+
+def _space(op: str, x: Any, kernel: Any) -> int:
+    space = x.ndim - 2
+    if 0 in kernel.shape[:-2]:
+        raise ShapeError(f"{op}: kernel {list(kernel.shape)}", "its window is empty", "a window of 1 at least")
+    if not 1 <= space <= 3 or kernel.ndim != x.ndim:
+        raise ShapeError(
+            f"{op}: x {list(x.shape)}, kernel {list(kernel.shape)}",
+            "x is (batch, *space, channels) with 1 to 3 axes of space, the kernel (*window, in, out)",
+            "ops.expand_dims for a missing batch or channel axis",
+        )
+    return int(space)
+
+
+def _each(name: str, value: Any, space: int) -> tuple[int, ...]:
+    values = (value,) * space if isinstance(value, int) else tuple(value)
+    if len(values) != space or not all(isinstance(v, int) and v > 0 for v in values):
+        raise ArgumentError(
+            f"{name} = {value!r}", f"an int above 0 is needed for each of {space} axes of space", f"{name}=1"
+        )
+    return values
+
+
+def _padding(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> list[tuple[int, int]]:
+    """Zeros before and after each axis; ``"same"`` puts the odd one after."""
+    if padding == "causal" and op == "conv_transpose":
+        raise ArgumentError(
+            "conv_transpose: padding = 'causal'",
+            "it says what a convolution sees, and its transpose writes to",
+            '"valid" or "same", and then a slice of the result',
+        )
+    if padding == "valid":
+        pads = [(0, 0)] * len(window)
+    elif padding == "same":
+        outs = [-(-n // s) for n, s in zip(sizes, strides, strict=True)]
+        needs = [max((o - 1) * s + w - n, 0) for n, w, s, o in zip(sizes, window, strides, outs, strict=True)]
+        pads = [(total // 2, total - total // 2) for total in needs]
+    elif padding == "causal":
+        pads = [(w - 1, 0) for w in window]
+    elif _are_pairs(padding, len(window)):
+        pads = [(int(low), int(high)) for low, high in padding]
+    else:
+        raise ArgumentError(
+            f"{op}: padding = {padding!r}",
+            "there is no such padding",
+            f'"valid", "same", "causal", or {len(window)} pairs such as {[(1, 1)] * len(window)}',
+        )
+    if op != "conv_transpose":
+        for n, w, (low, high) in zip(sizes, window, pads, strict=True):
+            if n + low + high < w:
+                raise ShapeError(
+                    f"{op}: a window of {w} over {n} values with padding {(low, high)}",
+                    "the window is larger than what it moves over",
+                    'padding="same", or a smaller window',
+                )
+    return pads
+
+
+def _are_pairs(padding: Any, space: int) -> bool:
+    """True for so many pairs of integers that are not negative."""
+    if not isinstance(padding, tuple) or len(padding) != space:
+        return False
+    pairs = [pair for pair in padding if isinstance(pair, tuple) and len(pair) == 2]
+    return len(pairs) == space and all(type(n) is int and n >= 0 for pair in pairs for n in pair)

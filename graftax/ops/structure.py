@@ -1,0 +1,365 @@
+"""Creation, conversion and indexing, written once over the NumPy namespace of any backend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.host import check_fits
+from graftax.backend.protocol import Arrays
+from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.wrapping import wraps
+from graftax.ops.checks import axis_in_range
+from graftax.ops.numbers import check_filling
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""By op: ``function(arrays, *arguments)``; an underscore at the end of the Python name is dropped."""
+
+
+def row(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a function under its name."""
+    FUNCTIONS[function.__name__.rstrip("_")] = function
+    return function
+
+
+def real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of ``x``, which is not defined for complex numbers.
+
+    Raises:
+        DTypeError: they are complex.
+    """
+
+    @wraps(function)
+    def call(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+        if x.dtype.kind == "c":
+            name = function.__name__
+            raise DTypeError(f"{name}: x {x.dtype.name}", "it takes real numbers", f"ops.{name}(ops.abs(x))")
+        return function(a, x, *args, **options)
+
+    return call
+
+
+def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of ``x`` with half precision computed in float32 and rounded at the end."""
+
+    @wraps(function)
+    def wide(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+        dtype = x.dtype
+        if dtype.itemsize >= 4 or dtype.kind in "iub":
+            return function(a, x, *args, **options)
+        found = function(a, a.asarray(x, "float32"), *args, **options)
+        return tuple(a.asarray(one, dtype) for one in found) if isinstance(found, tuple) else a.asarray(found, dtype)
+
+    return wide
+
+
+def accumulating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
+    inner = in_float32(function)
+
+    @wraps(function)
+    def wide(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+        return inner(a, _counted(a, x), *args, **options)
+
+    return wide
+
+
+def _counted(a: Arrays, x: Any) -> Any:
+    narrow = x.dtype.kind in "iub" and x.dtype.itemsize < 4
+    return a.asarray(x, "uint32" if x.dtype.kind == "u" else "int32") if narrow else x
+
+
+def positions(a: Arrays, indices: Any) -> Any:
+    """Indices wide enough for any axis: JAX compares them with its size in their own dtype."""
+    return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
+
+
+@row
+def asarray(a: Arrays, object: Any, dtype: Any) -> Any:
+    if dtype is not None and a.is_array(object) and a.is_concrete(object) and object.dtype.name != dtype:
+        check_fits(np.asarray(a.to_numpy(object)), dtype)
+    return a.asarray(object, dtype)
+
+
+FUNCTIONS["array"] = asarray
+
+
+@row
+def zeros(a: Arrays, shape: Any, dtype: Any) -> Any:
+    return a.numpy.zeros(shape, dtype or "float32")
+
+
+@row
+def ones(a: Arrays, shape: Any, dtype: Any) -> Any:
+    return a.numpy.ones(shape, dtype or "float32")
+
+
+@row
+def full(a: Arrays, shape: Any, fill_value: Any, dtype: Any) -> Any:
+    dtype = dtype or a.canonical_dtype(fill_value.dtype)
+    check_filling(a, "full", "fill_value", fill_value, dtype)
+    return a.numpy.full(shape, fill_value, dtype)
+
+
+@row
+def eye(a: Arrays, rows: int, columns: int | None, k: int, dtype: Any) -> Any:
+    return a.numpy.eye(rows, columns, k, dtype=dtype)
+
+
+@row
+def identity(a: Arrays, rows: int, dtype: Any) -> Any:
+    return a.numpy.eye(rows, dtype=dtype)
+
+
+@row
+def tri(a: Arrays, rows: int, columns: int | None, k: int, dtype: Any) -> Any:
+    return a.numpy.tri(rows, columns, k, dtype=dtype)
+
+
+@row
+def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtype: Any) -> Any:
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    if step == 0:
+        raise ArgumentError(
+            f"arange: step = {step} from {start} to {stop}",
+            "a step of 0 never arrives",
+            "a step that is not 0; ops.full(n, value) for equal values",
+        )
+    kind = np.result_type(*(type(n) if isinstance(n, (int, float)) else n for n in (start, stop, step)))
+    dtype = dtype or a.canonical_dtype(kind)
+    bounds: Any = (start, stop, step)
+    if all(type(n) is int for n in bounds) and len(range(*bounds)):
+        for value in (start, range(*bounds)[-1]):
+            check_filling(a, "arange", "the value", np.asarray(value), dtype)
+    return a.numpy.arange(start, stop, step, dtype=dtype)
+
+
+@row
+def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Any:
+    start, stop = (float(one) if type(one) is int else one for one in (start, stop))
+    return a.numpy.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
+
+
+@row
+def zeros_like(a: Arrays, x: Any, dtype: Any) -> Any:
+    return a.numpy.zeros_like(x, dtype=dtype or x.dtype)
+
+
+@row
+def ones_like(a: Arrays, x: Any, dtype: Any) -> Any:
+    return a.numpy.ones_like(x, dtype=dtype or x.dtype)
+
+
+@row
+def full_like(a: Arrays, x: Any, fill_value: Any, dtype: Any) -> Any:
+    dtype = dtype or a.canonical_dtype(x.dtype)
+    check_filling(a, "full_like", "fill_value", fill_value, dtype)
+    return a.numpy.full_like(x, fill_value, dtype=dtype)
+
+
+@row
+def cast(a: Arrays, x: Any, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and dtype != "bool" and "complex" not in dtype:
+        raise DTypeError(
+            f"cast: x of dtype {x.dtype.name} to {dtype}",
+            "the imaginary part would be lost",
+            f'ops.cast(ops.real(x), "{dtype}")',
+        )
+    return a.asarray(x, dtype)
+
+
+@row
+def repeat(a: Arrays, x: Any, repeats: Any, axis: int | None) -> Any:
+    counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
+    return a.numpy.repeat(x, counts, axis)
+
+
+@row
+def stop_gradient(a: Arrays, x: Any) -> Any:
+    return a.stop_gradient(x)
+
+
+@row
+def reshape(a: Arrays, x: Any, shape: Any) -> Any:
+    return x.reshape(shape)
+
+
+@row
+def take(a: Arrays, x: Any, indices: Any, axis: int | None) -> Any:
+    return a.numpy.take(x, positions(a, indices), axis)
+
+
+@row
+def take_along_axis(a: Arrays, x: Any, indices: Any, axis: int) -> Any:
+    return a.numpy.take_along_axis(x, positions(a, indices), axis)
+
+
+@row
+def gather_nd(a: Arrays, x: Any, indices: Any) -> Any:
+    indices = positions(a, indices)
+    return x[tuple(indices[..., i] for i in range(indices.shape[-1]))]
+
+
+@row
+def one_hot(a: Arrays, indices: Any, num_classes: int, axis: int, dtype: Any) -> Any:
+    axis = axis_in_range("one_hot", axis, indices.ndim + 1)
+    indices = positions(a, indices)
+    classes = a.numpy.arange(num_classes, dtype=indices.dtype).reshape((-1, *[1] * (indices.ndim - axis)))
+    return a.asarray(a.numpy.expand_dims(indices, axis) == classes, dtype)
+
+
+@row
+def scatter_add(a: Arrays, x: Any, indices: Any, updates: Any) -> Any:
+    return _added(a, x, positions(a, indices), updates)
+
+
+@in_float32
+def _added(a: Arrays, x: Any, indices: Any, updates: Any) -> Any:
+    return a.scatter_add(x, indices, a.asarray(updates, x.dtype))
+
+
+@row
+@accumulating
+def segment_sum(a: Arrays, x: Any, segment_ids: Any, num_segments: int) -> Any:
+    return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), positions(a, segment_ids), x)
+
+
+@row
+def slice_(a: Arrays, x: Any, begin: Any, shape: Any) -> Any:
+    return a.slice(x, positions(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
+
+
+@row
+def slice_update(a: Arrays, x: Any, begin: Any, updates: Any) -> Any:
+    return a.slice_update(x, positions(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+
+
+@row
+def split(a: Arrays, x: Any, sections: Any, axis: int) -> Any:
+    size = x.shape[axis_in_range("split", axis, x.ndim)]
+    if isinstance(sections, int) and (sections <= 0 or size % sections):
+        raise ShapeError(
+            f"split: axis {axis} of x {list(x.shape)} into {sections} parts",
+            f"{size} is no multiple of {sections}",
+            "give the indices to cut at, such as sections=[2, 5]",
+        )
+    cuts = [] if isinstance(sections, int) else list(sections)
+    if any(cut < 0 or cut > size for cut in cuts) or cuts != sorted(cuts):
+        raise ArgumentError(
+            f"split: sections = {cuts} along an axis of {size}",
+            f"they are the places to cut at, in order, each in [0, {size}]",
+            f"sections={[size // 2]}, or the number of parts",
+        )
+    return list(a.numpy.split(x, sections if isinstance(sections, int) else cuts, axis))
+
+
+@row
+def unstack(a: Arrays, x: Any, axis: int) -> Any:
+    axis = axis_in_range("unstack", axis, x.ndim)
+    lead = (slice(None),) * axis
+    return tuple(a.numpy.asarray(x[(*lead, i)]) for i in range(x.shape[axis]))
+
+
+@row
+def pad(a: Arrays, x: Any, pad_width: Any, mode: str, constant_values: float) -> Any:
+    known = ("constant", "edge", "reflect", "symmetric", "wrap")
+    if mode not in known:
+        raise ArgumentError(f"pad: mode = {mode!r}", "there is no such mode", f"one of {', '.join(known)}")
+    if not _are_borders(pad_width, x.ndim):
+        raise ArgumentError(
+            f"pad: pad_width = {pad_width} of x {list(x.shape)}",
+            "it is one number, two (before and after), or two for each axis",
+            f"pad_width={tuple([(1, 1)] * x.ndim)}",
+        )
+    if mode != "constant":
+        if constant_values != 0:
+            raise ArgumentError(
+                f"pad: constant_values = {constant_values} with mode={mode!r}",
+                "that mode takes its values from the array",
+                'mode="constant", or no constant_values',
+            )
+        return a.numpy.pad(x, pad_width, mode=mode)
+    value = a.asarray(constant_values)
+    check_filling(a, "pad", "constant_values", value, a.canonical_dtype(x.dtype))
+    return a.numpy.pad(x, pad_width, constant_values=a.asarray(value, x.dtype))
+
+
+def _are_borders(width: Any, ndim: int) -> bool:
+    if isinstance(width, int):
+        return True
+    if all(isinstance(one, int) for one in width):
+        return len(width) in (1, 2)
+    return len(width) in (1, ndim) and all(isinstance(one, tuple) and len(one) == 2 for one in width)
+
+
+@row
+def sort(a: Arrays, x: Any, axis: int, descending: bool) -> Any:
+    done = a.numpy.sort(x, axis=axis_in_range("sort", axis, x.ndim))
+    return a.numpy.flip(done, axis) if descending else done
+
+
+@row
+def argsort(a: Arrays, x: Any, axis: int, descending: bool) -> Any:
+    axis = axis_in_range("argsort", axis, x.ndim)
+    if not descending:
+        return a.numpy.argsort(x, axis=axis, stable=True)
+    backwards = a.numpy.argsort(a.numpy.flip(x, axis), axis=axis, stable=True)  # reversed twice: ties stay in order
+    return x.shape[axis] - 1 - a.numpy.flip(backwards, axis)
+
+
+@row
+def top_k(a: Arrays, x: Any, k: int) -> Any:
+    return a.top_k(x, k)
+
+
+@row
+def searchsorted(a: Arrays, x: Any, values: Any, side: str) -> Any:
+    return a.numpy.searchsorted(x, values, side=side)
+
+
+@row
+def nonzero(a: Arrays, x: Any) -> Any:
+    return tuple(a.numpy.nonzero(x))
+
+
+@row
+def unique(a: Arrays, x: Any) -> Any:
+    return a.numpy.unique(x)
+
+
+@row
+def isin(a: Arrays, x: Any, values: Any) -> Any:
+    return a.numpy.isin(x, values)
+
+
+@row
+def bincount(a: Arrays, x: Any, length: int | None) -> Any:
+    if length is None:
+        return a.numpy.bincount(x)
+    flat = positions(a, x).reshape(-1)
+    return a.scatter_add(a.numpy.zeros((length,), "int32"), flat, a.numpy.ones(flat.shape, "int32"))
+
+
+@row
+def shape(a: Arrays, x: Any) -> tuple[int, ...]:
+    return tuple(x.shape)
+
+
+@row
+def ndim(a: Arrays, x: Any) -> int:
+    return len(x.shape)
+
+
+@row
+def size(a: Arrays, x: Any) -> int:
+    return math.prod(x.shape)
+
+
+@row
+def to_numpy(a: Arrays, x: Any) -> Any:
+    return a.to_numpy(x)

@@ -1,0 +1,1 @@
+"""What every optimizer does around its rule."""

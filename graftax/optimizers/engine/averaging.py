@@ -1,0 +1,165 @@
+"""Averages of weights over the updates, to evaluate with."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from graftax import ops
+from graftax.core.errors import ArgumentError, StateError
+from graftax.core.typedefs import Array
+from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.engine.keeper import SlotKeeper
+from graftax.optimizers.engine.learning_rate import number
+from graftax.optimizers.engine.slot import Row, Slot, compute_dtype
+from graftax.variables.graph.module import structure
+from graftax.variables.variable import Variable
+
+SLOT = "moving_average"
+
+
+def slot_for(variable: Variable) -> Slot:
+    """The average of a variable, which starts as its value."""
+
+    def start(key: Any, shape: Any, dtype: str) -> Array:
+        return cast_to(variable.value, dtype)
+
+    return Slot(dtype=compute_dtype(variable.dtype), initializer=start)
+
+
+def slot_beside(mover: Averaging, variable: Variable) -> Slot:
+    """The same, unless the optimizer that moves the variable averages it by itself."""
+    if mover.averages_itself:
+        raise two_averages(mover)
+    return slot_for(variable)
+
+
+def two_averages(mover: Averaging) -> ArgumentError:
+    """The error for `ema_momentum` where the rule has an average of its own."""
+    kind = type(mover).__name__
+    return ArgumentError(
+        f"ema_momentum for what {kind} moves",
+        f"{kind} keeps an average by itself, and only one of two could be evaluated with",
+        "no ema_momentum; `with optimizer.averaged():` gives the average of the rule",
+    )
+
+
+@contextmanager
+def swapped(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
+    """Inside, each variable has the value beside it; at the end its own again, whatever happens."""
+    before = [variable.value for variable, _ in pairs]
+    try:
+        for variable, average in pairs:
+            variable.assign(average)
+        yield
+    finally:
+        for (variable, _), value in zip(pairs, before, strict=True):
+            variable.assign(value)
+
+
+_swapped: weakref.WeakSet[Averaging] = weakref.WeakSet()
+"""Those whose averages are in place; a copy that is made meanwhile has them as its values, and is not one of these."""
+
+
+class Averaging(SlotKeeper):
+    """The part of an optimizer that keeps averages of the variables."""
+
+    averages_itself: ClassVar[bool] = False
+    """Whether the rule has an average of its own, which `_own_averages` gives."""
+
+    ema_momentum: float | None
+    averaged_updates: Variable
+    others: tuple[Any, ...]
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What a trace may depend on; whether the averages are in place, too."""
+        return {**super().fingerprint(), "averages in place": ("bool", self in _swapped)}
+
+    def _follow(self, variables: list[Variable], rows: Mapping[int, Row]) -> None:
+        """Move the averages towards the values; with the first update they become these."""
+        first = ops.equal(self.averaged_updates, 0)
+        for variable in variables:
+            average = rows[id(variable)].slots[SLOT]
+            value = cast_to(variable.value, average.dtype)
+            moved = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
+            average.assign(ops.stop_gradient(ops.where(first, value, moved)))  # also where the update is differentiated
+        self.averaged_updates.assign_add(1)
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Inside, the variables have the averages of their values, to evaluate with; afterwards their own again.
+
+        Raises:
+            StateError: this optimizer keeps no averages, or none yet.
+
+        Example:
+            >>> import graftax as gx
+            >>> w = gx.Variable([0.0])
+            >>> optimizer = gx.optimizers.SGD(1.0, ema_momentum=0.5)
+            >>> for _ in range(3):
+            ...     optimizer.apply([[-1.0]], [w])
+            >>> with optimizer.averaged():
+            ...     w.numpy().tolist()
+            [2.25]
+            >>> w.numpy().tolist()
+            [3.0]
+        """
+        pairs = self._averages()
+        if self._is_swapped():
+            raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
+        _swapped.add(self)
+        structure.bump()  # compiled steps look at fingerprints again
+        try:
+            with swapped(pairs):
+                yield
+        finally:
+            _swapped.discard(self)
+            structure.bump()
+
+    def assign_averages(self) -> None:
+        """Give the variables their averages for good, at the end of training."""
+        for variable, average in self._averages():
+            variable.assign(average)
+        self._averages_assigned()
+
+    def _averages_assigned(self) -> None:
+        """Told after `assign_averages`, also by the optimizer around."""
+        for other in self.others:
+            other._averages_assigned()
+
+    def _averages(self) -> list[tuple[Variable, Array]]:
+        """The variables that have an average, here or in an optimizer that a rule names, and what it is now."""
+        found = list(self._all_averages())
+        if not found:
+            keeps = self.ema_momentum is not None or any(o.averages_itself for o in (self, *self.others))
+            raise StateError(
+                f"{type(self).__name__} has no averages",
+                "nothing has been updated yet" if keeps else "it keeps none",
+                f"{type(self).__name__}(..., ema_momentum=0.999), and a step" if not keeps else "a step before",
+            )
+        return found
+
+    def _all_averages(self) -> Iterator[tuple[Variable, Array]]:
+        yield from self._own_averages()
+        for other in self.others:
+            yield from other._all_averages()
+
+    def _own_averages(self) -> Iterator[tuple[Variable, Array]]:
+        """The averages of `ema_momentum`; the values themselves before the first update."""
+        for variable, row in self._slots.items() if self.ema_momentum is not None else ():
+            if SLOT in row.slots:
+                average = cast_to(row.slots[SLOT].value, variable.dtype)
+                yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable.value, average)
+
+    def _is_swapped(self) -> bool:
+        return self in _swapped or any(other._is_swapped() for other in self.others)
+
+    def _refuse_swapped(self) -> None:
+        if self._is_swapped():
+            raise StateError(
+                f"{type(self).__name__}.apply inside of averaged()",
+                "the variables have their averages there, and get their own values back at its end",
+                "train outside of `with optimizer.averaged():`",
+            )

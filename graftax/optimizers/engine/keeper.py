@@ -1,0 +1,120 @@
+"""SlotKeeper: a Module that keeps Variables for other Variables; checkpoints, copies and traces see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from graftax.core.errors import ArgumentError
+from graftax.optimizers.arguments import FLOATING, Checked, Kinds
+from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, SlotTable, make_slot, parts_of
+from graftax.variables.graph.module import SlotRecord, structure
+from graftax.variables.graph.structure import Print, print_of
+from graftax.variables.state import storage
+from graftax.variables.variable import Variable
+
+
+class SlotKeeper(Checked):
+    """The part of an optimizer that keeps slots.
+
+    Args:
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
+        name: Its name.
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_slots"})
+    arguments: ClassVar[Kinds] = {"slot_dtype": FLOATING}
+
+    def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
+        super().__init__(name)
+        self.slot_dtype = slot_dtype
+        self._slots = SlotTable()
+        for scope in self._captured:  # slots are made later, and a scope that selects some must wait for them
+            if scope.roles is None or "slot" in scope.roles:
+                scope.waiting.add(self)
+
+    def _leave_scopes(self) -> None:
+        for scope in self._captured:
+            scope.waiting.discard(self)
+            scope.check()
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """What to keep for a variable, by name; nothing unless a subclass says so."""
+        return {}
+
+    def _all_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """Those of the rule, and what the base class keeps besides."""
+        return self.create_slots(variable)
+
+    def slot(self, variable: Variable, name: str) -> Variable:
+        """The slot of that name for a variable; made if it is missing.
+
+        Raises:
+            ArgumentError: this optimizer keeps no such slot.
+        """
+        found = self.ensure_slot(name, variable)
+        if found is None:
+            raise ArgumentError(
+                f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
+                "it keeps no slot of that name",
+                f"one of {', '.join(self._all_slots(variable)) or 'none'}",
+            )
+        return found
+
+    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+        """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
+        row = self._slots.row(variable)
+        self._make_slots(variable, row, name)
+        return next((slot for known, slot in _parts(row) if known == name), None)
+
+    def _make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
+        """Make those that are missing; of the base class's own, where one is asked for, that one only."""
+        for name, slot in self._all_slots(variable).items():
+            if name not in row.slots and (only in (None, name) or name not in OF_THE_BASE):
+                row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
+                if self._watched:
+                    structure.bump()
+
+    def slots(self) -> list[SlotRecord]:
+        """All slots, in the order in which their variables were first seen."""
+        storage.changing(self, _SLOTS)  # those that a step makes later are not among these
+        return [*self._records()]
+
+    def _records(self) -> Iterator[SlotRecord]:
+        for variable, row in self._slots.items():
+            for name, slot in _parts(row):
+                yield SlotRecord(name, variable, slot)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """What it holds itself, such as ``iterations``, and all slots."""
+        return list(self.named_variables().values())
+
+    def named_variables(self) -> dict[str, Variable]:
+        """The same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
+        found = super().named_variables()
+        for record in self.slots():
+            path = f"slots/{record.variable.path}/{record.name}"
+            while path in found:  # two models with equal paths
+                path += "'"
+            found[path] = record.slot
+        return found
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What a trace may depend on; that some variable does not move, too."""
+        still = frozenset(id(variable) for variable, _ in self._slots.items() if not variable.trainable)
+        return {**super().fingerprint(), "frozen variables": ("frozenset", still)}
+
+    def print_for(self, name: str) -> Print | None:
+        """How one attribute is now; or which slots there are, of which a trace depends only if it asks."""
+        if name == _SLOTS:
+            return "slots", tuple(print_of(record.slot) for record in self._records())
+        return self.fingerprint().get(name)
+
+
+_SLOTS = "slots"
+
+
+def _parts(row: Row) -> Iterator[tuple[str, Variable]]:
+    for name, slot in row.slots.items():
+        yield from parts_of(name, slot)

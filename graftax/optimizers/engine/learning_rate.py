@@ -1,0 +1,135 @@
+"""The learning rate: a number kept in a Variable, a Variable, a schedule, or any function of the step."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable
+from math import inf
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.typedefs import Array, VariableLike, unwrap
+from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.schedules.schedule import Schedule
+from graftax.variables import initializers
+from graftax.variables.graph.module import Module
+from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable, make
+
+LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
+
+
+def keep(owner: Module, before: Any, given: Any) -> Any:
+    """What an optimizer keeps of a rate that it is given: a number goes into the Variable that is there, or a new one.
+
+    Raises:
+        ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
+        ArgumentError: the number is negative, infinite or nan.
+    """
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if isinstance(given, type | bool) or not (number or callable(given) or hasattr(given, "shape")):
+        raise ArgumentTypeError(
+            f"learning_rate={given!r}",
+            "it is a number, a schedule, another function of the step, or a Variable",
+            "learning_rate=1e-3",
+        )
+    if isinstance(given, np.floating | np.integer):
+        given = float(str(given))  # 0.1 as written, not its float32
+    if isinstance(given, VariableLike | Module) or (callable(given) and not hasattr(given, "shape")):
+        return given  # a Module first: OneCycle has a `shape`, and is no array
+    array: Any = given
+    if hasattr(array, "shape") and tuple(array.shape) == () and registry.current().arrays.is_concrete(array):
+        given = float(str(registry.current().arrays.to_numpy(array)))
+    if isinstance(given, int | float) and not 0 <= given < inf:
+        raise ArgumentError(
+            f"learning_rate={given!r}",
+            "a step goes down the gradient by a finite part of it; a negative rate would go up",
+            "learning_rate=1e-3, and minus the loss to climb",
+        )
+    if isinstance(before, Variable):
+        return before.assign(cast_to(registry.current().arrays.asarray(given), before.dtype))
+    if before is not None:
+        raise ArgumentTypeError(
+            f"learning_rate = {given!r} while something else is in place: {before!r}",
+            "it says what the rate is, and the number would be ignored",
+            f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({given!r})",
+        )
+    return scalar(owner, "learning_rate", "hyper", widest(), given)
+
+
+def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
+    """The rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
+
+    Raises:
+        ShapeError: it is no scalar.
+    """
+    dtype = dtype or widest()
+    found = registry.current().arrays.asarray(unwrap(_now(rate, iterations, dtype)))
+    if tuple(found.shape) != ():
+        raise ShapeError(
+            f"a learning rate of shape {tuple(found.shape)} from {rate!r}",
+            "a learning rate is one number",
+            'rules=[(selector, {"learning_rate_multiplier": 0.1})] for rates that differ by variable',
+        )
+    return cast_to(found, dtype)
+
+
+def widest() -> str:
+    """The dtype of numbers that are to lose nothing for any variable: float64 where the backend has it, or float32."""
+    return registry.current().arrays.canonical_dtype("float64")
+
+
+def _now(rate: Any, iterations: Array, dtype: str) -> Any:
+    if isinstance(rate, VariableLike):
+        return rate
+    if isinstance(rate, Schedule):
+        return rate(cast_to(iterations, dtype))
+    if hasattr(rate, "shape") and not isinstance(rate, Module):
+        return rate
+    if isinstance(rate, Module) or not _takes_nothing(rate):
+        return cast(Any, rate)(iterations)
+    found = rate()
+    backend = registry.current()
+    if isinstance(found, int | float) and backend.has("transforms") and not backend.transforms.eager():
+        raise ArgumentTypeError(
+            f"learning_rate={rate!r} gave the number {found!r} while a function is compiled",
+            "what it gives later would be ignored: a compiled step does not call it again",
+            "keep the number in a Variable, and assign it; or a function of the step: lambda step: ...",
+        )
+    return found
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    try:
+        return not inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def is_on(setting: Any) -> bool:
+    """False for the number 0 alone: what a Variable holds is not known in a trace."""
+    return not isinstance(setting, int | float) or setting != 0
+
+
+def number(setting: Any, dtype: str) -> Any:
+    """A setting to compute with: a number as it is, the value of a Variable in a dtype."""
+    if isinstance(setting, int | float):
+        return setting
+    return cast_to(registry.current().arrays.asarray(unwrap(setting)), dtype)
+
+
+def identity(setting: Any) -> Hashable:
+    """Equal for settings that are the same number in every step: a Variable is so to itself alone."""
+    return setting if setting is None or isinstance(setting, int | float) else ("a Variable", id(setting))
+
+
+def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:
+    """A Variable of an optimizer that holds one number."""
+    initializer = initializers.Constant(value)
+    spec = VariableSpec(
+        shape=(), dtype=dtype, initializer=initializer, trainable=False, role=role, name=name, path=name, owner=owner
+    )
+    return make(spec)

@@ -1,0 +1,98 @@
+"""LossScale: a factor on the loss that keeps small gradients of 16-bit numbers from becoming 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeAlias
+
+from graftax import ops
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array
+from graftax.optimizers.arguments import COUNT, POSITIVE, Checked, Kinds
+from graftax.optimizers.engine import learning_rate as rate
+from graftax.optimizers.engine.gradients import Pair, cast_to
+from graftax.transforms.flow.branches import cond
+
+LossScaleLike: TypeAlias = "LossScale | float | str | None"
+
+
+class LossScale(Checked):
+    """A factor on the loss, taken out of the gradients again; a step whose gradients are not finite is left out.
+
+    Args:
+        initial: The factor at the start.
+        growth_interval: After so many good steps in a row the factor doubles; None for a factor that never changes.
+
+    Raises:
+        ArgumentError: the factor is not positive, or the interval no positive integer.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0])
+        >>> optimizer = gx.optimizers.SGD(0.5, loss_scale=LossScale(1024.0))
+        >>> loss = optimizer.minimize(lambda: gx.ops.sum(w * w), w)
+        >>> float(loss), w.numpy().tolist(), float(optimizer.loss_scale.scale)
+        (1.0, [0.0], 1024.0)
+
+    Source: Micikevicius et al., arXiv:1710.03740.
+    """
+
+    arguments: ClassVar[Kinds] = {"growth_interval": COUNT.or_none()}
+
+    def __init__(self, initial: float = 2.0**15, growth_interval: int | None = 2000) -> None:
+        super().__init__()
+        initial = POSITIVE.checked("LossScale", "initial", initial)
+        self.growth_interval = growth_interval
+        self.scale = rate.scalar(self, "scale", "state", "float32", float(initial))
+        self.good_steps = rate.scalar(self, "good_steps", "counter", "int32", 0)
+
+    def guarded(self, pairs: list[Pair], move: Callable[[list[Pair]], None]) -> None:
+        """Take the factor out of the gradients and move along them, if all are finite; adjust the factor."""
+        if not pairs:  # nothing moves: an update all the same, but none that says anything of the factor
+            move(pairs)
+            return
+        dtypes = dict.fromkeys(str(gradient.dtype) for _, gradient in pairs)
+        factors = {dtype: 1 / cast_to(self.scale.value, dtype) for dtype in dtypes}
+        pairs = [(variable, gradient * factors[str(gradient.dtype)]) for variable, gradient in pairs]
+        finite = ops.all(ops.stack([ops.all(ops.isfinite(gradient)) for _, gradient in pairs]))
+
+        def good() -> None:
+            move(pairs)
+            if self.growth_interval is not None:
+                count = self.good_steps.value + 1
+                full = count >= self.growth_interval
+                doubled = self.scale.value * 2
+                self.scale.assign(ops.where(ops.logical_and(full, ops.isfinite(doubled)), doubled, self.scale.value))
+                self.good_steps.assign(ops.where(full, ops.zeros_like(count), count))
+
+        def bad() -> None:
+            if self.growth_interval is not None:
+                self.scale.assign(ops.maximum(self.scale.value / 2, 1.0))
+                self.good_steps.assign(ops.zeros_like(self.good_steps))
+
+        cond(finite, good, bad)
+
+    def scaled(self, loss: Any) -> Array:
+        """The loss times the factor, in float32 at least."""
+        loss = ops.asarray(loss)
+        loss = cast_to(loss, "float64" if str(loss.dtype) == "float64" else "float32")
+        scaled: Array = loss * cast_to(self.scale.value, str(loss.dtype))
+        return scaled
+
+    def __repr__(self) -> str:
+        return f"LossScale(growth_interval={self.growth_interval})"
+
+
+def as_loss_scale(given: LossScaleLike) -> LossScale | None:
+    """What an optimizer keeps of ``loss_scale=``.
+
+    Raises:
+        ArgumentError: it is neither a number, ``"dynamic"``, a `LossScale` nor None.
+    """
+    if given is None or isinstance(given, LossScale):
+        return given
+    if given == "dynamic":
+        return LossScale()
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return LossScale(float(given), None)
+    raise ArgumentError(f"loss_scale={given!r}", "it is a number, or adapts itself", 'loss_scale="dynamic"')

@@ -1,0 +1,152 @@
+"""PureUpdates: the same update as `Optimizer.apply`, as a function of arrays, for loops inside of a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError, NotBuiltError, StateError
+from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.optimizers.engine.keeper import SlotKeeper
+from graftax.optimizers.minimizer import Variables
+from graftax.transforms.functional import state as state_of
+from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.state.storage import frames
+from graftax.variables.variable import Variable
+
+
+class PureUpdates(SlotKeeper):
+    """The part of an optimizer that updates arrays rather than Variables: values and state in, values and state out."""
+
+    def build(self, variables: Variables) -> None:
+        """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
+        raise NotImplementedError(f"{type(self).__name__} must define build(variables)")
+
+    def apply(self, gradients: Any, variables: Variables) -> None:
+        """Move each variable along its gradient."""
+        raise NotImplementedError(f"{type(self).__name__} must define apply(gradients, variables)")
+
+    def pure_state(self, variables: Variables) -> dict[str, Array]:
+        """Return what `pure_update` starts from: the values of all that this optimizer keeps, by path.
+
+        The slots of the variables are made if they are missing. ``state["learning_rate"]`` is the rate, where that is
+        a number, and may be replaced, also by what a gradient is taken of. It is a dict of arrays, as `graftax.state`
+        gives one: any transform of JAX takes it.
+
+        Args:
+            variables: Variables in any nested structure, or a Module for its trainable ones.
+
+        Example:
+            >>> import graftax as gx
+            >>> w = gx.Variable([1.0, -2.0], name="w")
+            >>> {path: value.tolist() for path, value in gx.optimizers.SGD(0.5, momentum=0.5).pure_state([w]).items()}
+            {'iterations': 0, 'learning_rate': 0.5, 'slots/w/momentum': [0.0, 0.0]}
+        """
+        self.build(variables)
+        return state_of(self)
+
+    def pure_update(
+        self, gradients: Mapping[str, ArrayLike | None], state: Mapping[str, ArrayLike], values: Mapping[str, ArrayLike]
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return the values and the state after one update, and assign nothing.
+
+        It is `apply`, bit for bit where neither is compiled, with its clips, decay, schedule, rules, constraints,
+        accumulation and averages, but what moves are the given arrays: the Variables stay as they are. So it may be
+        called in `graftax.grad`, `graftax.vectorized_map`, `graftax.scan` and `graftax.jit`, or in the transforms of
+        bare JAX, as often as one likes; gradients pass through it, to the values, to the state and to
+        ``state["learning_rate"]``.
+
+        Args:
+            gradients: By the path of the variable; None for one that has no gradient in this update.
+            state: As `pure_state` gives it, or the one before.
+            values: By the path of the variable: ``{v.path: v.value for v in model.trainable_variables}``. Variables
+                that `pure_state` was not given are refused, and so is a part of them where all take part in an update
+                (``accumulation_steps``). What a rule or ``trainable`` freezes stays.
+
+        Returns:
+            ``(values, state)``, with the paths and the order of those that were given.
+
+        Raises:
+            NotBuiltError: a value is for a variable whose slots are not made.
+            ArgumentError: the state has other paths, shapes or dtypes than this optimizer, or the values than the
+                variables; two variables have one path.
+            StateError: the update assigns something that is neither in the values nor in the state.
+
+        Example:
+            >>> import graftax as gx
+            >>> w, sgd = gx.Variable([1.0, -2.0], name="w"), gx.optimizers.SGD(0.5)
+            >>> start = sgd.pure_state([w])
+            >>> def loss_after_a_step(rate):
+            ...     values = {"w": w.value}
+            ...     gradients = gx.grad(lambda v: gx.ops.sum(v["w"] ** 2))(values)
+            ...     values, _ = sgd.pure_update(gradients, {**start, "learning_rate": rate}, values)
+            ...     return gx.ops.sum(values["w"] ** 2)
+            >>> float(gx.grad(loss_after_a_step)(gx.ops.asarray(0.25)))  # 5 * (1 - 2 * rate)**2
+            -10.0
+            >>> w.numpy().tolist(), int(sgd.iterations)
+            ([1.0, -2.0], 0)
+        """
+        kind = type(self).__name__
+        moving = self._named(values)
+        if set(gradients) != set(values):
+            raise ArgumentError(
+                f"{kind}.pure_update got gradients for {sorted(gradients)} and values for {sorted(values)}",
+                "each value needs its gradient; None says that it has none",
+                "gradients = graftax.grad(loss)(values), where values is a dict by path",
+            )
+        own = self.named_variables()
+        if set(own) != set(state):
+            odd = [path for path in state if path not in own], [path for path in own if path not in state]
+            raise ArgumentError(
+                f"{kind}.pure_update got a state without {odd[1] or 'nothing'} and with {odd[0] or 'nothing'} besides",
+                f"{kind} keeps exactly {list(own)}",
+                "state = optimizer.pure_state(variables), and from then on what pure_update returns",
+            )
+        given = [self._given(kind, "state", path, own[path], value) for path, value in state.items()]
+        given += [self._given(kind, "values", path, moving[path], value) for path, value in values.items()]
+        backend = registry.current()
+        level = backend.transforms.level() if backend.has("transforms") else None
+        frame = Substitution(frames.top, ((variable._storage, value) for variable, value in given), level)
+        with frames.entered(frame):
+            self.apply({path: gradients[path] for path in values}, moving)
+            after = {path: moving[path].value for path in values}, {path: own[path].value for path in state}
+        inside = {variable._storage for variable, _ in given}
+        if others := [storage.path for storage in frame.written if storage not in inside]:
+            raise StateError(
+                f"{kind}.pure_update assigns {', '.join(map(repr, others[:5]))}",
+                "that is neither in the values nor in the state, and the update would not be pure",
+                "values of all variables that the optimizer moves; optimizer.apply, where Variables are to change",
+            )
+        return after
+
+    def _named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
+        """The variables that these are the values of."""
+        known: dict[str, list[Variable]] = {}
+        for variable, row in self._slots.items():
+            if not row.fresh or row.slots:
+                known.setdefault(variable.path, []).append(variable)
+        if not isinstance(values, Mapping) or not values or any(path not in known for path in values):
+            got = [path for path in values if path not in known] if isinstance(values, Mapping) else type(values)
+            raise NotBuiltError(
+                f"{type(self).__name__}.pure_update got values for {got or 'nothing'}",
+                f"it takes a dict by the path of variables that it knows: {list(known) or 'none yet'}",
+                "state = optimizer.pure_state(model) once before; {v.path: v.value for v in model.trainable_variables}",
+            )
+        if twice := [path for path in values if len(known[path]) > 1]:
+            raise ArgumentError(
+                f"{type(self).__name__}.pure_update got a value for {twice[0]!r}, the path of two variables",
+                "it cannot be told which of them is meant",
+                "an optimizer for each of the two models",
+            )
+        return {path: known[path][0] for path in values}
+
+    def _given(self, kind: str, what: str, path: str, variable: Variable, value: Any) -> tuple[Variable, Array]:
+        array = registry.current().arrays.asarray(unwrap(value))
+        if (tuple(array.shape), str(array.dtype)) != (variable.shape, variable.dtype):
+            raise ArgumentError(
+                f"{kind}.pure_update got {array.dtype}{list(array.shape)} as {what}[{path!r}]",
+                f"it is {variable.dtype}{list(variable.shape)}, which never changes",
+                "what pure_state and pure_update return, in jax.vmap or graftax.vectorized_map for several at once",
+            )
+        return variable, array

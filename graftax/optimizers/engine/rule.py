@@ -1,0 +1,86 @@
+"""Rule: the part of an optimizer that a subclass writes, which says how variables move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+
+from graftax.core.typedefs import Array
+from graftax.optimizers.engine.slot import SlotValues
+from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.optimizers.engine.apply import Step
+
+Moved: TypeAlias = "tuple[Array, Mapping[str, Array]]"
+"""The new value of a variable, and those of its slots by name."""
+
+
+class Moving(NamedTuple):
+    """A variable that moves in this update, with what `Rule.update` gets for it.
+
+    Args:
+        variable: Whose path may be asked for; its value before the update is ``value``.
+        gradient: See `Rule.update`, as for the others.
+        value: The value.
+        slots: The slots.
+        step: The step, which differs between variables where rules set a multiplier.
+    """
+
+    variable: Variable
+    gradient: Array
+    value: Array
+    slots: SlotValues
+    step: Step
+
+
+class Rule:
+    """How variables move: `update` for each of them, or `update_all` where a rule has to see all at once."""
+
+    elementwise: ClassVar[bool] = False
+    """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
+
+    decays_inside: ClassVar[bool] = False
+    """Whether the rule takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
+
+    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> Moved:
+        """The new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.
+
+        Args:
+            gradient: The clipped gradient, in the shape and dtype of the value.
+            value: The value, decayed already.
+            slots: The slots as attributes; those without a new value stay as they are.
+            step: ``learning_rate``, ``iterations`` and ``count``; see `Step`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define update(gradient, value, slots, step)")
+
+    def update_all(self, moving: Sequence[Moving]) -> Sequence[Moved]:
+        """What `update` returns, for each of the variables, in their order; by `update` unless a subclass defines it.
+
+        It is called once in an update, unless nothing moves, with those variables that this optimizer moves in it:
+        those that are frozen or have no gradient are left out. Pure, except that it may assign Variables of the
+        optimizer itself, such as a distance that it estimates. They are then not packed, and `IndexedRows` are dense.
+
+        Args:
+            moving: The variables, with what `update` would get. Arrays have the dtype in which the variable is
+                updated: float32, or float64 beside it.
+
+        Example:
+            >>> import graftax as gx
+            >>> class NormalizedAdam(gx.optimizers.Adam):
+            ...     def update_all(self, moving):
+            ...         squares = [gx.ops.sum(one.gradient**2) for one in moving]
+            ...         norm = gx.ops.sqrt(gx.ops.sum(gx.ops.stack(squares)))
+            ...         return super().update_all([one._replace(gradient=one.gradient / norm) for one in moving])
+            >>> a, b = gx.Variable([1.0, 2.0]), gx.Variable([3.0, 4.0])
+            >>> adam = NormalizedAdam(beta_1=0.5)
+            >>> adam.apply([[1.0, 1.0], [1.0, 1.0]], [a, b])
+            >>> adam.slot(a, "momentum").numpy().tolist()
+            [0.25, 0.25]
+        """
+        return [self.update(one.gradient, one.value, one.slots, one.step) for one in moving]
+
+
+def moves_together(rule: Rule) -> bool:
+    """Whether a rule has an `update_all` of its own."""
+    return type(rule).update_all is not Rule.update_all

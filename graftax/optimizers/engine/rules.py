@@ -1,0 +1,222 @@
+"""Settings that differ by variable: rules that select variables, and the table that says what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+import numpy as np
+
+from graftax import ops
+from graftax.core.errors import ArgumentError, SelectorError
+from graftax.core.known_names import closest
+from graftax.core.selectors import Selector, SelectorLike, compile_selector, wholes
+from graftax.core.typedefs import Array, VariableLike
+from graftax.optimizers.arguments import NOT_NEGATIVE, Kind
+from graftax.variables.graph.module import Module, outermost
+from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.optimizers.optimizer import Optimizer
+
+
+class Setting(TypedDict, total=False):
+    """What a rule may set.
+
+    ``weight_decay`` and ``l2`` replace those of the optimizer, ``learning_rate_multiplier`` is a factor on its rate,
+    ``adaptive_clip`` replaces that of the optimizer (``inf`` for no limit), ``frozen`` leaves the variable as it is,
+    and ``optimizer`` is another one that moves it. A number may be a Variable that holds one: what is assigned to it
+    acts in the next step, without a new trace. It belongs to whoever made it, and is not saved with the optimizer.
+    """
+
+    weight_decay: Number
+    l2: Number
+    learning_rate_multiplier: Number
+    adaptive_clip: Number
+    frozen: bool
+    optimizer: Optimizer
+
+
+Number: TypeAlias = "float | VariableLike"
+RuleLike: TypeAlias = "tuple[SelectorLike, Setting]"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds for one variable; None for what the optimizer says. ``by`` names the rules that chose it.
+
+    ``optimizer`` is the place, among those that the rules name, of the one that moves it.
+    """
+
+    weight_decay: Number | None = None
+    l2: Number | None = None
+    learning_rate_multiplier: Number = 1.0
+    adaptive_clip: Number | None = None
+    frozen: bool = False
+    optimizer: int | None = None
+    by: tuple[str, ...] = ()
+
+    def decays(self, weight_decay: Any, l2: Any) -> tuple[Any, Any]:
+        """Both decays, where the optimizer has these."""
+        return weight_decay if self.weight_decay is None else self.weight_decay, l2 if self.l2 is None else self.l2
+
+    def limit(self, adaptive_clip: Any) -> Any:
+        """The adaptive limit, where the optimizer has this; None for none."""
+        mine = self.adaptive_clip
+        return adaptive_clip if mine is None else None if not isinstance(mine, VariableLike) and mine == inf else mine
+
+    def over(self, inner: Settings) -> Settings:
+        """What holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
+        mine = {name: getattr(self, name) for name in ("weight_decay", "l2", "adaptive_clip")}
+        return replace(
+            inner,
+            **{name: value for name, value in mine.items() if value is not None},
+            learning_rate_multiplier=_product(self.learning_rate_multiplier, inner.learning_rate_multiplier),
+            frozen=self.frozen or inner.frozen,
+            by=(*self.by, *inner.by),
+        )
+
+
+class _Product(VariableLike):
+    """Two multipliers, one of which at least is a Variable: what they hold is read in each step."""
+
+    __slots__ = ("_one", "_other")
+
+    def __init__(self, one: Number, other: Number) -> None:
+        self._one = one
+        self._other = other
+
+    @property
+    def value(self) -> Array:
+        """The product now."""
+        return ops.multiply(self._one, self._other)
+
+
+def _product(one: Number, other: Number) -> Number:
+    if isinstance(one, VariableLike) or isinstance(other, VariableLike):
+        return _Product(one, other)
+    return one * other
+
+
+DEFAULT = Settings()
+_KEYS = ("weight_decay", "l2", "learning_rate_multiplier", "adaptive_clip", "frozen", "optimizer")
+
+
+_KINDS: dict[str, tuple[Any, str, str]] = {
+    "frozen": (bool, "True or False, and plain: what moves is known before a step", "True"),
+    "optimizer": (Module, "an optimizer", "graftax.optimizers.SGD(0.1)"),
+}
+_NUMBER = (int | float | Variable, "a number, or a Variable that holds one", "0.1")
+_RANGES = {
+    "weight_decay": NOT_NEGATIVE,
+    "l2": NOT_NEGATIVE,
+    "learning_rate_multiplier": NOT_NEGATIVE,
+    "adaptive_clip": Kind("a limit is positive; inf is none", "0.01", lambda x: x > 0),
+}
+
+
+class Rules:
+    """Rules in their order; where several select a variable, the later ones win, key by key.
+
+    Args:
+        rules: Pairs of a selector of variables (matched with their paths) and a `Setting`.
+        sets_nothing: Whether rules only select, with settings that are empty.
+
+    Raises:
+        ArgumentError: a rule is no such pair, or has an unknown key or no number.
+    """
+
+    def __init__(self, rules: Sequence[RuleLike], sets_nothing: bool = False) -> None:
+        if isinstance(rules, str | Mapping):
+            raise ArgumentError(
+                f"rules={rules!r:.60}", "it is a list of rules", 'rules=[("**/bias", {"weight_decay": 0.0})]'
+            )
+        self.given = tuple(rules)
+        self._rules = [_compile(rule) for rule in self.given]
+        self._sets_nothing = sets_nothing
+        if idle := [selector.text for selector, setting in self._rules if not setting and not sets_nothing]:
+            raise ArgumentError(
+                f"rules= sets nothing for {idle[0]}",
+                f"a rule may set {', '.join(_KEYS)}",
+                '("**/bias", {"weight_decay": 0.0})',
+            )
+        self.optimizers: tuple[Optimizer, ...] = tuple(
+            {
+                id(setting["optimizer"]): setting["optimizer"] for _, setting in self._rules if "optimizer" in setting
+            }.values()
+        )
+        for _, setting in self._rules:
+            if "optimizer" in setting:  # by its place: copies of settings must not lead to the original
+                setting["optimizer"] = next(i for i, o in enumerate(self.optimizers) if o is setting["optimizer"])
+        self._unchecked = [selector for selector, _ in self._rules]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
+        return Rules, (self.given, self._sets_nothing), None if self._unchecked else {"_unchecked": []}
+
+    def settings(self, variable: Variable) -> Settings:
+        """What holds for a variable at the path that it has now."""
+        found = DEFAULT
+        for selector, setting in self._rules:
+            if selector.matches(variable):
+                found = replace(found, **setting, by=(*found.by, selector.text))
+        return found
+
+    def check(self, variables: Iterable[Variable]) -> None:
+        """Raise if a rule selects none of these, nor of what hangs in the same object graphs; asked once.
+
+        Raises:
+            SelectorError: a rule, or a part of its selector, selects nothing.
+        """
+        if not self._unchecked:
+            return
+        known: dict[int, Variable] = {}
+        for variable in variables:
+            if id(variable) not in known:
+                root = outermost(variable)
+                around = root.variables if isinstance(root, Module) else []
+                known.update({id(v): v for v in (variable, *around)})
+        items = [((v.path, *wholes(v)), v) for v in known.values()]
+        for selector in self._unchecked:
+            selector.pick(items, "rules=: the selector")
+        self._unchecked = []
+
+
+def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
+    rate = str(key).lower().startswith(("learning_rate", "lr"))
+    meant = "learning_rate_multiplier" if rate else closest(str(key), _KEYS) or _KEYS[0]
+    example = "0.1" if meant == "learning_rate_multiplier" else _KINDS[meant][2] if meant in _KINDS else "0.0"
+    return ArgumentError(
+        f"rules= sets {key!r} for {selector.text}",
+        "the learning rate is one for all; a rule multiplies it" if rate else f"a rule may set {', '.join(_KEYS)}",
+        f'"{meant}": {example}',
+    )
+
+
+def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
+    if not isinstance(rule, tuple | list) or len(rule) != 2 or not isinstance(rule[1], Mapping):
+        raise ArgumentError(
+            f"rules= holds {rule!r}",
+            "a rule is a pair of a selector and a dict of settings",
+            'rules=[("**/bias", {"weight_decay": 0.0})]',
+        )
+    try:
+        selector = compile_selector(rule[0])
+    except SelectorError as error:
+        error.add_context("rules=")
+        raise
+    setting = dict(rule[1])
+    for key, value in setting.items():
+        if key not in _KEYS:
+            raise _unknown_key(key, selector)
+        if isinstance(value, np.generic):
+            value = setting[key] = value.item()
+        kind, words, instead = _KINDS.get(key, _NUMBER)
+        if key in _RANGES and not isinstance(value, Variable) and isinstance(value, kind):
+            value = setting[key] = _RANGES[key].checked(f"rules= for {selector.text}", key, value)
+        if not isinstance(value, kind) or (isinstance(value, Variable) and value.shape != ()):
+            raise ArgumentError(
+                f"rules= sets {key}={value!r} for {selector.text}", f"it is {words}", f'"{key}": {instead}'
+            )
+    return selector, setting

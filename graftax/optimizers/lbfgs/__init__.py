@@ -1,0 +1,1 @@
+"""L-BFGS: its line search, its memory, and the optimizer made of both."""

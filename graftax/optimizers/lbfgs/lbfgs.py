@@ -1,0 +1,275 @@
+"""L-BFGS: Newton's steps with a Hessian learnt from the last few steps, each as long as a line search says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from graftax import ops
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array
+from graftax.core.wrapping import wraps
+from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, Kinds
+from graftax.optimizers.describe import call_of
+from graftax.optimizers.engine import gradients as grads
+from graftax.optimizers.engine import learning_rate as rate
+from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.engine.keeper import SlotKeeper
+from graftax.optimizers.engine.slot import Slot
+from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
+from graftax.optimizers.lbfgs.quasi_newton import History
+from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.gradients.grad import value_and_grad
+from graftax.variables.state import storage
+from graftax.variables.variable import Variable
+
+
+class LBFGS(SlotKeeper):
+    """Steps along ``-H g``, where ``H`` is the inverse Hessian as the last ``history_size`` steps show it.
+
+    `minimize` is given the loss as a function, since the line search looks at several points: it has to give the same
+    at the same weights, so all data or one large batch, and no dropout. It makes up to ``max_iterations`` steps, each
+    with ``loss(w + a * d) <= loss(w) + c1 * a * g.d`` and ``|slope there| <= c2 * |g.d|`` (strong Wolfe conditions).
+    The first is tried as long as ``min(1, 1 / sum|g|)``, later ones at their full length. A pair of a step and the
+    change of the gradient over it is kept if it shows positive curvature. Where a search does not find its step, the
+    best point that it saw is taken, and the history dropped; a loss that is not finite is a point not to go to. So the
+    loss never rises: weights that nothing improves stay as they are, also where the loss is nan from the start.
+
+    The history lies in slots, ``(history_size, *shape)`` each, for the next call and for checkpoints. A variable that
+    is frozen, or not passed, stays, and what the others do meanwhile is remembered without it. Eagerly all of it is
+    plain Python with concrete values; compiled it is one program, loops included. Numbers here are plain: a change
+    makes a compiled step anew. In `fit` each batch gets one call: make it all the data.
+
+    Args:
+        history_size: How many pairs are kept.
+        max_iterations: Steps in one call, unless it ends before; 1 to look at each.
+        max_evaluations: Points that one line search looks at; torch counts those of a call.
+        tolerance_gradient: It ends where no element of the gradient is larger.
+        tolerance_change: It ends after a step in which no weight changes by more, or the loss by no larger part of
+            itself; torch takes the difference of the loss.
+        c1: What part of the fall that the slope promises a step has to bring.
+        c2: How flat it has to be there, compared with the start, in (c1, 1).
+        name: Its name.
+
+    Raises:
+        ArgumentError: a number is out of range.
+
+    Example:
+        >>> import graftax as gx
+        >>> w, scale = gx.Variable([1.0, 1.0]), gx.ops.asarray([1.0, 100.0])
+        >>> lbfgs = LBFGS()
+        >>> loss = lbfgs.minimize(lambda: gx.ops.sum(scale * (w - 3.0) ** 2), [w])
+        >>> w.numpy().round(3).tolist()
+        [3.0, 3.0]
+
+    Source: Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4 and 7.5.
+    """
+
+    arguments: ClassVar[Kinds] = {
+        "history_size": COUNT,
+        "max_iterations": COUNT,
+        "max_evaluations": COUNT,
+        "tolerance_gradient": NOT_NEGATIVE,
+        "tolerance_change": NOT_NEGATIVE,
+        "c1": INSIDE,
+        "c2": INSIDE,
+    }
+
+    def __init__(
+        self,
+        history_size: int = 10,
+        max_iterations: int = 20,
+        max_evaluations: int = 25,
+        tolerance_gradient: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        c1: float = 1e-4,
+        c2: float = 0.9,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(None, name)
+        self.history_size = history_size
+        self.max_iterations = max_iterations
+        self.max_evaluations = max_evaluations
+        self.tolerance_gradient = tolerance_gradient
+        self.tolerance_change = tolerance_change
+        self.c1 = c1
+        self.c2 = c2
+        if not self.c1 < self.c2:
+            raise ArgumentError(f"c1={c1!r}, c2={c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9")
+        self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
+        self.evaluations = rate.scalar(self, "evaluations", "counter", "int32", 0)
+        self.pairs = rate.scalar(self, "pairs", "counter", "int32", 0)
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """The last steps, and the changes of the gradient over them: a ring, in which the oldest is overwritten."""
+        shape = (self.history_size, *variable.shape)
+        return {"steps": Slot(shape), "changes": Slot(shape)}
+
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """Up to ``max_iterations`` steps of the trainable ones of the variables; gives the loss where they are then.
+
+        Args:
+            loss_fn: Computes the loss; called once at the start and at each point that a line search looks at.
+            variables: Variables in any nested structure, or a Module for its trainable ones.
+            has_aux: Whether ``loss_fn`` returns something besides the loss; what it did at the start is returned, too.
+
+        Raises:
+            ArgumentError: a variable comes twice, or there is none.
+            DTypeError: a variable is not floating.
+            GradientError: none of them is trainable.
+        """
+        storage.touch(self)
+        check_loss_fn(loss_fn)
+        moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
+        grads.require_floating(moving)
+        for variable in moving:
+            self._make_slots(variable, self._slots.row(variable))
+        self._leave_scopes()
+        before = [variable.value for variable in moving]
+        try:
+            return _Descent(self, loss_fn, moving, has_aux).run()
+        except BaseException:
+            for variable, value in zip(moving, before, strict=True):
+                variable.assign(value)
+            raise
+
+    def __repr__(self) -> str:
+        return call_of(self)
+
+
+class _State(NamedTuple):
+    """Between two steps; ``more`` while it makes sense to go on."""
+
+    loss: Array
+    gradient: Array
+    history: History
+    more: Array
+    iterations: Array
+    evaluations: Array
+
+
+class _Descent:
+    """One call of `LBFGS.minimize`; all variables are one vector in it."""
+
+    def __init__(
+        self, settings: LBFGS, loss_fn: Callable[[], Any], moving: list[Variable], has_aux: bool = False
+    ) -> None:
+        @wraps(loss_fn)  # whose name errors give
+        def both() -> tuple[Array, Any]:
+            found = loss_fn()
+            return loss_of(found, has_aux), found[1] if has_aux else None
+
+        self.settings = settings
+        self.moving = moving
+        self.dtype = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
+        self.has_aux = has_aux
+        self.differentiated = value_and_grad(both, wrt=moving, has_aux=True)
+
+    def run(self) -> Any:
+        settings = self.settings
+        loss, gradient, aux = self.evaluate()
+        history = History(
+            self.rows("steps"),
+            self.rows("changes"),
+            settings.pairs.value,
+            ops.zeros((settings.history_size,), "bool"),
+        )
+        more = ops.logical_and(ops.isfinite(loss), self.unsolved(gradient))
+        start = _State(loss, gradient, history, more, ops.zeros((), "int32"), ops.ones((), "int32"))
+        end: _State = while_loop(self.goes_on, self.step, start)
+        self.keep(end.history)
+        settings.iterations.assign_add(end.iterations)
+        settings.evaluations.assign_add(end.evaluations)
+        return (end.loss, aux) if self.has_aux else end.loss
+
+    def goes_on(self, state: _State) -> Array:
+        """Whether another step is due."""
+        return ops.logical_and(state.more, state.iterations < self.settings.max_iterations)
+
+    def step(self, state: _State) -> _State:
+        """Direction, search, and what is learnt from it."""
+        settings, origin, gradient = self.settings, self.joined([v.value for v in self.moving]), state.gradient
+        direction = state.history.direction(gradient)
+        slope = ops.sum(direction * gradient)
+        usable = ops.logical_and(state.history.pairs > 0, ops.logical_and(ops.isfinite(slope), slope < 0))
+        direction = ops.where(usable, direction, -gradient)
+        start = Point(ops.zeros((), self.dtype), state.loss, ops.sum(direction * gradient))
+
+        def look(step: Array) -> tuple[Point, Array]:
+            self.place(origin, direction, step)
+            loss, found, _ = self.evaluate()
+            return Point(step, loss, ops.sum(found * direction)), found
+
+        search = strong_wolfe(
+            look,
+            start,
+            gradient,
+            ops.where(usable, 1.0, ops.minimum(1 / ops.sum(ops.abs(gradient)), 1.0)),
+            settings.c1,
+            settings.c2,
+            settings.max_evaluations,
+            settings.tolerance_change / ops.max(ops.abs(direction)),
+        )
+        self.place(origin, direction, search.low.step)
+        moved = self.joined([v.value for v in self.moving]) - origin  # as it was rounded
+        changed = ops.logical_and(
+            ops.max(ops.abs(moved)) > settings.tolerance_change,
+            state.loss - search.low.value > settings.tolerance_change * ops.abs(state.loss),
+        )
+        lost = ops.logical_and(usable, ~search.found)  # then the gradient itself is still worth a try
+        return _State(
+            search.low.value,
+            search.gradient,
+            state.history.after(moved, search.gradient - gradient, search.found),
+            ops.logical_and(self.unsolved(search.gradient), ops.logical_or(changed, lost)),
+            state.iterations + 1,
+            state.evaluations + search.evaluations,
+        )
+
+    def evaluate(self) -> tuple[Array, Array, Any]:
+        """The loss where the variables are, its gradient, and what the loss function returned besides."""
+        (loss, aux), gradients = self.differentiated()
+        return cast_to(loss, self.dtype), self.joined(gradients), aux
+
+    def unsolved(self, gradient: Array) -> Array:
+        """Whether the gradient says that there is something to gain."""
+        largest = ops.max(ops.abs(gradient))
+        return ops.logical_and(ops.isfinite(largest), largest > self.settings.tolerance_gradient)
+
+    def place(self, origin: Array, direction: Array, step: Array) -> None:
+        """Put the variables there."""
+        there = ops.where(step > 0, origin + step * direction, origin)
+        for variable, value in zip(self.moving, self.split(there, ()), strict=True):
+            variable.assign(cast_to(value, variable.dtype))
+
+    def joined(self, values: Sequence[Array]) -> Array:
+        """One vector of all."""
+        return ops.concatenate([cast_to(ops.ravel(value), self.dtype) for value in values])
+
+    def split(self, vector: Array, before: tuple[int, ...]) -> list[Array]:
+        """What belongs to each variable; ``before`` are axes that come before those of the variable."""
+        found, end = [], 0
+        for variable in self.moving:
+            end += variable.size
+            found.append(ops.reshape(vector[..., end - variable.size : end], (*before, *variable.shape)))
+        return found
+
+    def rows(self, name: str) -> Array:
+        """A slot of all variables."""
+        size, slots = self.settings.history_size, [self.settings.slot(variable, name) for variable in self.moving]
+        return ops.concatenate([cast_to(ops.reshape(slot.value, (size, -1)), self.dtype) for slot in slots], axis=1)
+
+    def keep(self, history: History) -> None:
+        """Put the history into the slots; of variables that took no part there is none in the rows of this call."""
+        size = self.settings.history_size
+        for name, rows in (("steps", history.steps), ("changes", history.changes)):
+            for variable, part in zip(self.moving, self.split(rows, (size,)), strict=True):
+                slot = self.settings.slot(variable, name)
+                slot.assign(cast_to(part, slot.dtype))
+        took_part = {id(variable) for variable in self.moving}
+        for record in self.settings._records():
+            if id(record.variable) not in took_part:
+                mask = ops.reshape(history.written, (size, *[1] * record.variable.ndim))
+                record.slot.assign(ops.where(mask, 0.0, record.slot.value))
+        self.settings.pairs.assign(history.pairs)

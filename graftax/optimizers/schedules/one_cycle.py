@@ -1,0 +1,81 @@
+"""One cycle: up to a high rate and down to a very low one."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+from graftax import ops
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array
+from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, POSITIVE, Kinds, one_of
+from graftax.optimizers.schedules.schedule import Schedule
+
+
+class OneCycle(Schedule):
+    """From ``peak / start_factor`` to ``peak``, then down to ``peak / start_factor / end_factor``.
+
+    The last step is ``total_steps - 1``, as in torch; the rate stays there.
+
+    Args:
+        peak: The highest rate.
+        total_steps: Steps of the cycle, above 2.
+        rising: The part of the cycle in which the rate rises, in (0, 1).
+        start_factor: How many times smaller than the peak the start is.
+        end_factor: How many times smaller than the start the end is.
+        shape: Whether both parts are half a ``"cosine"`` or ``"linear"``.
+
+    Raises:
+        ArgumentError: an argument is out of range.
+
+    Example:
+        >>> schedule = OneCycle(1.0, 10, rising=0.5, start_factor=4.0)
+        >>> [schedule(step).round(4).tolist() for step in (0, 2, 4)]
+        [0.25, 0.625, 1.0]
+
+    Source: Smith and Topin, arXiv:1708.07120.
+    """
+
+    arguments: ClassVar[Kinds] = {
+        "peak": NOT_NEGATIVE,
+        "total_steps": COUNT,
+        "rising": INSIDE,
+        "start_factor": POSITIVE,
+        "end_factor": POSITIVE,
+        "shape": one_of("cosine", "linear"),
+    }
+
+    def __init__(
+        self,
+        peak: float,
+        total_steps: int,
+        rising: float = 0.3,
+        start_factor: float = 25.0,
+        end_factor: float = 1e4,
+        shape: Literal["cosine", "linear"] = "cosine",
+    ) -> None:
+        super().__init__()
+        self.peak = peak
+        self.total_steps = total_steps
+        self.rising = rising
+        if rising * total_steps <= 1 or total_steps <= 2:
+            raise ArgumentError(
+                f"OneCycle: total_steps={total_steps!r}, rising={rising!r}",
+                "there is a step for each part",
+                "total_steps=1000, rising=0.3",
+            )
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.shape = shape
+
+    def rate(self, step: Array) -> Array:
+        """See the class."""
+        start = self.peak / self.start_factor
+        top, last = self.rising * self.total_steps - 1, self.total_steps - 1
+        up = self._between(start, self.peak, step / top)
+        down = self._between(self.peak, start / self.end_factor, (ops.minimum(step, last) - top) / (last - top))
+        return ops.where(step <= top, up, down)
+
+    def _between(self, first: float, last: float, done: Array) -> Array:
+        part = done if self.shape == "linear" else 0.5 - 0.5 * ops.cos(math.pi * done)
+        return first + (last - first) * part

@@ -1,0 +1,106 @@
+"""Adafactor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Unpack
+
+from graftax import ops
+from graftax.core.typedefs import Array
+from graftax.optimizers.arguments import FLAG, NOT_NEGATIVE, POSITIVE, Kinds
+from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.variable import Variable
+
+
+class Adafactor(Optimizer):
+    """RMSprop whose second moment of a matrix is kept as a row and a column, with steps relative to the variable.
+
+    ``b = 1 - t**-decay_exponent`` and ``s = g**2 + epsilon_1``. For the last two axes of a matrix,
+    ``r = b * r + (1 - b) * mean(s, -1);  c = b * c + (1 - b) * mean(s, -2);  v = r * c / mean(r)``; for a vector
+    ``v = b * v + (1 - b) * s``. ``u = g / sqrt(v);  u = u / max(1, rms(u) / clip)``;
+    ``w = w - max(epsilon_2, rms(w)) * min(rate, 1 / sqrt(t)) * u``. Keras computes the same; with its
+    ``relative_step=False``, too, which is something else here. torch adds no epsilon_1 to the square and bounds v from
+    below instead.
+
+    Args:
+        learning_rate: The largest relative step, Keras's unless told; 0.01 in the paper. See `Optimizer`.
+        decay_exponent: How the average of squares lengthens with time, positive.
+        epsilon_1: Added to the square.
+        epsilon_2: The least size that a variable counts as.
+        clip: Limit on the root mean square of a step.
+        relative_step: False: the step is ``rate * u``, whatever the size of the variable and the time; Keras multiplies
+            by both all the same.
+        **options: See `Optimizer`.
+
+    Raises:
+        ArgumentError: the exponent or the limit is not positive.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([[1.0, -2.0]])
+        >>> optimizer = Adafactor(0.5, relative_step=False)
+        >>> optimizer.apply([[[3.0, -0.1]]], [w])
+        >>> w.numpy().round(3).tolist(), optimizer.slot(w, "row").shape, optimizer.slot(w, "column").shape
+        ([[0.5, -1.5]], (1, 1), (1, 2))
+
+    Source: Shazeer and Stern, arXiv:1804.04235, algorithms 4 to 6.
+    """
+
+    arguments: ClassVar[Kinds] = {
+        "decay_exponent": POSITIVE,
+        "clip": POSITIVE,
+        "epsilon_1": NOT_NEGATIVE,
+        "epsilon_2": NOT_NEGATIVE,
+        "relative_step": FLAG,
+    }
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        decay_exponent: float = 0.8,
+        epsilon_1: float = 1e-30,
+        epsilon_2: float = 1e-3,
+        clip: float = 1.0,
+        relative_step: bool = True,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        self.decay_exponent = decay_exponent
+        self.epsilon_1 = epsilon_1
+        self.epsilon_2 = epsilon_2
+        self.clip = clip
+        self.relative_step = relative_step
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """A row and a column, in shapes that broadcast; the whole for vectors and scalars."""
+        if variable.ndim < 2:
+            return {"velocity": Slot()}
+        *lead, rows, columns = variable.shape
+        return {"row": Slot(shape=(*lead, rows, 1)), "column": Slot(shape=(*lead, 1, columns))}
+
+    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
+        """One step."""
+        kept = 1 - step.count**-self.decay_exponent
+        square = gradient * gradient + self.epsilon_1
+        if value.ndim < 2:
+            velocity = kept * slots.velocity + (1 - kept) * square
+            new = {"velocity": velocity}
+        else:
+            row = kept * slots.row + (1 - kept) * ops.mean(square, axis=-1, keepdims=True)
+            column = kept * slots.column + (1 - kept) * ops.mean(square, axis=-2, keepdims=True)
+            velocity = row / ops.mean(row, axis=-2, keepdims=True) * column
+            new = {"row": row, "column": column}
+        direction = gradient * ops.rsqrt(velocity)
+        direction = direction / ops.maximum(_rms(direction) / self.clip, 1.0)
+        rate = step.learning_rate
+        if self.relative_step:
+            rate = ops.minimum(rate, ops.rsqrt(step.count)) * ops.maximum(_rms(value), self.epsilon_2)
+        return value - rate * direction, new
+
+
+def _rms(x: Array) -> Array:
+    return ops.sqrt(ops.mean(x * x))

@@ -1,0 +1,85 @@
+"""Adan: Nesterov's momentum, written with differences of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Unpack
+
+from graftax import ops
+from graftax.core.typedefs import Array
+from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, Kinds
+from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.variable import Variable
+
+
+class Adan(Optimizer):
+    """Averages of the gradient, of its change, and of the square of both together.
+
+    With ``d = g - g_before`` (0 in the first update): ``m = beta_1 * m + (1 - beta_1) * g;  v = beta_2 * v + (1 -
+    beta_2) * d; n = beta_3 * n + (1 - beta_3) * (g + beta_2 * d)**2``; all corrected by ``1 - beta**t``; ``w = w - rate
+    * (m + beta_2 * v) / (sqrt(n) + epsilon)``. The betas are one minus those of the paper, as in the code of its
+    authors; they, and optax with 1 - beta_2 in place of the two factors beta_2, differ in the weight of the change.
+
+    Args:
+        learning_rate: See `Optimizer`.
+        beta_1: How much of the average of gradients is kept, in [0, 1).
+        beta_2: How much of the average of changes is kept, in [0, 1).
+        beta_3: How much of the average of squares is kept, in [0, 1).
+        epsilon: Added to the corrected root.
+        **options: See `Optimizer`.
+
+    Raises:
+        ArgumentError: a beta is outside [0, 1).
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, -2.0])
+        >>> Adan(0.5).apply([[3.0, -0.1]], [w])
+        >>> w.numpy().round(3).tolist()
+        [0.5, -1.5]
+
+    Source: Xie et al., arXiv:2208.06677.
+    """
+
+    elementwise = True
+
+    arguments: ClassVar[Kinds] = {"beta_1": FRACTION, "beta_2": FRACTION, "beta_3": FRACTION, "epsilon": NOT_NEGATIVE}
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.98,
+        beta_2: float = 0.92,
+        beta_3: float = 0.99,
+        epsilon: float = 1e-8,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.beta_3 = beta_3
+        self.epsilon = epsilon
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """The three averages, and the gradient before."""
+        return {name: Slot() for name in ("momentum", "change", "square", "gradient")}
+
+    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
+        """One step."""
+        correction_1, correction_2, correction_3 = step.once(self._corrections)
+        difference = ops.where(step.count > 1, gradient - slots.gradient, 0.0)
+        ahead = gradient + self.beta_2 * difference
+        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
+        change = slots.change + (1 - self.beta_2) * (difference - slots.change)
+        square = slots.square + (1 - self.beta_3) * (ahead * ahead - slots.square)
+        move = momentum * correction_1 + self.beta_2 * change * correction_2
+        new = value - step.learning_rate * move / (ops.sqrt(square * correction_3) + self.epsilon)
+        return new, {"momentum": momentum, "change": change, "square": square, "gradient": gradient}
+
+    def _corrections(self, step: Step) -> tuple[Array, Array, Array]:
+        t = step.count
+        return 1 / (1 - self.beta_1**t), 1 / (1 - self.beta_2**t), 1 / (1 - self.beta_3**t)

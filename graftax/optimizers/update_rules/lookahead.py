@@ -1,0 +1,146 @@
+"""Lookahead: an optimizer whose weights come back, every few updates, towards where they set out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from graftax import ops
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.optimizers.arguments import COUNT, PART, Kinds
+from graftax.optimizers.describe import call_of
+from graftax.optimizers.engine import averaging
+from graftax.optimizers.engine import gradients as grads
+from graftax.optimizers.engine.explain import Explanation
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.pure_updates import PureUpdates
+from graftax.optimizers.engine.slot import Slot
+from graftax.optimizers.minimizer import Variables
+from graftax.optimizers.optimizer import Optimizer
+from graftax.transforms.flow.branches import cond
+from graftax.variables.state import storage
+from graftax.variables.variable import Variable
+
+
+class Lookahead(PureUpdates):
+    """Updates of another optimizer; after each ``every`` of them the weights go back to a part of the way.
+
+    ``slow = slow + rate * (fast - slow);  fast = slow``, where ``fast`` are the weights themselves and ``slow``, which
+    starts as their value, is a slot. It goes by the updates of the other one, not by calls: accumulated or skipped
+    gradients are none. What the other one remembers (momentum) stays as it is; the paper names this as one choice of
+    three, and optax leaves it, too. Numbers here are plain: a change makes a compiled step anew.
+
+    Args:
+        optimizer: The one that takes the steps, in all its options.
+        every: Updates between two returns (the paper's ``k``).
+        rate: What part of the way is kept, in (0, 1] (the paper's ``alpha``).
+        name: Its name.
+
+    Raises:
+        ArgumentError: ``every`` or ``rate`` is out of range; the optimizer is one of those without a schedule.
+        ArgumentTypeError: the optimizer is none.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([0.0])
+        >>> optimizer = Lookahead(gx.optimizers.SGD(1.0), every=2)
+        >>> for _ in range(3):
+        ...     optimizer.apply([[-1.0]], [w])
+        ...     w.numpy().tolist()
+        [1.0]
+        [1.0]
+        [2.0]
+
+    Source: Zhang et al., arXiv:1907.08610, algorithm 1.
+    """
+
+    arguments: ClassVar[Kinds] = {"every": COUNT, "rate": PART}
+
+    def __init__(self, optimizer: Optimizer, every: int = 5, rate: float = 0.5, name: str | None = None) -> None:
+        super().__init__(None, name)
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentTypeError(
+                f"Lookahead got {type(optimizer).__name__}", "another optimizer takes its steps", "Lookahead(SGD(0.1))"
+            )
+        if optimizer.averages_itself:
+            raise ArgumentError(
+                f"Lookahead got {type(optimizer).__name__}",
+                "it keeps an average by itself, and would lose it where the weights come back",
+                f"{type(optimizer).__name__} alone",
+            )
+        self.optimizer = optimizer
+        self.every = every
+        self.rate = rate
+
+    @property
+    def learning_rate(self) -> Any:
+        """That of the other one; see `Optimizer`."""
+        return self.optimizer.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: LearningRate) -> None:
+        self.optimizer.learning_rate = rate
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """`Optimizer.averaged` of the other one: averages of what it makes, before a return."""
+        return self.optimizer.averaged()
+
+    def assign_averages(self) -> None:
+        """`Optimizer.assign_averages` of the other one; training that goes on sets out from there."""
+        self.optimizer.assign_averages()
+        self._set_out([(variable, row.slots["slow"]) for variable, row in self._slots.items() if row.slots])
+
+    def explain(self, variables: Variables) -> Explanation:
+        """`Optimizer.explain` of the other one, and what is kept here."""
+        found = self.optimizer.explain(variables)
+        return Explanation(repr(self), tuple(replace(row, slots=(*row.slots, "slow")) for row in found.rows))
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """The slow weights."""
+        return {"slow": averaging.slot_for(variable)}
+
+    def named_variables(self) -> dict[str, Variable]:
+        """Its own and those of the other one; a slot is at ``slots/<path of its variable>/<its name>``."""
+        inside = {f"optimizer/{path}": variable for path, variable in self.optimizer.named_variables().items()}
+        return super().named_variables() | inside
+
+    def build(self, variables: Variables) -> None:
+        """Make the slots of those that are trainable, also those of the other one."""
+        for variable, _ in self.optimizer._moving(grads.flat_variables(variables)):
+            self._make_slots(variable, self._slots.row(variable))
+        self._leave_scopes()
+
+    def apply(self, gradients: Any, variables: Variables) -> None:
+        """`Optimizer.apply` of the other one, and the return when it is due."""
+        self._around(variables, lambda: self.optimizer.apply(gradients, variables))
+
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """`Optimizer.minimize` of the other one, and the return when it is due."""
+        return self._around(variables, lambda: self.optimizer.minimize(loss_fn, variables, has_aux))
+
+    def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:
+        storage.touch(self)
+        moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
+        pairs = [(variable, self.slot(variable, "slow")) for variable in moving]
+        self._leave_scopes()
+        before = self.optimizer.iterations.value
+        cond(ops.equal(before, 0), lambda: self._set_out(pairs), lambda: None)
+        result = step()
+        after = self.optimizer.iterations.value
+        due = ops.logical_and(after > before, ops.equal(after % self.every, 0))
+        cond(due, lambda: self._come_back(pairs), lambda: None)
+        return result
+
+    def _set_out(self, pairs: list[tuple[Variable, Variable]]) -> None:
+        for fast, slow in pairs:  # again: values may have been loaded, or assigned in this trace, since it was made
+            slow.assign(grads.cast_to(fast.value, slow.dtype))
+
+    def _come_back(self, pairs: list[tuple[Variable, Variable]]) -> None:
+        for fast, slow in pairs:
+            slow.assign_add(self.rate * (grads.cast_to(fast.value, slow.dtype) - slow))
+            fast.assign(grads.cast_to(slow.value, fast.dtype))
+
+    def __repr__(self) -> str:
+        return call_of(self)

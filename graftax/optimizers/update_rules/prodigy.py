@@ -1,0 +1,157 @@
+"""Prodigy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import ClassVar, Unpack
+
+from graftax import ops
+from graftax.core.typedefs import Array
+from graftax.optimizers.arguments import AT_LEAST_ONE, FLAG, FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
+from graftax.optimizers.engine import learning_rate as rates
+from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.engine.averaging import slot_for
+from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.rule import Moved, Moving
+from graftax.optimizers.engine.slot import Slot
+from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.variable import Variable
+
+
+class Prodigy(Optimizer):
+    """Adam that finds its rate: an estimate ``d``, which only grows, of how far away the solution is.
+
+    With ``rate = d * learning_rate``, and ``w0`` for where a variable set out,
+    ``m = beta_1 * m + (1 - beta_1) * d * g;  v = beta_2 * v + (1 - beta_2) * (d * g)**2`` and
+    ``s = beta_3 * s + d / d0 * rate * g`` for each variable; over all of them
+    ``r = beta_3 * r + d / d0 * rate * sum(g * (w0 - w))`` and ``d' = max(d, d_coef * r / sum|s|)``. Then, at the rate
+    from before, ``w = w - rate * (m / (sqrt(v) + d' * epsilon) + weight_decay * w)``.
+
+    The paper has ``d * epsilon``; the authors' program and optax have ``d'``, as here. Where all ``s`` are zero, ``d``
+    stays. A schedule is a factor on the rate, best from 1; so is a multiplier, which also weighs what its variables say
+    about ``d``. ``d`` and ``r`` are Variables, with those of the slots in a checkpoint.
+
+    Args:
+        learning_rate: A factor on the rate that is found; 1 unless a schedule lets it fall.
+        beta_1: How much of the average of gradients is kept, in [0, 1).
+        beta_2: How much of the average of squares is kept, in [0, 1).
+        beta_3: How much of the sums is kept, in [0, 1); ``sqrt(beta_2)`` unless told.
+        epsilon: Added to the root, times ``d'``.
+        d0: The first estimate, in the units of the weights; far too small does no harm.
+        d_coef: A factor on the estimate, and the one number to tune.
+        growth_rate: By which factor ``d`` grows at most in an update, but for the first time; at least 1.
+        safeguard_warmup: Whether ``s`` has ``d`` in place of ``rate``, for schedules that start near zero.
+        use_bias_correction: Whether the rate is multiplied by ``sqrt(1 - beta_2**t) / (1 - beta_1**t)`` at the t-th
+            update, as optax always does and the authors do if asked to.
+        **options: See `Optimizer`.
+
+    Raises:
+        ArgumentError: a number is out of range.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([3.0, -4.0])
+        >>> prodigy = Prodigy()
+        >>> losses = [float(prodigy.minimize(lambda: gx.ops.sum(w * w), [w])) for _ in range(60)]
+        >>> losses[0], losses[-1] < 1.0, 0.1 < float(prodigy.d) < 10.0
+        (25.0, True, True)
+
+    Source: Mishchenko and Defazio, arXiv:2306.06101, algorithm 4.
+    """
+
+    decays_inside = True
+
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": FRACTION,
+        "epsilon": NOT_NEGATIVE,
+        "beta_3": FRACTION.or_none(),
+        "d0": POSITIVE,
+        "d_coef": POSITIVE,
+        "growth_rate": AT_LEAST_ONE,
+        "safeguard_warmup": FLAG,
+        "use_bias_correction": FLAG,
+    }
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 1.0,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        beta_3: float | None = None,
+        epsilon: float = 1e-8,
+        d0: float = 1e-6,
+        d_coef: float = 1.0,
+        growth_rate: float = inf,
+        safeguard_warmup: bool = False,
+        use_bias_correction: bool = False,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.beta_3 = beta_3
+        self.epsilon = epsilon
+        self.d0 = d0
+        self.d_coef = d_coef
+        self.growth_rate = growth_rate
+        self.safeguard_warmup = safeguard_warmup
+        self.use_bias_correction = use_bias_correction
+        self.d = rates.scalar(self, "d", "state", rates.widest(), d0)
+        self.largest_d = rates.scalar(self, "largest_d", "state", rates.widest(), d0)
+        self.numerator = rates.scalar(self, "numerator", "state", rates.widest(), 0.0)
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """The two averages, the sum of gradients, and where the variable set out."""
+        return {"momentum": Slot(), "velocity": Slot(), "gradient_sum": Slot(), "start": slot_for(variable)}
+
+    def update_all(self, moving: Sequence[Moving]) -> Sequence[Moved]:
+        """One step."""
+        gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
+        self._estimate(
+            self._total(progress for _, _, progress in gathered),
+            self._total(ops.sum(ops.abs(slots["gradient_sum"])) for _, slots, _ in gathered),
+        )
+        moved = []
+        for one, (rate, slots, _) in zip(moving, gathered, strict=True):
+            root = ops.sqrt(slots["velocity"]) + self.epsilon * cast_to(self.d.value, str(one.value.dtype))
+            direction = slots["momentum"] / root + one.step.weight_decay * one.value
+            moved.append((one.value - rate * direction, slots))
+        return moved
+
+    def _gather(self, one: Moving, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
+        """The rate of a variable, its new slots, and how far it has come against its gradient."""
+        rate, weight, scaled, slots = d * one.step.once(self._factor), d / self.d0, d * one.gradient, one.slots
+        start = ops.where(one.step.iterations < 1, one.value, slots.start)  # values may have been loaded since
+        new = {
+            "momentum": slots.momentum + (1 - self.beta_1) * (scaled - slots.momentum),
+            "velocity": slots.velocity + (1 - self.beta_2) * (scaled * scaled - slots.velocity),
+            "gradient_sum": self._kept() * slots.gradient_sum
+            + weight * (d if self.safeguard_warmup else rate) * one.gradient,
+            "start": start,
+        }
+        return rate, new, weight * rate * ops.sum(one.gradient * (start - one.value))
+
+    def _factor(self, step: Step) -> Array:
+        """What the rate is beside ``d``."""
+        if not self.use_bias_correction:
+            return step.learning_rate
+        return step.learning_rate * ops.sqrt(1 - self.beta_2**step.count) / (1 - self.beta_1**step.count)
+
+    def _kept(self) -> float:
+        return self.beta_2**0.5 if self.beta_3 is None else self.beta_3
+
+    def _estimate(self, progress: Array, denominator: Array) -> None:
+        """Take one step's progress into the estimate of the distance."""
+        d, known = self.d.value, denominator > 0
+        self.numerator.assign(self._kept() * self.numerator.value + progress)
+        found = ops.where(known, self.d_coef * self.numerator.value / ops.where(known, denominator, 1.0), d)
+        self.largest_d.assign(ops.maximum(self.largest_d.value, found))
+        most = ops.where(ops.equal(d, self.d0), ops.maximum(d, found), d) * self.growth_rate
+        self.d.assign(ops.minimum(self.largest_d.value, most))
+
+    def _total(self, parts: Iterable[Array]) -> Array:
+        return ops.sum(ops.stack([cast_to(part, self.d.dtype) for part in parts]))

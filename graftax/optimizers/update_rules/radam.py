@@ -1,0 +1,97 @@
+"""RAdam: Adam whose first steps, of which too little is known, are not adaptive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Unpack
+
+from graftax import ops
+from graftax.core.typedefs import Array
+from graftax.optimizers.arguments import ABOVE_06, AT_LEAST_FOUR, FRACTION, NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.variable import Variable
+
+
+class RAdam(Optimizer):
+    """Adam times a factor that grows with what is known of the squares; plain momentum while that is too little.
+
+    ``m`` and ``v`` as in Adam. With ``last = 2 / (1 - beta_2) - 1`` and ``length = last - 2 * t * beta_2**t / (1 -
+    beta_2**t)`` the step is ``rate * m / (1 - beta_1**t)``, and where ``length > threshold`` times ``rectified /
+    (sqrt(v / (1 - beta_2**t)) + epsilon)``, ``rectified = sqrt((length - 4) * (length - 2) * last / ((last - 4) * (last
+    - 2) * length))``.
+
+    Args:
+        learning_rate: See `Optimizer`.
+        beta_1: How much of the average of gradients is kept, in [0, 1).
+        beta_2: How much of the average of squares is kept, in (0.6, 1): below, there are never enough of them.
+        epsilon: Added to the root.
+        threshold: Length of the average of squares above which it is used, at least 4.
+        epsilon_form: ``"torch"``: epsilon is added to the root as it is. ``"optax"``: to the corrected root, as above.
+        **options: See `Optimizer`.
+
+    Raises:
+        ArgumentError: a beta or the threshold is outside its range, or the form is unknown.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, -2.0])
+        >>> RAdam(0.5).apply([[1.0, -2.0]], [w])  # the first steps are proportional to the gradient
+        >>> w.numpy().round(3).tolist()
+        [0.5, -1.0]
+
+    Source: Liu et al., arXiv:1908.03265.
+    """
+
+    elementwise = True
+
+    arguments: ClassVar[Kinds] = {
+        "beta_1": FRACTION,
+        "beta_2": ABOVE_06,
+        "epsilon": NOT_NEGATIVE,
+        "threshold": AT_LEAST_FOUR,
+        "epsilon_form": one_of("torch", "optax"),
+    }
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        threshold: float = 5.0,
+        epsilon_form: Literal["torch", "optax"] = "torch",
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.threshold = threshold
+        self.epsilon_form = epsilon_form
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """The two averages."""
+        return {"momentum": Slot(), "velocity": Slot()}
+
+    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
+        """One step."""
+        known, rate, rectified, epsilon = step.once(self._rectification)
+        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
+        velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
+        move = rate * momentum
+        adaptive = move * rectified / (ops.sqrt(velocity) + epsilon)
+        return value - ops.where(known, adaptive, move), {"momentum": momentum, "velocity": velocity}
+
+    def _rectification(self, step: Step) -> tuple[Array, Array, Array, Array | float]:
+        t = step.count
+        root = ops.sqrt(1 - self.beta_2**t)
+        last = 2 / (1 - self.beta_2) - 1
+        length = last - 2 * t * self.beta_2**t / (1 - self.beta_2**t)
+        ratio = (length - 4) * (length - 2) * last / ((last - 4) * (last - 2) * length)
+        epsilon = self.epsilon if self.epsilon_form == "torch" else self.epsilon * root
+        rate = step.learning_rate / (1 - self.beta_1**t)
+        return length > self.threshold, rate, ops.sqrt(ops.maximum(ratio, 0.0)) * root, epsilon

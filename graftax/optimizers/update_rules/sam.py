@@ -1,0 +1,96 @@
+"""SAM: an optimizer that is given the gradient from where the loss nearby is worst."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from graftax import ops
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.optimizers.arguments import POSITIVE, Checked, Kinds
+from graftax.optimizers.describe import call_of
+from graftax.optimizers.engine import gradients as grads
+from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.minimizer import Variables, check_loss_fn
+from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.state import storage
+
+
+class SAM(Checked):
+    """Steps of another optimizer, with gradients taken at ``w + radius * g / |g|``, to end in a flat valley.
+
+    The loss is computed twice in each step, so there is `minimize` and no ``apply``; what it assigns on its way (moving
+    averages, random streams) is assigned twice. The norm is that of all gradients together; a gradient of zero moves
+    nothing. The radius is a plain number: a change makes a compiled step anew.
+
+    Args:
+        optimizer: The one that takes the steps; its rules and clips hold for the second gradient.
+        radius: How far away the worst is looked for, in the norm of all weights; positive.
+        name: Its name.
+
+    Raises:
+        ArgumentError: the radius is not positive; the optimizer looks at the loss by itself.
+        ArgumentTypeError: the optimizer is none.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([3.0, -4.0])
+        >>> sam = SAM(gx.optimizers.SGD(0.25), radius=5.0)
+        >>> float(sam.minimize(lambda: gx.ops.sum(w * w), [w]))
+        25.0
+        >>> w.numpy().tolist()  # by the gradient at (6, -8)
+        [0.0, 0.0]
+
+    Source: Foret et al., arXiv:2010.01412.
+    """
+
+    arguments: ClassVar[Kinds] = {"radius": POSITIVE}
+
+    def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:
+        super().__init__(name)
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentTypeError(
+                f"SAM got {type(optimizer).__name__}", "another optimizer takes its steps", "SAM(SGD(0.1))"
+            )
+        if type(optimizer).minimize is not Optimizer.minimize:
+            raise ArgumentError(
+                f"SAM got {type(optimizer).__name__}",
+                "that one looks at the loss by itself, and SAM gives it gradients only",
+                f"{type(optimizer).__name__} alone, or SAM around another one",
+            )
+        self.optimizer = optimizer
+        self.radius = radius
+
+    @property
+    def learning_rate(self) -> Any:
+        """That of the other one; see `Optimizer`."""
+        return self.optimizer.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: LearningRate) -> None:
+        self.optimizer.learning_rate = rate
+
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """One step, for the trainable ones of the variables; see `Minimizer`."""
+        check_loss_fn(loss_fn)
+        storage.touch(self)
+        moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
+        (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
+        wide = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
+        squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
+        norm = ops.sqrt(ops.sum(ops.stack(squares)))
+        factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
+        before = [variable.value for variable in moving]
+        try:
+            for variable, gradient in zip(moving, gradients, strict=True):
+                variable.assign_add(cast_to(factor, variable.dtype) * gradient)
+            _, gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
+        finally:
+            for variable, value in zip(moving, before, strict=True):
+                variable.assign(value)
+        self.optimizer.apply(gradients, moving)
+        return found
+
+    def __repr__(self) -> str:
+        return call_of(self)

@@ -1,0 +1,1 @@
+"""Compiling functions that read and write Variables."""

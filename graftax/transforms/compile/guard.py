@@ -1,0 +1,180 @@
+"""Guard: what must stay as it was for a trace to be valid, compared at each call, cheaply while nothing changes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from graftax.transforms.compile.seen import Seen, prints_of
+from graftax.variables.graph.module import Module, Node, structure
+from graftax.variables.graph.node import holds_node, ignored
+from graftax.variables.graph.structure import Print, Same, containers_in, ids_in, kept
+from graftax.variables.state.storage import touch
+
+
+class Guard:
+    """The plain attributes and containers of some Modules and Variables, as they are when it is made.
+
+    Args:
+        nodes: The Modules and Variables that a trace went through.
+        seen: How the trace saw them where that is not how they are now.
+    """
+
+    def __init__(self, nodes: Iterable[Node], seen: Seen | None = None) -> None:
+        self._touched: list[tuple[weakref.ref[Node], dict[str, Print]]] = []
+        self._left: list[dict[str, Print]] = []  # how the trace left them, if it changed any
+        self._more: dict[int, tuple[str, ...]] = {}  # what to compare beyond fingerprints, by the place of the node
+        self._change: str | None = None  # what the trace has changed of what it saw, in words
+        self._owed = False  # whether a trace that changed something is still to be run
+        for place, node in enumerate(list(nodes)):
+            if seen is None:
+                self._touched.append((weakref.ref(node), node.fingerprint()))
+                continue
+            seen.grown(node)
+            if names := seen.names(node):
+                self._more[place] = names
+            after = prints_of(node, names)
+            before = seen.prints(node, after)
+            self._touched.append((weakref.ref(node), before))
+            self._left.append(after)
+        self.settle()
+
+    def settle(self) -> None:
+        """Find out whether the trace has changed what it saw; such a one is good for the call that it was made for.
+
+        To run it again would do to Variables what it did, and nothing to attributes.
+        """
+        pairs = zip(self._touched, self._left, strict=False)
+        changed = ((ref(), before, after) for (ref, before), after in pairs if before != after)
+        found = next(((node, before, after) for node, before, after in changed if node is not None), None)
+        self._change, self._owed = None, found is not None
+        if found is not None:
+            self._change = f"{_describe_difference(*found)}, {BY_ITSELF}"
+            self._version = -1
+            self._clear()
+        else:
+            self._left = []
+            self._look()
+
+    def overlook(self, node: Node, name: str) -> None:
+        """Take an attribute as the trace has left it."""
+        for (ref, before), after in zip(self._touched, self._left, strict=False):
+            if ref() is node and name in after:
+                before[name] = after[name]
+
+    def is_owed(self) -> bool:
+        """True if the trace has changed something, was not run yet, and nothing has changed since."""
+        if not self._owed:
+            return False
+        states = zip(self._touched, self._left, strict=True)
+        return all(
+            (node := ref()) is None or self._now(place, node) == after for place, ((ref, _), after) in enumerate(states)
+        )
+
+    def is_spent(self) -> bool:
+        """True if the trace has changed something, and was run."""
+        return self._change is not None and not self._owed
+
+    def pay(self) -> None:
+        """Note that it is run now."""
+        self._owed = False
+
+    def _now(self, place: int, node: Node) -> dict[str, Print]:
+        return prints_of(node, self._more.get(place, ()))
+
+    def _clear(self) -> None:
+        # attributes that are lists, and other containers, each with the ids of what is in it
+        self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
+        self._others: list[tuple[list[Any] | dict[Any, Any], list[int]]] = []
+        self._kept: list[Any] = []
+
+    def _look(self) -> None:
+        """Note how everything is now, which is as it was at the trace."""
+        alive = weakref.ref(self)
+
+        def gone(_: object) -> None:
+            if (guard := alive()) is not None:
+                guard._version = -1
+
+        self._version = structure.version
+        self._clear()
+        for ref, _ in self._touched:
+            node = ref()
+            if isinstance(node, Module):
+                module = weakref.ref(node)
+                skip = ignored(type(node))
+                for name, value in node.__dict__.items():
+                    if name in skip or not isinstance(value, list | tuple | dict):
+                        continue
+                    for container in containers_in(value):
+                        if len(container) > _LONG and not holds_node(container):
+                            continue
+                        self._kept += kept(container, gone)
+                        if container is value and isinstance(value, list):  # found through its module: not kept alive
+                            self._lists.append((module, name, [*map(id, container)]))
+                        else:
+                            self._others.append((container, [*ids_in(container)]))
+
+    def _same_content(self) -> bool:
+        try:
+            for ref, name, ids in self._lists:  # there may be hundreds, at every call
+                if [*map(id, ref().__dict__[name])] != ids:
+                    return False
+        except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
+            return False
+        return all([*ids_in(container)] == ids for container, ids in self._others)
+
+    def attributes(self) -> Iterator[tuple[Module, str, Any]]:
+        """The attributes of the Modules, as they are now."""
+        for ref, _ in self._touched:
+            node = ref()
+            if isinstance(node, Module):
+                skip = ignored(type(node))
+                for name, value in list(node.__dict__.items()):
+                    if name not in skip:
+                        yield node, name, value
+
+    def touch(self) -> None:
+        """Let the function being compiled around this one depend on the same."""
+        for ref, _ in self._touched:
+            if (node := ref()) is not None:
+                touch(node)
+
+    def difference(self) -> str | None:
+        """What has changed since the trace, in words; None if nothing has."""
+        if self._version == structure.version and self._same_content():
+            return None
+        if self._change is not None:
+            return self._change
+        for place, (ref, before) in enumerate(self._touched):
+            node = ref()
+            if node is not None and (after := self._now(place, node)) != before:
+                return _describe_difference(node, before, after)
+        self._look()
+        return None
+
+
+BY_ITSELF = "in the function itself"
+"""How a reason ends where the function has changed what it depends on."""
+
+_LONG = 1000  # entries beyond which a container of plain values is compared only when something else has changed, too
+
+
+def _where(node: Node) -> str:
+    return node.path or type(node).__name__
+
+
+def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, Print]) -> str:
+    name = next(n for n in {**before, **after} if before.get(n) != after.get(n))
+    old, new = (_show_print(prints.get(name)) for prints in (before, after))
+    return f"{_where(node)}.{name}: {old} -> {new}" if old != new else f"{_where(node)}.{name} changed"
+
+
+def _show_print(one: Print | None) -> str:
+    if one is None:
+        return "absent"
+    return repr(one[1]) if not isinstance(one, Same) and one[0] in _PRINTABLE else "another object"
+
+
+_PRINTABLE = ("bool", "int", "float", "str", "NoneType")

@@ -1,0 +1,374 @@
+"""gx.jit: compile a function that reads and writes Variables; it compiles or raises, and no value ever goes stale.
+
+The first call traces the Python once. Variables it reads become inputs, Variables it writes become outputs, and the
+buffers of exactly those that are both are donated. Later calls compare three things: the arguments' structure, shapes
+and dtypes; ambient settings; and, only if something changed anywhere (`graftax.variables.graph.module.structure`), the plain
+attributes of the modules that the trace went through. A difference traces anew and says so in one line of the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from graftax.backend import registry, traced_checks
+from graftax.backend.host import no_plain_numbers
+from graftax.backend.program import Program
+from graftax.backend.protocol import Transforms
+from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
+from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
+from graftax.core.short_traceback import door, shorten
+from graftax.core.typedefs import unwrap
+from graftax.core.wrapping import carry_names
+from graftax.transforms.compile import run_eagerly as eagerly
+from graftax.transforms.compile.guard import BY_ITSELF
+from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of
+from graftax.transforms.compile.lowered import Lowered
+from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.run import run_donating, run_nested
+from graftax.transforms.compile.trace import Entry
+from graftax.transforms.lifting.carried import carrying, given_masks, masks_of, with_masks
+from graftax.transforms.lifting.frames import CompileFrame
+from graftax.variables import masks
+from graftax.variables.state.storage import Storage, frames
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+log = logging.getLogger("graftax")
+
+
+class CompiledFunction(Generic[P, R]):
+    """What `jit` returns: call it like the function; ``trace_count`` says how often the Python ran.
+
+    Args:
+        fn: The function.
+        max_retraces: After the first trace, how many more there may be before `RetraceError`; None for any number.
+        allow_callback: Whether `graftax.py_function` may be called inside.
+        looks: What a run raises for (`graftax.backend.traced_checks`).
+    """
+
+    # In slots, so that `functools.wraps`, in whose hands a user's decorator puts this, finds names in its `__dict__`
+    # and no state to merge into the decorator's function.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_allow_callback",
+        "_bound",
+        "_entries",
+        "_fn",
+        "_looks",
+        "_max_retraces",
+        "trace_count",
+    )
+
+    def __init__(
+        self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False, looks: str = PLAIN
+    ) -> None:
+        self._fn: Callable[..., R] = fn
+        self._max_retraces = max_retraces
+        self._allow_callback = allow_callback
+        self._looks = looks
+        self._entries: dict[Hashable, list[Entry]] = {}  # for each key, the one used last first
+        self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
+        self.trace_count = 0
+        carry_names(self, fn)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> CompiledFunction[..., R]:
+        if instance is None:
+            return self
+        key = id(instance)
+        if key not in self._bound:
+            bound = self._bound
+            # the instance must not be kept alive by its own compiled methods
+            alive = weakref.ref(instance, lambda _: bound.pop(key, None))
+
+            def method(*args: Any, **kwargs: Any) -> R:
+                return self._fn(alive(), *args, **kwargs)
+
+            carry_names(method, self._fn)
+            bound[key] = alive, CompiledFunction(method, self._max_retraces, self._allow_callback, self._looks)
+        return self._bound[key][1]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run compiled; trace first if need be."""
+        try:
+            if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
+                return self._plain(args, kwargs)
+            transforms = registry.current().transforms
+            leaves, tree = with_masks(transforms, args, kwargs)
+            key, dynamic = key_of(leaves, tree)
+            entries = self._entries.get(key)
+            if entries is None or entries[0].difference() is not None:
+                entry = self._find_or_trace(transforms, key, leaves, tree, runs=True)
+            else:
+                entry = entries[0]
+            if frames.top is None and transforms.eager():
+                results = run_donating(entry, dynamic)
+            else:
+                results = run_nested(entry, dynamic)
+            out = transforms.unflatten(entry.out_structure, results[: entry.results])
+            return cast(R, out if not entry.masked else carrying(transforms, *out))
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def _plain(self, args: Any, kwargs: Any) -> R:
+        if frames.top is not None or not registry.current().has("transforms"):
+            return self._fn(*args, **kwargs)
+        key_of(*registry.current().transforms.flatten((args, kwargs)))  # raises for what cannot be an argument
+        return cast(R, eagerly.call(self._fn, args, kwargs, self._allow_callback))
+
+    def _is_a_part(self) -> bool:
+        """True if it belongs to the function being compiled, or run eagerly, around it."""
+        if self._looks not in (PLAIN, RANGES) and traced_checks.traces.top == PLAIN:
+            raise StateError(
+                f"{_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
+                "what fails is raised after the outermost compiled function has run, and that one does not look",
+                "graftax.jit(..., checked=True) for the outer one, too",
+            )
+        return isinstance(frames.top, CompileFrame) or traced_checks.traces.top == CHECKED
+
+    @door
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
+        """Trace for these arguments, unless that has been done, and give the program to look at; nothing is run.
+
+        Raises:
+            StateError: a function that is being compiled asks for it.
+
+        Example:
+            >>> import graftax as gx
+            >>> w = gx.Variable([1.0, 2.0])
+            >>> lowered = jit(lambda x: w.assign_add(x)).lower([3.0, 4.0])
+            >>> len(lowered.read), len(lowered.written), lowered.memory.donated, w.numpy().tolist()
+            (1, 1, 8, [1.0, 2.0])
+        """
+        if frames.top is not None:
+            raise StateError(
+                f"{_name(self._fn)}.lower() inside of another function that is compiled or differentiated",
+                "there the values of arguments and Variables are not at hand",
+                "call lower() outside",
+            )
+        entry, dynamic, _ = self.staged(*args, **kwargs)
+        return Lowered(_name(self._fn), self.trace_count, entry, dynamic)
+
+    def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
+        """The trace for these arguments, the arrays among them, and what these are called."""
+        transforms = registry.current().transforms
+        leaves, tree = with_masks(transforms, args, kwargs)
+        key, dynamic = key_of(leaves, tree)
+        entry = self._find_or_trace(transforms, key, leaves, tree, runs=False)
+        return entry, dynamic, self._names(transforms, leaves, tree)
+
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Trace for these arguments, unless that has been done; nothing is run."""
+        transforms = registry.current().transforms
+        leaves, tree = with_masks(transforms, args, kwargs)
+        key, _ = key_of(leaves, tree)
+        entries = self._entries.get(key)
+        if entries is None or entries[0].difference() is not None:
+            self._find_or_trace(transforms, key, leaves, tree, runs=False)
+
+    def forget(self) -> None:
+        """Forget all traces: the next call traces anew."""
+        self._entries.clear()
+        self.trace_count = 0
+
+    def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
+        names = argument_names(self._fn, transforms, tree, len(leaves))
+        return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not is_static(leaf)]
+
+    def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, runs: bool) -> Entry:
+        entries = self._entries.get(key, [])  # is never changed itself: another thread may be looking at it
+        found = next((entry for entry in entries if entry.difference() is None or entry.is_owed()), None)
+        if found is None:
+            found = self._trace(transforms, key, leaves, tree, entries[0].difference() if entries else None)
+        if runs:
+            found.pay()
+        others = [entry for entry in entries if entry is not found and not entry.is_spent()]
+        self._entries[key] = [found, *others[: _REMEMBERED - 1]]
+        return found
+
+    def _trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
+        if self.trace_count:
+            reason = reason or describe(self._fn, transforms, next(reversed(self._entries)), key)
+            if self._max_retraces is not None and self.trace_count > self._max_retraces:
+                raise RetraceError(
+                    f"{_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
+                    f"max_retraces={self._max_retraces} allows no more: {_why_again(reason)[0]}",
+                    f"{_why_again(reason)[1]}, or allow more",
+                )
+            log.info("graftax.jit: %s traced again (%d): %s", _name(self._fn), self.trace_count + 1, reason)
+            if self.trace_count == _OFTEN:
+                log.warning(
+                    "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
+                    _name(self._fn),
+                    self.trace_count,
+                    *_why_again(reason),
+                )
+        found: dict[str, Any] = {}
+
+        def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+            frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)), self._allow_callback)
+            values = iter(dynamic)
+            filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
+            args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
+            with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
+                for module in modules:
+                    frame.watch(module)
+                out = self._fn(*args, **kwargs)
+                results, out_structure = transforms.flatten(out)
+                results = [_result(self._fn, r) for r in results]
+                found_masks = masks_of(results) if masks.any_set() else []
+                if masked := any(mask is not None for mask in found_masks):
+                    results, out_structure = transforms.flatten(
+                        (transforms.unflatten(out_structure, results), found_masks)
+                    )
+            frame.group_alike()
+            found.update(frame=frame, out=out_structure, results=len(results), masked=masked)
+            return results, cast("list[tuple[Any, Any]]", frame.written())
+
+        concrete = [leaf for leaf in leaves if not is_static(leaf)]
+        if (unfit := no_plain_numbers(concrete, "an argument")) is not None:
+            raise unfit
+        modules = reached((self._fn, *(leaf for leaf in leaves if is_static(leaf))))
+        # with ranges, a program that has none to look at is a plain one
+        program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
+        if self._looks != PLAIN or program.has_checks:
+            program.names = self._names(transforms, leaves, tree)
+        statics = [leaf for leaf in leaves if is_static(leaf)]
+        entry = Entry(program, found["frame"], found["out"], found["results"], statics, found["masked"])
+        entry.warn_of_leaks(transforms, _name(self._fn))
+        found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
+        self._check_owned(program)
+        self.trace_count += 1
+        return entry
+
+    def _check_owned(self, program: Program) -> None:
+        for storage in cast("list[Storage]", [*program.kept, *program.written]):
+            if storage.user is None and not storage.passing:
+                raise StateError(
+                    f"{_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
+                    "called plainly it would be new at every call; compiled, one would be made now and keep its value",
+                    "make it, or the layer that has it, outside and keep it, in an attribute for example: "
+                    "self.dense = Dense(4) in __init__; what lives for one call is an array",
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy traces for itself
+        kept = {"max_retraces": self._max_retraces, "allow_callback": self._allow_callback, "looks": self._looks}
+        return {"fn": self._fn, **kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return f"<graftax.jit of {_name(self._fn)}, traced {self.trace_count} times>"
+
+
+@overload
+def jit(
+    fn: Callable[P, R], *, max_retraces: int | None = None, allow_callback: bool = False, checked: bool = False
+) -> CompiledFunction[P, R]: ...
+@overload
+def jit(
+    fn: None = None, *, max_retraces: int | None = None, allow_callback: bool = False, checked: bool = False
+) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+@door
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    max_retraces: int | None = None,
+    allow_callback: bool = False,
+    checked: bool = False,
+) -> Any:
+    """Compile a function that may read and write Variables anywhere in its call tree.
+
+    Arrays and Python numbers among the arguments are traced (no new trace for a new value); strings, functions,
+    modules, Variables and other objects are static, told apart by type and value. It compiles or raises; it never runs
+    uncompiled. An exception in the function leaves every Variable as it was.
+
+    Plain attributes of Modules are constants of a trace, and a change of one traces anew: of Modules that it calls or
+    whose Variables it reads, and of those, with all below, that are among the arguments, that the function is a method
+    of, closes over, or names as globals, it or a function of the same file. A function that changes an attribute itself
+    is traced until that one stays as it was found. What is not seen is a Module that is reached in another way, such as
+    a global of another file, and of which nothing but plain attributes is read; and plain objects that are no Modules.
+
+    Args:
+        fn: The function; without it, a decorator is returned.
+        max_retraces: How many traces after the first are allowed; None for any number. Each is one line in the log
+            ``graftax`` at level INFO, and one at level WARNING tells when there are many.
+        allow_callback: Whether `graftax.py_function` may be called inside, which makes each run wait for Python.
+        checked: Whether to raise, after a run, for an index out of range, a nan that an operation makes, and a
+            `graftax.check` that fails. Then no Variable has changed. It takes more time and memory.
+
+    Raises:
+        ArgumentError: ``max_retraces`` is no number of traces.
+        CompileError: ``fn`` is no function; at the call: it needs a traced value, or returns what is no array.
+        StateError: at the call: the function makes a Variable that nobody keeps.
+        RetraceError: at the call: more retraces than allowed.
+        IndexRangeError: with ``checked``, at the call: an index is out of range.
+        NumericsError: with ``checked``, at the call: an operation made nan out of numbers.
+        BackendCapabilityError: at the call: the backend does not compile.
+
+    Example:
+        >>> import graftax as gx
+        >>> total = gx.Variable(0.0, trainable=False)
+        >>> @jit
+        ... def add(x):
+        ...     total.assign_add(x)
+        ...     return total * 2
+        >>> float(add(1.0)), float(add(2.0)), float(total), add.trace_count
+        (2.0, 6.0, 3.0, 1)
+    """
+    if max_retraces is not None and (type(max_retraces) is not int or max_retraces < 0):
+        raise ArgumentError(
+            f"jit got max_retraces={max_retraces!r}", "it is a number of traces, or None", "max_retraces=0"
+        )
+
+    def compiled(f: Any) -> CompiledFunction[..., Any]:
+        if not callable(f):
+            raise CompileError(f"jit got {f!r}", "only functions can be compiled", "@graftax.jit above a function")
+        return CompiledFunction(f, max_retraces, allow_callback, CHECKED if checked else PLAIN)
+
+    return compiled if fn is None else compiled(fn)
+
+
+_REMEMBERED = 8  # traces for one key: settings that are switched to and fro, such as what is frozen, keep theirs
+
+
+_OFTEN = 5  # traces, at which a line in the log warns
+
+
+def _why_again(reason: str) -> tuple[str, str]:
+    """Why there was one more trace, and what helps."""
+    if reason.endswith(BY_ITSELF):
+        return (
+            "the function changes an attribute that it depends on, so that each call compiles anew",
+            "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
+        )
+    return (
+        "each new shape, dtype or setting compiles anew",
+        "keep shapes and settings the same (ops.pad, with a mask for what is real)",
+    )
+
+
+def _result(fn: Callable[..., Any], value: Any) -> Any:
+    value = unwrap(value)
+    if is_static(value) and not isinstance(value, SCALARS):
+        raise CompileError(
+            f"{_name(fn)} returned {value!r} of type {type(value).__name__}",
+            "a compiled function returns arrays, numbers, None, and nested lists, tuples and dicts of these",
+            "return only those",
+        )
+    return value
+
+
+def _times(count: int) -> str:
+    return "1 trace" if count == 1 else f"{count} traces"
+
+
+def _name(fn: Callable[..., Any]) -> str:
+    return getattr(fn, "__qualname__", None) or repr(fn)

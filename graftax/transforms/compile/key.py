@@ -1,0 +1,112 @@
+"""What tells the calls of a compiled function apart: structure, shapes and dtypes, and what is no array by value."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable
+from typing import Any, Final, cast
+
+from graftax.backend.host import no_plain_numbers
+from graftax.backend.protocol import Transforms
+from graftax.core import scopes
+from graftax.core.errors import CompileError
+from graftax.core.tree import flatten_with_paths
+from graftax.core.typedefs import VariableLike
+
+SCALARS = (bool, int, float, complex)
+
+_ARRAY: Final = "array"
+_SCALAR: Final = "scalar"
+_VARIABLE: Final = "variable"
+_STATIC: Final = "static"
+_kinds: dict[type, str] = {}
+
+
+def key_of(leaves: list[Any], tree: Any) -> tuple[Hashable, list[Any]]:
+    """What tells calls apart, and the arrays and numbers among the arguments.
+
+    Raises:
+        CompileError: an argument is no array and cannot be hashed.
+    """
+    parts: list[Any] = [tree, scopes.ambient()]
+    dynamic = []
+    for leaf in leaves:
+        kind = _kinds.get(type(leaf)) or _look_at(leaf)
+        if kind is _ARRAY:
+            parts.append((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)))
+            dynamic.append(leaf)
+        elif kind is _SCALAR:
+            parts.append(type(leaf))
+            dynamic.append(leaf)
+        elif kind is _VARIABLE:  # its == compares elements
+            parts.append((type(leaf), id(leaf)))
+        else:
+            try:
+                hash(leaf)
+            except TypeError as error:
+                raise CompileError(
+                    f"an argument {leaf!r} of type {type(leaf).__name__}",
+                    "an argument that is no array is static, and must be hashable to be told apart",
+                    "pass arrays, numbers, strings, tuples, functions or modules",
+                ) from error
+            parts.append((type(leaf), leaf))
+    return tuple(parts), dynamic
+
+
+def is_static(leaf: Any) -> bool:
+    """True for what is neither an array nor a number."""
+    return _look_at(leaf) not in (_ARRAY, _SCALAR)
+
+
+def _look_at(leaf: Any) -> str:
+    """Which of four kinds a leaf is of; those whose type says it are remembered, for there may be hundreds."""
+    kind = type(leaf)
+    if kind in SCALARS:
+        found = _SCALAR
+    elif isinstance(leaf, VariableLike):
+        found = _VARIABLE
+    else:
+        if (unfit := no_plain_numbers(leaf, "an argument")) is not None:
+            raise unfit
+        found = _ARRAY if hasattr(leaf, "shape") and hasattr(leaf, "dtype") else _STATIC
+    if found is _SCALAR or (found is _ARRAY and hasattr(kind, "shape")):
+        _kinds[kind] = found
+    return found
+
+
+def describe(fn: Callable[..., Any], transforms: Transforms, before: Hashable, after: Hashable) -> str:
+    old, new = cast("tuple[Any, ...]", before), cast("tuple[Any, ...]", after)
+    if old[0] != new[0]:
+        return "the arguments have another structure: there is one more or less, or a list, tuple or dict changed"
+    if old[1] != new[1]:
+        return "a global setting changed"
+    for i, (a, b) in enumerate(zip(old[2:], new[2:], strict=True)):
+        if a != b:
+            return f"argument {argument_names(fn, transforms, new[0], len(new) - 2)[i]}: {_show(a)} -> {_show(b)}"
+    return "the same arguments as before"
+
+
+def argument_names(fn: Callable[..., Any], transforms: Transforms, tree: Any, count: int) -> list[str]:
+    """What the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
+    args, kwargs, *_ = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
+    try:
+        given: Any = inspect.signature(fn).bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # a function without a signature
+        given = {**{str(i): one for i, one in enumerate(args)}, **kwargs}
+    names = {leaf.index: path for path, leaf in flatten_with_paths(dict(given)) if isinstance(leaf, _Leaf)}
+    return [names.get(i, f"leaf {i}") for i in range(count)]
+
+
+class _Leaf:
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def _show(part: Any) -> str:
+    if isinstance(part, type):
+        return f"a Python {part.__name__}"
+    if isinstance(part[0], type) and issubclass(part[0], VariableLike):
+        return f"a {part[0].__name__}"
+    if len(part) == 3:
+        return f"{part[1]}{list(part[0])}" + (" (weak)" if part[2] else "")
+    return repr(part[1])

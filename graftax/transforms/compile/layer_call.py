@@ -1,0 +1,200 @@
+"""A Module's forward compiled behind its eager call: one program in place of one operation after another.
+
+The program is found by what the Module is made of (its `blueprint`) and what it is called with, so layers that are
+alike share one. It reads and writes the Variables of the Module at hand.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.backend.host import owned
+from graftax.backend.program import Cell, Program
+from graftax.backend.protocol import Backend
+from graftax.backend.traced_checks import EAGER, traces
+from graftax.core import scopes
+from graftax.core.errors import GraftaxError
+from graftax.transforms.compile import run_eagerly as eagerly
+from graftax.transforms.compile.blueprint import blueprint
+from graftax.transforms.compile.guard import Guard
+from graftax.transforms.lifting.frames import CompileFrame
+from graftax.variables.graph.module import Module, Node, walk
+from graftax.variables.state.storage import Storage, frames
+from graftax.variables.variable import Variable
+
+MISSED: Final = object()
+"""What `call` gives where the forward is to run as it stands."""
+
+
+class _Program(NamedTuple):
+    """A compiled forward, and which of the Module's Variables it reads and assigns: their numbers."""
+
+    run: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+    changing: list[int]
+    read: list[int]
+    written: list[int]
+    results: int  # how many; new values come after them
+    out_structure: Any  # None for one array
+
+
+_programs: OrderedDict[Hashable, _Program | None] = OrderedDict()
+_MOST = 2048  # programs, the one used longest ago forgotten first
+_MOST_PLANS = 64  # of one Module, the one made first forgotten first: each keeps its program
+
+
+class _Plan(Guard):
+    """A program, and the storages of one Module that it reads and writes."""
+
+    def __init__(self, program: _Program, storages: list[Storage], nodes: Iterable[Node], backend: Backend) -> None:
+        self.run = program.run
+        self.changing = [storages[i] for i in program.changing]
+        self.read = [storages[i] for i in program.read]
+        self.written = [storages[i] for i in program.written]
+        self.backend = backend
+        self.eager = backend.transforms.eager
+        self._unflatten = backend.transforms.unflatten
+        self._out_structure = program.out_structure
+        self._results = program.results
+        super().__init__(nodes)
+
+    def result(self, results: list[Any]) -> Any:
+        """What the forward returns, of what the program does."""
+        if self._out_structure is None:
+            return results[0]
+        return self._unflatten(self._out_structure, results[: self._results])
+
+
+class Plans(dict[Hashable, _Plan | None]):
+    """The plans of one Module by what it was called with; a copy of the Module makes its own."""
+
+    def __reduce__(self) -> tuple[type[Plans], tuple[()]]:
+        return Plans, ()
+
+
+def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+    """``forward(*args, **kwargs)`` as one compiled program, or `MISSED`.
+
+    Args:
+        plans: Those of the Module.
+        module: All that ``forward`` reads and writes.
+        forward: What to compute.
+        args: Positional arguments.
+        kwargs: Arguments by name.
+    """
+    if frames.top is not None or (eagerly.count and eagerly.on()):
+        return MISSED
+    backend = registry.current()
+    key: Hashable
+    arrays: list[Any]
+    if len(args) == 1 and not kwargs and hasattr(x := args[0], "dtype"):
+        key = type(x), x.shape, x.dtype, scopes.ambient()
+        arrays = [x]
+    else:
+        key, arrays = _key(args, kwargs, backend)
+    plan = plans.get(key)
+    if plan is None or plan.backend is not backend or not plan.eager() or plan.difference() is not None:
+        if not backend.has("transforms") or not backend.transforms.eager() or (plan is None and key in plans):
+            return MISSED
+        plan = plans[key] = _plan(module, forward, args, kwargs, key, backend)
+        if len(plans) > _MOST_PLANS:
+            del plans[next(iter(plans))]
+        if plan is None:
+            return MISSED
+    if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
+        arrays[0] = owned(arrays[0])
+    try:
+        results = plan.run([s.buffer for s in plan.changing], [s.buffer for s in plan.read], arrays)
+    except GraftaxError:  # a check of values failed, and nothing is assigned: run plainly, the forward says which
+        return MISSED
+    if plan.written:
+        for storage, value in zip(reversed(plan.written), reversed(results), strict=False):
+            storage.buffer = value
+    return plan.result(results)
+
+
+def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tuple[Hashable, list[Any]]:
+    """What tells calls apart, and the arrays among the arguments."""
+    if not backend.has("transforms"):
+        return None, []
+    leaves, structure = backend.transforms.flatten((args, kwargs))
+    key: list[Any] = [structure, scopes.ambient()]
+    arrays = []
+    for leaf in leaves:
+        if hasattr(leaf, "dtype"):
+            key += (type(leaf), leaf.shape, leaf.dtype)
+            arrays.append(leaf)
+        else:
+            key.append((type(leaf), leaf if type(leaf) is bool else None))
+    return tuple(key), arrays
+
+
+def _plan(
+    module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, key: Hashable, backend: Backend
+) -> _Plan | None:
+    leaves, structure = backend.transforms.flatten((args, kwargs))
+    made_of = blueprint(module) if all(_is_value(leaf, backend) for leaf in leaves) else None
+    if made_of is None:
+        return None
+    full = made_of, key, backend.name
+    traced = None
+    if full not in _programs:
+        traced = _trace(forward, leaves, structure, backend)
+        full = blueprint(module), key, backend.name  # the call may have built it
+    nodes = list(walk(module))
+    storages = [node._storage for node in nodes if isinstance(node, Variable)]
+    if full not in _programs:
+        _programs[full] = None if traced is None else _numbered(*traced, storages)
+        while len(_programs) > _MOST:
+            _programs.popitem(last=False)
+    _programs.move_to_end(full)
+    program = _programs[full]
+    for node in nodes:
+        object.__setattr__(node, "_watched", True)
+    return None if program is None else _Plan(program, storages, nodes, backend)
+
+
+def _is_value(leaf: Any, backend: Backend) -> bool:
+    """True for a number, or an array that is there, of numbers."""
+    if isinstance(leaf, np.ndarray | np.generic):
+        return leaf.dtype.kind in "biufc" and not isinstance(leaf, np.ma.MaskedArray)
+    return isinstance(leaf, bool) or (backend.arrays.is_array(leaf) and backend.arrays.is_concrete(leaf))
+
+
+def _trace(
+    forward: Callable[..., Any], leaves: list[Any], structure: Any, backend: Backend
+) -> tuple[Program, int, Any] | None:
+    """The program, how many results it has and their structure; None where one of them is an argument as it came."""
+    transforms = backend.transforms
+    found: list[Any] = []
+
+    def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        values = iter(dynamic)
+        args, kwargs = transforms.unflatten(structure, [x if type(x) is bool else next(values) for x in leaves])
+        frame = CompileFrame(lift)
+        with frames.replaced((frame,)), traces.entered(EAGER):
+            results, out_structure = transforms.flatten(forward(*args, **kwargs))
+        found.extend((out_structure, len(results), any(result is value for result in results for value in dynamic)))
+        return results, cast("list[tuple[Any, Any]]", frame.written())
+
+    program = transforms.trace(run, [leaf for leaf in leaves if type(leaf) is not bool])
+    out_structure, results, passed_on = found
+    alone = out_structure == transforms.flatten(0)[1]
+    return None if passed_on else (program, results, None if alone else out_structure)
+
+
+def _numbered(program: Program, results: int, out_structure: Any, storages: list[Storage]) -> _Program | None:
+    """The program by numbers of Variables, or None if it reads or assigns others than those of the Module."""
+    number: dict[Cell, int] = {storage: i for i, storage in enumerate(storages)}
+    try:
+        changing, read, written = (
+            [number[cell] for cell in cells] for cells in (program.donated, program.kept, program.written)
+        )
+    except KeyError:
+        return None
+    run = program.run_looking if program.has_checks else program.run
+    return _Program(run, changing, read, written, results, out_structure)

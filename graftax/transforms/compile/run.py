@@ -1,0 +1,101 @@
+"""Running a compiled function: state in, state out, and no Variable lost whatever happens on the way."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from typing import Any
+
+from graftax.backend import registry
+from graftax.backend.traced_checks import traces
+from graftax.core.errors import StateError
+from graftax.transforms.compile.trace import Entry
+from graftax.variables.state.donation import Donation
+
+_LONE = max(map(sys.getrefcount, [object()]))
+"""What `sys.getrefcount` says of a buffer that nobody but one list holds."""
+
+
+def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
+    """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
+    if not entry.written:  # nothing to lose
+        return entry.program.run_donating([], [storage.buffer for storage in entry.kept], leaves)
+    kept = [storage.buffer for storage in entry.kept]  # first: who has taken buffers waits for nobody
+    box: list[list[Any]] = []
+    donation = Donation()
+    try:
+        buffers = entry.take(donation)
+        donated = donation.taken
+        if donated and max(map(sys.getrefcount, donated)) > _LONE:
+            # somebody else holds one of these arrays (a value read before, two Variables with one array): theirs must
+            # live on
+            copy = registry.current().arrays.numpy.copy
+            donated = [copy(buffer) if sys.getrefcount(buffer) > _LONE + 1 else buffer for buffer in donated]
+        # An interrupt comes between two steps of Python, never inside one call of C, and from the run to the box is one
+        # such call. Wherever it comes, what is in the box is put in place.
+        if entry.fresh:
+            with _uninterrupted():
+                box.append(entry.program.run_donating(donated, kept, leaves))
+            entry.fresh = False
+        else:
+            box.extend(map(entry.program.run_donating, (donated,), (kept,), (leaves,)))
+        if buffers is not None:
+            buffers[:] = box[0][entry.results :]
+        else:
+            donation.come_back()
+            for cell, value in zip(entry.given(), box[0][entry.results :], strict=True):
+                cell.buffer = value
+    except BaseException as error:
+        if not box:
+            donation.give_back()
+        donation.come_back()
+        if box:
+            deque(map(setattr, entry.given(), repeat("buffer"), box[0][entry.results :]), 0)
+        elif isinstance(error, Exception) and (lost := [c.path for c in entry.taken() if _is_deleted(c.buffer)]):
+            raise StateError(
+                f"the device failed during a step, and the Variables {', '.join(lost[:5])} were lost with it: {error}",
+                "their memory had been given to the step",
+                "restore the last checkpoint",
+            ) from error
+        raise
+    finally:
+        donation.end()
+    return box[0]
+
+
+def _is_deleted(buffer: Any) -> bool:
+    return bool(getattr(buffer, "is_deleted", bool)())
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Inside, Ctrl-C waits: the first run goes through Python, where it could come after the buffers are given away."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *args: came.append(args))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(*came[0])
+
+
+def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
+    """Run as a part of a gradient, a functional call or a transformation of plain jax: state through the frames."""
+    entry.touch()
+    donated = [storage.read() for storage in entry.donated]
+    # what its checks find is raised after the outermost compiled function has run
+    run = entry.program.run if traces.top is not None else entry.program.run_looking
+    results = run(donated, [storage.read() for storage in entry.kept], leaves)
+    for storage, value in zip(entry.written, results[entry.results :], strict=True):
+        storage.write(value)
+    return results

@@ -1,0 +1,96 @@
+"""Seen: what a traced function found the plain attributes of Modules to be, before it, or a build in it, changed them.
+
+The Python of a trace runs once, and may change what it depends on: ``self.ready = True`` after a first batch. A later
+call must then be compared with what the trace *saw*. What building makes counts as seen, since a first call that builds
+computes what a later one does; unless the function has asked what there is (``layer.built``, ``model.variables``,
+``optimizer.slots()``) before it was made.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+
+from graftax.variables.graph.module import Module, Node
+from graftax.variables.graph.node import ignored
+from graftax.variables.graph.structure import Print, containers_in, print_of
+from graftax.variables.state.storage import frames
+
+Prints = dict[str, Print]
+
+
+class Seen:
+    """Notes of one trace, attribute by attribute; each is made once, so that the first one counts."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, dict[str, Print | None]] = {}  # None: there was no such attribute
+        self._whole: dict[int, Prints] = {}
+        self._containers: dict[int, Prints] = {}
+        self._made: dict[int, weakref.ref[Module]] = {}
+
+    def made(self, module: Module) -> None:
+        """It is made during the trace: whatever becomes of it, no later call finds it as it was before."""
+        self._made[id(module)] = weakref.ref(module)
+
+    def part(self, node: Node, name: str) -> None:
+        """Note how an attribute is."""
+        known = self._parts.setdefault(id(node), {})
+        if name not in known and not self._is_made(node):
+            with frames.replaced(()):  # to look is not to depend
+                known[name] = node.print_for(name)
+
+    def whole(self, node: Node) -> None:
+        """Note how all attributes are, and that there are no others."""
+        if id(node) not in self._whole and not self._is_made(node):
+            with frames.replaced(()):
+                self._whole[id(node)] = node.fingerprint()
+
+    def met(self, node: Node) -> None:
+        """Note what is in the lists and dicts of a Module, which change without a word."""
+        if isinstance(node, Module) and id(node) not in self._containers:
+            self._containers[id(node)] = _containers(node)
+
+    def grown(self, node: Node) -> None:
+        """Compare lists and dicts with how they were met: what is different was changed by the function."""
+        if isinstance(node, Module) and id(node) in self._containers and not self._is_made(node):
+            now = _containers(node)
+            for name, before in self._containers[id(node)].items():
+                if now.get(name) != before:
+                    self._parts.setdefault(id(node), {}).setdefault(name, before)
+
+    def built(self, nodes: Iterable[Node]) -> None:
+        """Take lists and dicts as a build has left them."""
+        for node in nodes:
+            if isinstance(node, Module):
+                self._containers[id(node)] = _containers(node)
+
+    def names(self, node: Node) -> tuple[str, ...]:
+        """The attributes that are noted one by one."""
+        return tuple(self._parts.get(id(node), ()))
+
+    def prints(self, node: Node, after: Prints) -> Prints:
+        """How the trace saw a Module or Variable, given how it is after it."""
+        held: dict[str, Print | None] = {**self._whole.get(id(node), after), **self._parts.get(id(node), {})}
+        return {name: one for name, one in held.items() if one is not None}
+
+    def _is_made(self, node: Node) -> bool:
+        found = self._made.get(id(node))
+        return found is not None and found() is node
+
+
+def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
+    """The fingerprint of a Module or Variable, and the prints of more of its attributes."""
+    found = node.fingerprint()
+    for name in names:
+        if name not in found and (one := node.print_for(name)) is not None:
+            found[name] = one
+    return found
+
+
+def _containers(module: Module) -> Prints:
+    skip = ignored(type(module))
+    return {
+        name: print_of(value)
+        for name, value in module.__dict__.items()
+        if name not in skip and next(containers_in(value), None) is not None
+    }

@@ -1,0 +1,136 @@
+"""One trace of a compiled function, and what must stay as it was for it to be valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, cast
+
+from graftax.backend.program import Program
+from graftax.backend.protocol import Transforms
+from graftax.core import user_line
+from graftax.transforms.compile.guard import Guard
+from graftax.transforms.lifting.frames import CompileFrame
+from graftax.variables.state.donation import Donation, at_rest, lock
+from graftax.variables.state.pack import Pack, pack_of
+from graftax.variables.state.storage import Moves, Storage, together
+
+
+class Entry(Guard):
+    """One trace, and what has to stay as it was for the trace to be valid."""
+
+    def __init__(
+        self,
+        program: Program,
+        frame: CompileFrame,
+        out_structure: Any,
+        results: int,
+        statics: list[Any],
+        masked: bool = False,
+    ) -> None:
+        self.program = program
+        self.out_structure = out_structure
+        self.results = results  # how many; new values come after them
+        self.written = cast("list[Storage]", list(program.written))
+        self.donated = cast("list[Storage]", list(program.donated))
+        self.kept = cast("list[Storage]", list(program.kept))
+        self.masked = masked  # whether the results come with their masks, as a pair
+        self.statics = statics  # kept alive, so that their identity stays theirs
+        self.fresh = True  # not run yet
+        self._groups = [cast("Sequence[Storage]", one) for one in program.taken if isinstance(one, Sequence)]
+        count = len(self._groups)
+        self._packs: list[Pack] = []
+        self._alone = cast("tuple[list[Storage], ...]", (program.taken[count:], program.given[count:]))
+        self._together = self._alone[0] == self._alone[1] and count + len(self._alone[0]) > 0
+        self._buffers: list[Any] = []
+        self._moves = -1
+        self._takes = 0
+        super().__init__(list(frame.touched.values()), frame.seen)
+
+    def taken(self) -> list[Storage | Pack]:
+        """What its donating program takes, in order."""
+        return [*self._packed(), *self._alone[0]]
+
+    def given(self) -> list[Storage | Pack]:
+        """What its donating program gives, in order."""
+        return [*self._packed(), *self._alone[1]]
+
+    def _packed(self) -> list[Pack]:
+        """Its groups, packed."""
+        for i, group in enumerate(self._groups):
+            if i == len(self._packs):
+                self._packs.append(pack_of(group))
+            elif not self._packs[i].holds(group):
+                self._packs[i] = pack_of(group)
+        return self._packs
+
+    def take(self, donation: Donation) -> list[Any] | None:
+        """Let a donation take the buffers of all that is read and assigned.
+
+        Returns:
+            The list in which they were if all that is assigned is read, too; None otherwise.
+        """
+        while self._together:
+            if self._moves != Moves.count:
+                self._gather()
+            with lock:
+                buffers = self._buffers
+                if self._moves != Moves.count or not self._together:
+                    continue  # another thread was quicker
+                kinds = list(map(type, buffers))
+                if Donation not in kinds:
+                    for pack in self._packs:
+                        pack.join()
+                    donation.take_list(buffers)
+                    return buffers
+                busy = buffers[kinds.index(Donation)]  # of this function, or of one that takes some of these only
+            busy.wait()
+        while True:
+            packs = list(self._packed())
+            cells: list[Storage | Pack] = [*packs, *self._alone[0]]
+            with at_rest(cells):
+                if not all(map(Pack.holds, packs, self._groups)):
+                    continue  # another thread has just put some of these into a pack of its own
+                for pack in packs:
+                    pack.join()
+                donation.take(cells)
+            return None
+
+    def _gather(self) -> None:
+        """Put all that is assigned into one list."""
+        with at_rest([*(storage for group in self._groups for storage in group), *self._alone[0]]):
+            taken = self.taken()
+            if not all(one.place[0] is self._buffers for one in taken):
+                self._takes += 1
+                self._together = self._takes <= _OFTEN  # another function takes them again and again
+                self._buffers = _one_list(taken) if self._together else []
+            self._moves = Moves.count
+
+    def warn_of_leaks(self, transforms: Transforms, function: str) -> None:
+        """Warn of attributes that hold values of the trace, which are of no use after it."""
+        level = transforms.level()
+        overlooked = False
+        for node, name, value in self.attributes():
+            held = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
+            if any(transforms.leaks(one, level) for one in islice(held, _LOOKED_AT)):
+                overlooked = True
+                self.overlook(node, name)  # who reads it later gets an error, so that nothing goes stale
+                user_line.warn(
+                    f"{node.path or type(node).__name__}.{name} keeps a traced value of {function}: it has no numbers, "
+                    "and using it after the call fails. Return it from the function, or keep it in a Variable: "
+                    f"self.{name}.assign(...).",
+                )
+        if overlooked:
+            self.settle()
+
+
+_LOOKED_AT = 1000  # elements of a container, at each trace
+
+
+def _one_list(cells: list[Storage | Pack]) -> list[Any]:
+    """A list of the buffers of just these; one that has a list to itself keeps it, so that several steps may use it."""
+    there = cells[0].place[0]
+    return there if len(cells) == 1 and type(there) is list and len(there) == 1 else together(cells)
+
+
+_OFTEN = 3  # times that the buffers of a trace are put into one list, before each stays where it is

@@ -1,0 +1,1 @@
+"""Branches, loops and maps whose parts may read and write Variables."""

@@ -1,0 +1,238 @@
+"""Loops over rows: one traced body, run for each row in order, that may read and write Variables."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
+
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
+from graftax.core.wrapping import wraps
+from graftax.transforms.flow.branches import settled
+from graftax.transforms.lifting.carried import Carry, hand_on, masks_of, masks_of_rows, set_masks
+from graftax.transforms.lifting.parts import (
+    Around,
+    Bound,
+    Outline,
+    PartFrame,
+    Threaded,
+    arrays_of,
+    as_dtypes,
+    common_length,
+)
+from graftax.variables.state.storage import frames
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@door
+def scan(
+    fn: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """``carry, y = fn(carry, x)`` for each row of ``xs``, from ``init``, in one compiled loop.
+
+    ``fn`` is traced at each eager call, so that nothing it reads is ever stale, and compiled where that is new; inside
+    `graftax.jit` both is once for all. What it assigns to Variables, one step sees from the step before.
+
+    Args:
+        fn: Takes the carry and a row; returns the next carry, of the same structure, shapes and dtypes, and a result.
+            It may read and write Variables, and layers may be built in it.
+        init: The first carry: any structure of arrays.
+        xs: Any structure of arrays with the same number of rows; None to pass None, ``length`` times.
+        length: How many steps; must equal the number of rows if there are any.
+        reverse: Whether to go from the last row to the first; results stay with their rows.
+
+    Returns:
+        The last carry, and the results of all steps, stacked.
+
+    Shape:
+        ``(rows, ...) -> (rows, ...)``
+
+    Raises:
+        ArgumentError: the structure of the carry changes, or the number of steps is unclear.
+        ShapeError: a shape of the carry changes, or the numbers of rows differ.
+        DTypeError: a dtype of the carry changes.
+
+    Example:
+        >>> import graftax as gx
+        >>> last, sums = scan(lambda total, x: (total + x, total + x), 0.0, gx.ops.asarray([1.0, 2.0, 3.0]))
+        >>> float(last), sums.tolist()
+        (6.0, [1.0, 3.0, 6.0])
+    """
+    transforms = registry.current().transforms
+    rows, rows_structure = arrays_of(xs)
+    steps = _steps("scan", Outline(rows_structure, rows), length)
+    own = Carry("scan", init)
+    kept, count = len(own.leaves), len(rows)
+    found_masks = masks_of_rows("scan", transforms.flatten(xs)[0])
+    rows += [mask for mask in found_masks if mask is not None]
+
+    def step(values: list[Any]) -> tuple[Any, Any]:
+        carry, row, row_masks = values[:kept], values[kept : kept + count], iter(values[kept + count :])
+        set_masks(row, [None if mask is None else next(row_masks) for mask in found_masks])
+        made = fn(own.opened(carry), transforms.unflatten(rows_structure, row))
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise ArgumentTypeError(
+                f"the function of a scan returned {'one array' if hasattr(made, 'shape') else repr(made)}",
+                "it gives back the next carry and the result of the step",
+                "return carry, y (None where there is no result)",
+            )
+        return own.closed(made[0]), (made[1], masks_of(transforms.flatten(made[1])[0]))
+
+    part, start = settled(
+        "scan", step, Outline(own.structure, own.leaves), [_Row(row.shape[1:], row.dtype) for row in rows]
+    )
+    threaded = Threaded(part)
+    after, last, stacked = _run(threaded.bind(part), threaded.state(), start, rows, steps, reverse)
+    threaded.commit(after)
+    results, result_masks = transforms.unflatten(part.outlines[1].structure, stacked)
+    set_masks(transforms.flatten(results)[0], result_masks)
+    return own.opened(last), results
+
+
+class _Row(NamedTuple):
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def _run(
+    step: Bound, state: list[Any], start: list[Any], rows: list[Any], steps: int, reverse: bool
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """The state after, the last carry, the stacked results; compiled once for all scans that do the same."""
+    transforms = registry.current().transforms
+    dtypes = [str(leaf.dtype) for leaf in start]
+    unbound = step._replace(closed=[])  # without arrays, for others to use
+
+    def loop(closed: list[Any], state: list[Any], start: list[Any], rows: list[Any]) -> Any:
+        def body(carry: Any, row: Any) -> Any:
+            new, after = unbound.run(closed, carry[0], [*carry[1], *row])
+            return (after, as_dtypes(new[: len(dtypes)], dtypes)), new[len(dtypes) :]
+
+        (after, last), stacked = transforms.scan(body, (state, start), rows, steps, reverse)
+        return after, last, stacked
+
+    run = loop
+    if not transforms.staged_within(None) and (program := step.program.key) is not None:
+        key = program, step.reads, step.writes, step.constants, tuple(dtypes), steps, reverse
+        run = _loops.find(key, loop)
+    result: tuple[list[Any], list[Any], list[Any]] = run(step.closed, state, start, rows)
+    return result
+
+
+class _Loops:
+    """Compiled loops, those used last."""
+
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self.compiled: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: Hashable, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function compiled, or the one of the same key that was."""
+        with self._lock:
+            if key not in self.compiled:
+                self.compiled[key] = registry.current().transforms.compiled(function)
+                if len(self.compiled) > self._kept:
+                    self.compiled.popitem(last=False)
+            self.compiled.move_to_end(key)
+            return self.compiled[key]
+
+
+_loops = _Loops(kept=128)
+
+
+@door
+def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
+    """``fn`` of each row, one after the other, the results stacked; a `scan` without a carry.
+
+    Where rows need not see what the rows before them assigned, `graftax.vectorized_map` is faster.
+
+    Args:
+        fn: Takes a row; it may read and write Variables.
+        xs: Any structure of arrays with the same number of rows.
+
+    Shape:
+        ``(rows, ...) -> (rows, ...)``
+
+    Example:
+        >>> import graftax as gx
+        >>> seen = gx.Variable(0, trainable=False)
+        >>> map_fn(lambda x: x * seen.assign_add(1), gx.ops.asarray([5, 5, 5])).tolist(), int(seen)
+        ([5, 10, 15], 3)
+    """
+    return scan(lambda _, x: (None, fn(x)), None, xs)[1]
+
+
+@door
+def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[P, R]:
+    """A function that computes the same, and computes it again for its gradient, to keep less in memory.
+
+    Args:
+        fn: Returns any structure of arrays; it may read and write Variables. Its values are traced.
+        policy: What is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
+            ``"dots_without_batch"`` for those without batch axes (of dense layers, not of attention).
+
+    Raises:
+        ArgumentError: there is no such policy.
+
+    Example:
+        >>> import graftax as gx
+        >>> float(gx.grad(remat(gx.ops.sin))(0.0))
+        1.0
+    """
+    if policy not in (None, "dots", "dots_without_batch"):
+        raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
+
+    @wraps(fn)
+    @door
+    def run(*args: Any, **kwargs: Any) -> Any:
+        transforms = registry.current().transforms
+        leaves, structure = transforms.flatten((args, kwargs))
+        is_array = registry.current().arrays.is_array
+        around = Around()
+        written: list[Any] = []
+        made: list[Any] = []
+
+        def part(given: list[Any]) -> Any:
+            values = iter(given)
+            filled = [next(values) if is_array(leaf) else leaf for leaf in leaves]
+            hand_on(leaves, filled)
+            call_args, call_kwargs = transforms.unflatten(structure, filled)
+            frame = PartFrame(around)
+            with frames.entered(frame):
+                results, out = arrays_of(cast(Callable[..., R], fn)(*call_args, **call_kwargs))
+            written[:], made[:] = list(frame.written), [out]
+            return results, masks_of(results), list(frame.written.values())
+
+        results, found_masks, after = transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)])
+        for storage, value in zip(written, after, strict=True):
+            storage.write(value)
+        set_masks(results, found_masks)
+        return transforms.unflatten(made[0], results)
+
+    return run
+
+
+def _steps(name: str, rows: Outline, length: int | None) -> int:
+    if length is not None and (type(length) is not int or length < 0):
+        raise ArgumentError(f"{name} got length={length!r}", "it is a number of steps", "length=10")
+    if not rows.leaves:
+        if length is None:
+            raise ArgumentError(
+                f"{name} got neither xs nor length", "how many steps there are is not known", "length=10"
+            )
+        return length
+    found = common_length(name, rows.paths("xs"), rows.leaves)
+    if length is not None and length != found:
+        raise ArgumentError(
+            f"{name} got length={length} and {found} rows", "there is one step for each row", "no length"
+        )
+    return found

@@ -1,0 +1,153 @@
+"""One call of a function with a gradient of its own: what it reads becomes an input, what it assigns an output.
+
+Its Python, that of its ``grad_fn`` included, runs at the call: differentiated or compiled, what it computes is written
+down there, so that nothing that changes around it afterwards matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from graftax.backend import registry
+from graftax.core.errors import CompileError, GradientError
+from graftax.transforms.gradients.custom_rule import (
+    CustomRule,
+    assigned,
+    closed_over,
+    differentiated_around,
+    is_floating,
+    not_told,
+)
+from graftax.transforms.gradients.custom_state import GradientFrame, Reading, is_stream, move_on
+from graftax.transforms.gradients.custom_values import ByValues
+from graftax.transforms.lifting.parts import Around, Part
+from graftax.variables.added_loss import AddedLoss
+from graftax.variables.state.storage import Storage, frames
+
+
+def run(rule: CustomRule) -> Any:
+    """The value of the function; what it assigns on the way takes effect."""
+    transforms = registry.current().transforms
+    if transforms.eager():
+        leaves = _at_once(rule)
+    else:
+        try:
+            leaves = _Written(rule).run()
+        except CompileError:  # its Python asks for values: there may be some
+            if transforms.staged_within(None):
+                raise
+            leaves = ByValues(rule).run()
+    return rule.value(leaves)
+
+
+def _at_once(rule: CustomRule) -> list[Any]:
+    """Where nobody differentiates."""
+    frame = Reading(Around())
+    with frames.entered(frame):
+        leaves, grad_fn = rule.call(rule.values)
+        rule.note_read(frame.found, grad_fn)
+    for storage, value in frame.written.items():
+        storage.write(value)
+    return leaves
+
+
+class _Written:
+    """The function and its rule written down as programs; the Python runs once, here."""
+
+    def __init__(self, rule: CustomRule) -> None:
+        self._rule = rule
+        self._back: Any = None
+        self._told: list[bool] = []
+        self._part = Part("custom_gradient", self._both, rule.values)
+        results, kept = (len(outline.leaves) for outline in self._part.outlines)
+        self._results = results
+        self._kept = kept
+        self._counts = len(self._part.constants), len(self._part.found)
+
+    def _both(self, values: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The arrays of the value, and those that the rule needs besides gradients."""
+        rule, inside = self._rule, frames.top
+        leaves, grad_fn = rule.call(values)
+        found: dict[Storage, Any] = inside.found  # type: ignore[union-attr]
+        rule.note_read(found, grad_fn)
+        read = list(found)
+
+        def back(_: Any, dys: list[Any]) -> list[Any]:
+            given = iter(dys)
+            ys = [next(given) if is_floating(leaf.dtype) else leaf for leaf in leaves]
+            frame = GradientFrame({})
+            with frames.entered(frame):
+                gradients = rule.gradients(grad_fn, ys, values, read)
+            for storage in frame.written:
+                if not is_stream(storage):
+                    raise assigned(rule, storage)
+            self._told = [gradient is not None for gradient in gradients]
+            return [gradient for gradient in gradients if gradient is not None]
+
+        self._back, kept = registry.current().transforms.stage(
+            back, [leaf for leaf in leaves if is_floating(leaf.dtype)]
+        )
+        self._read = read
+        return leaves, kept
+
+    def run(self) -> list[Any]:
+        part = self._part
+        found = list(part.found.values())
+        inputs = [*part.constants, *found, *self._rule.values]
+        leaves = self._with_rule(inputs)
+        if part.written:
+            first = self._results + self._kept
+            program = part.program.only(range(first, first + len(part.written)), effects=False)
+            after = program.run(part.constants, found, self._rule.values)
+            for storage, value in zip(part.written, after, strict=True):
+                storage.write(registry.current().arrays.asarray(value))
+        for storage in part.found:
+            if is_stream(storage) and storage not in part.written:  # grad_fn draws from it
+                move_on(storage)
+        return leaves
+
+    def _with_rule(self, inputs: list[Any]) -> list[Any]:
+        transforms = registry.current().transforms
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
+
+    def _refused(self) -> list[Callable[[], GradientError] | None]:
+        """For each input what gives the error if it is differentiated: the rule says nothing about it."""
+        told = {variable._storage for variable in self._rule.variables}
+        read = set(self._read)
+        return [
+            *[partial(closed_over, self._rule)] * len(self._part.constants),
+            *(
+                None
+                if s in told or s not in read or isinstance(s.user, AddedLoss)
+                else partial(not_told, self._rule, s)
+                for s in self._part.found
+            ),
+            *[None] * len(self._rule.values),
+        ]
+
+    def _run(self, inputs: list[Any], count: int) -> list[Any]:
+        """The first results of the program."""
+        program, constants, found = self._part.program, *self._counts
+        if count < len(program.results):
+            program = program.only(range(count))
+        return program.run(inputs[:constants], inputs[constants : constants + found], inputs[constants + found :])
+
+    def _function(self, inputs: list[Any]) -> list[Any]:
+        return self._run(inputs, self._results)
+
+    def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], None]:
+        results = self._run(inputs, self._results + self._kept)
+        leaves, kept = results[: self._results], results[self._results :]
+        if differentiated_around(inputs):
+            leaves = self._with_rule(inputs)
+        return leaves, kept, None
+
+    def _backward(self, kept: list[Any], _: None, dys: list[Any]) -> list[Any]:
+        given = [dy for dy in dys if dy is not None]
+        gradients = iter(self._back.run(kept, [], given))
+        constants, found = self._counts
+        told = [next(gradients) if one else None for one in self._told]
+        read, values = told[: len(self._read)], told[len(self._read) :]
+        return [*[None] * constants, *read, *[None] * (found - len(read)), *values]

@@ -1,0 +1,216 @@
+"""A function that tells its gradients: what it is called with, what it returns, what its rule has to return."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError, GradientError, ShapeError, StateError
+from graftax.core.typedefs import VariableLike, unwrap
+from graftax.transforms.gradients.sources import function_name
+from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.lifting.parts import arrays_of
+from graftax.variables.state.storage import Storage
+from graftax.variables.variable import Variable
+
+_FLOATING = ("float", "bfloat", "complex")
+
+
+class CustomRule:
+    """``fn(*args, **kwargs) -> (value, grad_fn)`` as functions of arrays.
+
+    Args:
+        fn: What the user wrote.
+        args: What it is called with.
+        kwargs: What it is called with by name.
+    """
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._fn = fn
+        self.name = function_name(fn)
+        self._structure = (args, kwargs)
+        self._leaves = tree.flatten(self._structure)
+        self._positional = len(tree.flatten(args))
+        self._moving = [i for i, leaf in enumerate(self._leaves) if _is_moving(leaf)]
+        arrays = registry.current().arrays
+        weakly = arrays.numpy.asarray
+        self.values = [
+            weakly(leaf) if type(leaf) in (float, complex) else arrays.asarray(unwrap(leaf))
+            for leaf in (self._leaves[i] for i in self._moving)
+        ]
+        """The arrays among the arguments."""
+        self.variables: list[Variable] = []
+        """The Variables whose gradients are to be told."""
+        self.structure: Any = None
+        """That of the value."""
+        self._results = 0
+        self._masks: Any = None
+
+    def call(self, values: list[Any]) -> tuple[list[Any], Callable[..., Any]]:
+        """The arrays of the value and of its masks, and the ``grad_fn`` of this run."""
+        leaves = list(self._leaves)
+        for i, value in zip(self._moving, values, strict=True):
+            leaves[i] = value
+        hand_on(self._leaves, leaves)
+        args, kwargs = tree.rebuild(self._structure, iter(leaves))
+        made = self._fn(*args, **kwargs)
+        if not isinstance(made, tuple | list) or len(made) != 2 or not callable(made[1]):
+            raise ArgumentTypeError(
+                f"{self.name} returned {_kind(made)}",
+                "a function with custom_gradient returns its value, and a function that gives the gradients",
+                "return value, grad_fn",
+            )
+        results, self.structure = arrays_of(made[0])
+        found, self._masks = arrays_of(masks_of(results))
+        self._results = len(results)
+        return [*results, *found], made[1]
+
+    def value(self, leaves: list[Any]) -> Any:
+        """What the function returns, of what `call` gives."""
+        transforms = registry.current().transforms
+        results, found = leaves[: self._results], leaves[self._results :]
+        set_masks(results, transforms.unflatten(self._masks, found))
+        return transforms.unflatten(self.structure, results)
+
+    def note_read(self, storages: Iterable[Storage], grad_fn: Callable[..., Any]) -> None:
+        """Say what the function read; raise if its rule cannot be told of a trainable one."""
+        users = [storage.user for storage in storages]
+        self.variables = [v for v in users if isinstance(v, Variable) and v.trainable and is_floating(v.dtype)]
+        parameters = inspect.signature(grad_fn).parameters.values()
+        if self.variables and not any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters):
+            names = ", ".join(repr(variable.path) for variable in self.variables)
+            raise ArgumentTypeError(
+                f"{self.name} reads the trainable {names}, but its grad_fn takes no 'variables'",
+                "their gradients are to be told, too",
+                "def grad_fn(dy, variables=None): return dx, [dv]; or read graftax.stop_gradient(v) of a frozen one",
+            )
+
+    def gradients(
+        self, grad_fn: Callable[..., Any], ys: list[Any], values: list[Any], storages: Iterable[Storage]
+    ) -> list[Any]:
+        """Those of the Variables behind the storages, then those of the arrays among the arguments; None for zero.
+
+        Args:
+            grad_fn: That of a run.
+            ys: For each array that `call` gives its gradient, of any integer something of its shape.
+            values: The arrays among the arguments.
+            storages: All that was read.
+        """
+        arrays = registry.current().arrays
+        dys = [y if is_floating(y.dtype) else arrays.numpy.zeros(y.shape, "float32") for y in ys[: self._results]]
+        told: list[Any] = []
+        if not self.variables:
+            made = grad_fn(*dys)
+        else:
+            made, told = self._with_variables(grad_fn(*dys, variables=list(self.variables)))
+        by_storage = {v._storage: g for v, g in zip(self.variables, told, strict=True)}
+        return [*(by_storage.get(storage) for storage in storages), *self._of_arguments(made, values)]
+
+    def _with_variables(self, made: Any) -> tuple[Any, list[Any]]:
+        variables = self.variables
+        if not isinstance(made, tuple | list) or len(made) != 2:
+            raise GradientError(
+                f"the grad_fn of {self.name} returned {_kind(made)}",
+                f"it got {len(variables)} variables",
+                "return gradients_of_arguments, [gradients_of_variables]",
+            )
+        of_variables = tree.flatten(made[1]) if made[1] is not None else []
+        if len(of_variables) != len(variables):
+            raise GradientError(
+                f"the grad_fn of {self.name} returned {len(of_variables)} gradients of variables for "
+                f"{len(variables)}: {', '.join(repr(v.path) for v in variables)}",
+                "there is one for each, in their order; None for zero",
+            )
+        return made[0], [
+            self._fitted(gradient, f"the variable {v.path!r}", v.shape, v.dtype)
+            for gradient, v in zip(of_variables, variables, strict=True)
+        ]
+
+    def _of_arguments(self, made: Any, values: list[Any]) -> list[Any]:
+        numbers = [i for i, leaf in enumerate(self._leaves[: self._positional]) if _is_number(leaf)]
+        moving = [i for i in self._moving if i < self._positional]
+        found = tree.flatten(made)
+        if len(found) not in (len(numbers), len(moving)):
+            raise GradientError(
+                f"the grad_fn of {self.name} returned {len(found)} gradients for {len(moving)} arguments",
+                "there is one for each positional argument; None for zero",
+                "return dx, dy, ...",
+            )
+        places = dict(zip(moving if len(found) == len(moving) else numbers, found, strict=True))
+        return [
+            self._fitted(places.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
+            for i, value in zip(self._moving, values, strict=True)
+        ]
+
+    def _fitted(self, gradient: Any, what: str, shape: tuple[int, ...], dtype: str) -> Any:
+        if gradient is None or not is_floating(dtype):
+            return None
+        value = registry.current().arrays.asarray(unwrap(gradient))
+        if tuple(value.shape) != shape:
+            raise ShapeError(
+                f"the grad_fn of {self.name} returned a gradient of shape {tuple(value.shape)} for {what} of shape "
+                f"{shape}",
+                "a gradient has the shape of what it is the gradient of",
+                "ops.sum(gradient, axis) over what was broadcast",
+            )
+        return value.astype(dtype)
+
+
+def is_floating(dtype: Any) -> bool:
+    """True for real and complex numbers."""
+    return str(dtype).startswith(_FLOATING)
+
+
+def differentiated_around(inputs: list[Any]) -> bool:
+    """True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
+    transforms = registry.current().transforms
+    return not transforms.eager() or any(map(transforms.is_tracer, inputs))
+
+
+def assigned(rule: CustomRule, storage: Storage) -> StateError:
+    """What it means that a rule assigns."""
+    return StateError(
+        f"the grad_fn of {rule.name} assigned {storage.path!r}",
+        "when a gradient is taken, and how often, is not defined",
+        "assign in the function itself",
+    )
+
+
+def closed_over(rule: CustomRule) -> GradientError:
+    """What it means that a value is differentiated that the function closes over."""
+    return GradientError(
+        f"{rule.name}, a function with a gradient of its own, closes over an array that is differentiated outside",
+        "its rule says nothing about that array",
+        "pass the array as a positional argument, or ops.stop_gradient of it as a keyword argument",
+    )
+
+
+def not_told(rule: CustomRule, storage: Storage) -> GradientError:
+    """What it means that a Variable is differentiated that the rule is not told of."""
+    return GradientError(
+        f"{rule.name}, a function with a gradient of its own, reads {storage.path!r}, which is not trainable and whose "
+        "value is differentiated",
+        "its grad_fn is told of trainable Variables only",
+        "pass its value as a positional argument, fn(x, v.value); or ops.stop_gradient(v) there, to have it constant",
+    )
+
+
+def _is_moving(leaf: Any) -> bool:
+    """True for what becomes an input of the rule."""
+    kinds = VariableLike | np.ndarray | np.generic | float | complex
+    return isinstance(leaf, kinds) or registry.current().arrays.is_array(leaf)
+
+
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, int) or _is_moving(leaf)
+
+
+def _kind(made: Any) -> str:
+    if isinstance(made, tuple | list):
+        return f"a {type(made).__name__} of {len(made)}"
+    return "one array" if hasattr(made, "shape") else f"one {type(made).__name__}"

@@ -1,0 +1,64 @@
+"""State as functions with gradients of their own see it: what is read is found, random streams branch off."""
+
+from __future__ import annotations
+
+from graftax.backend import registry
+from graftax.core.typedefs import Array
+from graftax.transforms.lifting.frames import Substitution
+from graftax.transforms.lifting.parts import Around, PartFrame
+from graftax.variables.state.storage import Storage, frames
+
+
+class Reading(PartFrame):
+    """Notes what is read."""
+
+    def __init__(self, around: Around) -> None:
+        super().__init__(around)
+        self.found: dict[Storage, Array] = {}
+
+    def read(self, storage: Storage) -> Array:
+        """The value outside, or the one assigned."""
+        if storage not in self._now:
+            self.found[storage] = super().read(storage)
+        return super().read(storage)
+
+
+class Stopped(Reading):
+    """The same, of constants."""
+
+    def read(self, storage: Storage) -> Array:
+        """The value outside, not differentiated, or the one assigned."""
+        first = storage not in self._now
+        value = super().read(storage)
+        if first:
+            value = self._now[storage] = registry.current().arrays.stop_gradient(value)
+        return value
+
+
+class GradientFrame(Substitution):
+    """State as a gradient sees it: as the function left it; random streams branch off."""
+
+    def __init__(self, given: dict[Storage, Array]) -> None:
+        super().__init__(frames.top, given.items(), registry.current().transforms.level())
+        self._branched: set[Storage] = set()
+
+    def read(self, storage: Storage) -> Array:
+        """The value given, or outside; of a random stream a branch of it."""
+        if is_stream(storage) and storage not in self._branched:
+            random = registry.current().random
+            self._now[storage] = random.fold_in(random.split(super().read(storage), 2)[1], _BRANCH)
+            self._branched.add(storage)
+        return super().read(storage)
+
+
+_BRANCH = 0x67726164
+
+
+def is_stream(storage: Storage) -> bool:
+    """True for the state of a random stream."""
+    return getattr(storage.user, "role", None) == "seed"
+
+
+def move_on(storage: Storage) -> None:
+    """Let a random stream continue elsewhere than where a gradient branched off."""
+    storage.write(registry.current().random.split(storage.read(), 2)[0])

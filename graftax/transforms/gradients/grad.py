@@ -1,0 +1,167 @@
+"""Gradients of ordinary functions with respect to Variables, or to their first argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, cast
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError, GradientError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import unwrap
+from graftax.core.wrapping import wraps
+from graftax.transforms.gradients.sources import check_sources, expand, first_argument, function_name
+from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.state.storage import frames
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@door
+def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
+    """A function that returns the value of ``fn`` and its gradient.
+
+    Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
+    call, and what is assigned and read again carries its gradient; ``ops.stop_gradient(value)`` in the assignment cuts
+    it. The gradient with respect to a Variable is that with respect to its value when the call starts.
+
+    Args:
+        fn: Returns a scalar, or ``(scalar, anything)`` with ``has_aux``.
+        wrt: A Variable, a Module (its trainable Variables, by path), or a nested list, tuple or dict of these; the
+            gradient has the same structure. None for the first argument of ``fn``, any structure of floating arrays.
+        has_aux: Whether ``fn`` returns something besides; the value is then the pair.
+
+    Raises:
+        ArgumentTypeError: ``fn`` is no function.
+        GradientError: there is nothing to differentiate with respect to, it is not floating, or the value is no scalar.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, 2.0])
+        >>> value, gradient = value_and_grad(lambda x: gx.ops.sum(w * w * x), wrt=w)(3.0)
+        >>> float(value), gradient.tolist()
+        (15.0, [6.0, 12.0])
+        >>> float(value_and_grad(lambda x: x * x)(3.0)[1])
+        6.0
+    """
+
+    if not callable(fn):
+        raise ArgumentTypeError(
+            f"value_and_grad got {type(fn).__name__}",
+            "it differentiates a function, which computes the loss when it is called",
+            "graftax.value_and_grad(lambda: compute_loss(...), wrt=variables)()",
+        )
+
+    @wraps(fn)
+    @door
+    def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        structure = first_argument(fn, args) if wrt is None else expand(wrt)
+        leaves_of_it = tree.flatten(structure)
+        sources = leaves_of_it if wrt is None else list(dict.fromkeys(leaves_of_it))  # a Variable twice is still one
+        storages = [] if wrt is None else [source._storage for source in sources]
+        arrays = registry.current().arrays
+        values = [arrays.asarray(unwrap(source)) for source in sources]
+        check_sources(fn, sources, values)
+        transforms = registry.current().transforms
+        parent = frames.top
+        written: list[Any] = []
+
+        def pure(given: list[Any]) -> tuple[Any, Any]:
+            if wrt is None:
+                frame = Substitution(parent, (), transforms.level())
+                hand_on(leaves_of_it, given)
+                call_args = (tree.rebuild(args[0], iter(given)), *args[1:])
+            else:
+                frame = Substitution(parent, zip(storages, given, strict=True), transforms.level())
+                call_args = args
+            with frames.entered(frame):
+                result = cast(Callable[..., Any], fn)(*call_args, **kwargs)
+                value, aux = _split(fn, result, has_aux)
+            written[:] = frame.written
+            leaves, aux_structure[:] = _flatten(transforms, aux)
+            return value, (leaves, masks_of(leaves), list(frame.written.values()))
+
+        aux_structure: list[Any] = []
+        (value, (leaves, found_masks, after)), gradients = transforms.value_and_grad(pure)(values)
+        set_masks(leaves, found_masks)
+        for storage, new in zip(written, after, strict=True):
+            storage.write(new)
+        result = (value, transforms.unflatten(aux_structure[0], leaves)) if has_aux else value
+        if wrt is not None:
+            found = dict(zip(sources, gradients, strict=True))
+            gradients = [found[leaf] for leaf in leaves_of_it]
+        return result, tree.rebuild(structure, iter(gradients))
+
+    return run
+
+
+@door
+def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callable[P, Any]:
+    """A function that returns the gradient of ``fn``; arguments as for `value_and_grad`.
+
+    With ``has_aux`` it returns ``(gradient, aux)``.
+
+    Example:
+        >>> float(grad(lambda x: x**3)(2.0))
+        12.0
+    """
+    both = value_and_grad(fn, wrt, has_aux)
+
+    @wraps(fn)
+    @door
+    def run(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return run
+
+
+def _flatten(transforms: Any, aux: Any) -> tuple[list[Any], list[Any]]:
+    leaves, structure = transforms.flatten(aux)
+    return leaves, [structure]
+
+
+def _pair(fn: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+    if isinstance(result, tuple | list) and len(result) == 2:
+        return result[0], result[1]
+    shape = getattr(result, "shape", None)
+    what = f"a {type(result).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
+    if isinstance(result, tuple | list | dict):
+        what += f" of {len(result)}"
+    raise GradientError(
+        f"{function_name(fn)} returned {what} for has_aux=True",
+        "it is a pair: the value to differentiate, and anything besides",
+        "return loss, (one, other)",
+    )
+
+
+def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any]:
+    value, aux = _pair(fn, result) if has_aux else (result, None)
+    if value is None:
+        raise GradientError(
+            f"{function_name(fn)} returned None", "there is no value to differentiate", "return the loss"
+        )
+    if isinstance(value, tuple | list | dict):
+        raise GradientError(
+            f"{function_name(fn)} returned a {type(value).__name__} of {len(value)}",
+            "a gradient is that of one number",
+            "return the loss alone" if has_aux else "has_aux=True for a function that returns loss, anything",
+        )
+    value = registry.current().arrays.asarray(unwrap(value))
+    if tuple(value.shape) != ():
+        raise GradientError(
+            f"{function_name(fn)} returned shape {tuple(value.shape)}",
+            "a gradient is that of one number",
+            "return ops.mean(...) or ops.sum(...)",
+        )
+    kind = str(value.dtype)
+    if "float" not in kind and "complex" not in kind:
+        raise GradientError(
+            f"{function_name(fn)} returned dtype {kind}",
+            "only floating values have gradients; what is counted or compared has none",
+            "a loss that changes smoothly, such as ops.mean(ops.square(error)), in place of an accuracy",
+        )
+    return value, aux

@@ -1,0 +1,247 @@
+"""Gradients as functions: of chosen arguments, or of whatever Variables a function reads."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, VariableLike, unwrap
+from graftax.core.wrapping import wraps
+from graftax.transforms.gradients.sources import function_name
+from graftax.transforms.gradients.vjp import pulled
+from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.state.storage import Frame, Storage, frames
+from graftax.variables.variable import Variable
+
+Params = Sequence[int | str] | int | str | None
+
+
+# --- with respect to arguments ----------------------------------------------------------------------------------------
+
+
+@door
+def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) -> Callable[..., tuple[Any, list[Any]]]:
+    """A function that returns the value of ``fn`` and the list of its gradients with respect to arguments.
+
+    A value of several elements is summed, each element weighted by the keyword ``dy`` of the returned function. What
+    ``fn`` assigns to Variables takes effect; Variables count as constants.
+
+    Args:
+        fn: Takes floating arrays, or structures of these, and returns any structure of floating arrays.
+        params: Indices or names of the arguments; all positional ones, unless told.
+
+    Raises:
+        ArgumentError: at the call: there is no such argument, or ``dy`` has another structure than the value.
+        DTypeError: at the call: an argument is not floating.
+        GradientError: at the call: the value is None, or not floating.
+
+    Example:
+        >>> value, gradients = value_and_gradients_function(lambda x: x**2)(3.0)
+        >>> float(value), [float(g) for g in gradients]
+        (9.0, [6.0])
+    """
+
+    @wraps(fn)
+    @door
+    def run(*args: Any, dy: Any = None, **kwargs: Any) -> tuple[Any, list[Any]]:
+        places = _places(fn, params, args, kwargs)
+        chosen = [args[place] if isinstance(place, int) else kwargs[place] for place in places]
+        pairs = zip(places, chosen, strict=True)
+        values = [_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
+        came = tree.flatten(chosen)
+
+        def call(given: list[Any]) -> Any:
+            new = dict(zip(places, tree.rebuild(chosen, iter(given)), strict=True))
+            positional = [new.get(i, arg) for i, arg in enumerate(args)]
+            return fn(*positional, **{name: new.get(name, arg) for name, arg in kwargs.items()})
+
+        found = pulled(fn, call, values, came=came)
+        gradients = found.pull(found.weights(dy))
+        return found.value, list(tree.rebuild(chosen, iter(gradients)))
+
+    return run
+
+
+@door
+def gradients_function(fn: Callable[..., Any], params: Params = None) -> Callable[..., list[Any]]:
+    """A function that returns the list of gradients of ``fn``; as `value_and_gradients_function`.
+
+    Example:
+        >>> [float(g) for g in gradients_function(lambda x, y: x * x * y)(3.0, 2.0)]
+        [12.0, 9.0]
+        >>> [float(g) for g in gradients_function(lambda x, y: x * x * y, params=["y"])(3.0, 2.0)]
+        [9.0]
+        >>> import graftax as gx
+        >>> gradients_function(lambda x: x * x)(gx.ops.asarray([1.0, 2.0]), dy=[1.0, 10.0])[0].tolist()
+        [2.0, 40.0]
+    """
+    both = value_and_gradients_function(fn, params)
+
+    @wraps(fn)
+    @door
+    def run(*args: Any, **kwargs: Any) -> list[Any]:
+        return both(*args, **kwargs)[1]
+
+    return run
+
+
+def _places(fn: Callable[..., Any], params: Params, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | str]:
+    """Where each argument is: an index of a positional one, or a keyword."""
+    if params is None:
+        wanted: list[int | str] = [*range(len(args))] or [*kwargs]
+    else:
+        wanted = [params] if isinstance(params, int | str) else list(params)
+    found = [_place(fn, one, args, kwargs) for one in wanted]
+    if not found:
+        raise GradientError(
+            f"the gradients of {function_name(fn)} with respect to nothing: it was called without an argument",
+            "there is nothing to differentiate with respect to",
+            "graftax.implicit_gradients(fn)() for the Variables that it reads",
+        )
+    if len(set(found)) < len(found):
+        raise ArgumentError(
+            f"the gradients of {function_name(fn)} with respect to the arguments {found}", "one of them is named twice"
+        )
+    return found
+
+
+def _place(fn: Callable[..., Any], one: int | str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
+    if isinstance(one, int):
+        if 0 <= one < len(args):
+            return one
+    elif one in kwargs:
+        return one
+    else:
+        names = list(inspect.signature(fn).parameters)
+        if one in names and names.index(one) < len(args):
+            return names.index(one)
+    raise ArgumentError(
+        f"the gradients of {function_name(fn)} with respect to the argument {one!r}",
+        f"it was called with {len(args)} positional arguments and the keywords {list(kwargs)}",
+        "params=[0], or the name of an argument that the call has",
+    )
+
+
+def _floating(fn: Callable[..., Any], place: int | str, leaf: Any) -> Any:
+    arrays = registry.current().arrays
+    if not (isinstance(leaf, VariableLike | np.ndarray | np.generic | int | float | complex) or arrays.is_array(leaf)):
+        raise ArgumentTypeError(
+            f"the gradient of {function_name(fn)} with respect to the argument {place!r}, a {type(leaf).__name__}",
+            "only arrays and numbers have gradients",
+            "params=[...] with the arguments to differentiate with respect to",
+        )
+    value = arrays.asarray(unwrap(leaf))
+    if not str(value.dtype).startswith(("float", "bfloat", "complex")):
+        raise DTypeError(
+            f"the gradient of {function_name(fn)} with respect to the argument {place!r} of dtype {value.dtype}",
+            "only floating values have gradients",
+            'a number like 3.0, ops.cast(x, "float32"), or params=[...] that leaves it out',
+        )
+    return value
+
+
+# --- with respect to the Variables that are read ----------------------------------------------------------------------
+
+
+class _Tapped(Substitution):
+    """State inside a function: the first read of a trainable Variable makes it a source."""
+
+    def __init__(self, parent: Frame | None, token: Any, heard: dict[Storage, Any]) -> None:
+        super().__init__(parent, (), registry.current().transforms.level())
+        self._token = token
+        self._heard = heard
+
+    def read(self, storage: Storage) -> Array:
+        """The value now, from which the gradient comes back."""
+        if storage in self._now:
+            return self._now[storage]
+        value = super().read(storage)
+        user = storage.user
+        if isinstance(user, Variable) and user.trainable and user.dtype.startswith(("float", "bfloat", "complex")):
+            heard = self._heard
+            heard[storage] = None
+
+            def hear(gradient: Any) -> None:
+                heard[storage] = gradient
+
+            self.memo.forget(storage)
+            value = registry.current().transforms.tapped(value, self._token, hear, self.level)
+        self._now[storage] = value
+        return value
+
+
+@door
+def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[Any, list[tuple[Any, Variable]]]]:
+    """A function that returns the value of ``fn``, and a gradient for each trainable Variable that it reads.
+
+    The Variables are found while ``fn`` runs, and come in the order of their first reads; one that is read but does not
+    matter has zeros. The list is what ``optimizer.apply_gradients`` takes. A value of several elements is summed. What
+    ``fn`` assigns to Variables takes effect.
+
+    Args:
+        fn: Takes anything, and returns any structure of floating arrays.
+
+    Raises:
+        GradientError: at the call: no trainable Variable was read, or the value is None or not floating.
+
+    Example:
+        >>> import graftax as gx
+        >>> v = gx.Variable(2.0)
+        >>> value, [(gradient, variable)] = implicit_value_and_gradients(lambda x: x * v * v)(3.0)
+        >>> float(value), float(gradient), variable is v
+        (12.0, 12.0, True)
+    """
+
+    @wraps(fn)
+    @door
+    def run(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, Variable]]]:
+        heard: dict[Storage, Any] = {}
+        parent = frames.top
+        arrays = registry.current().arrays
+        token = arrays.asarray(0.0, "float32")
+        found = pulled(fn, lambda _: fn(*args, **kwargs), [token], lambda given: _Tapped(parent, given[0], heard))
+        if not heard:
+            raise GradientError(
+                f"{function_name(fn)} reads no trainable Variable",
+                "there is nothing to differentiate with respect to",
+                "graftax.gradients_function(fn) for gradients of arguments; a frozen layer has no trainable Variables",
+            )
+        found.pull(found.weights())
+        pairs = []
+        for storage, gradient in heard.items():
+            variable = storage.user
+            if isinstance(variable, Variable):
+                zeros = arrays.numpy.zeros(variable.shape, variable.dtype) if gradient is None else gradient
+                pairs.append((zeros, variable))
+        return found.value, pairs
+
+    return run
+
+
+@door
+def implicit_gradients(fn: Callable[..., Any]) -> Callable[..., list[tuple[Any, Variable]]]:
+    """A function that returns a gradient for each trainable Variable that ``fn`` reads.
+
+    As `implicit_value_and_gradients`, without the value.
+
+    Example:
+        >>> import graftax as gx
+        >>> v, w = gx.Variable(2.0), gx.Variable(3.0)
+        >>> [(float(g), one is w) for g, one in implicit_gradients(lambda x: x * v * v * w)(1.0)]
+        [(12.0, False), (4.0, True)]
+    """
+    both = implicit_value_and_gradients(fn)
+
+    @wraps(fn)
+    @door
+    def run(*args: Any, **kwargs: Any) -> list[tuple[Any, Variable]]:
+        return both(*args, **kwargs)[1]
+
+    return run

@@ -1,0 +1,208 @@
+"""Whole derivatives: Jacobians, Hessians, Jacobians of single examples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, GradientError, ShapeError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Shape, unwrap
+from graftax.transforms.gradients.derivatives import rows_differ
+from graftax.transforms.gradients.sources import check_sources, expand, first_argument
+from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
+from graftax.transforms.lifting.carried import hand_on
+from graftax.variables.state.storage import frames
+
+
+class _Sources:
+    """What is differentiated with respect to: the first argument, or Variables."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], wrt: Any) -> None:
+        self._fn = fn
+        self._args = args
+        self._first = wrt is None
+        self.structure = first_argument(fn, args) if self._first else expand(wrt)
+        self._leaves = tree.flatten(self.structure)
+        unique = self._leaves if self._first else list(dict.fromkeys(self._leaves))
+        places = {id(source): i for i, source in enumerate(unique)}  # == of Variables compares elements
+        self._place = [i if self._first else places[id(leaf)] for i, leaf in enumerate(self._leaves)]
+        self.values = [registry.current().arrays.asarray(unwrap(source)) for source in unique]
+        check_sources(fn, unique, self.values)
+        self.storages = [] if self._first else [source._storage for source in unique]
+        self.frame = substituting(self.storages)
+        self.came = self._leaves if self._first else []
+        """What the values were made of, for their masks."""
+
+    def call(self, given: list[Any]) -> Any:
+        """The function at other values of the sources."""
+        if self._first:
+            return self._fn(tree.rebuild(self._args[0], iter(given)), *self._args[1:])
+        return self._fn(*self._args)
+
+    def rebuild(self, found: Sequence[Any]) -> Any:
+        """The structure of the sources, from something for each of them."""
+        return tree.rebuild(self.structure, iter([found[i] for i in self._place]))
+
+
+@door
+def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
+    """The derivative of each element of ``fn(*args)``, vectorised.
+
+    Args:
+        fn: Takes and returns structures of floating arrays; what it assigns to Variables takes effect, once.
+        *args: Where to evaluate.
+        wrt: Variables, a Module, or a structure of these; None for the first argument.
+        chunk_size: How many elements of the value at a time; bounds the memory. All, unless told.
+
+    Returns:
+        The structure of the value, with that of the sources in place of each array.
+
+    Shape:
+        ``(*target), (*source) -> (*target, *source)``
+
+    Raises:
+        GradientError: a source or the value is not floating, or there is none.
+        ArgumentError: ``chunk_size`` is no positive integer.
+
+    Example:
+        >>> import graftax as gx
+        >>> jacobian(lambda x: x**2, gx.ops.asarray([1.0, 2.0])).tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+    """
+    _check_chunk("jacobian", chunk_size)
+    sources = _Sources(fn, args, wrt)
+    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
+    blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
+    return registry.current().transforms.unflatten(found.structure, blocks)
+
+
+@door
+def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
+    """The second derivatives of ``fn(*args)``, a scalar, vectorised.
+
+    Args:
+        fn: Takes structures of floating arrays; what it assigns to Variables takes effect, once.
+        *args: Where to evaluate.
+        wrt: As for `jacobian`.
+        chunk_size: How many rows at a time; bounds the memory. All, unless told.
+
+    Returns:
+        The structure of the sources, with that of the sources in place of each array.
+
+    Shape:
+        ``(*first), (*second) -> (*first, *second)``
+
+    Raises:
+        GradientError: the value is no floating scalar, or a source is not floating.
+        ArgumentError: ``chunk_size`` is no positive integer.
+
+    Example:
+        >>> import graftax as gx
+        >>> hessian(lambda x: gx.ops.sum(x**3), gx.ops.asarray([1.0, 2.0])).tolist()
+        [[6.0, 0.0], [0.0, 12.0]]
+    """
+    _check_chunk("hessian", chunk_size)
+    sources = _Sources(fn, args, wrt)
+
+    def gradient(given: list[Any]) -> list[Any]:
+        found = pulled(fn, sources.call, given, substituting(sources.storages), sources.came)
+        if [tuple(leaf.shape) for leaf in found.leaves] != [()]:
+            raise GradientError(
+                f"{found.name} returned {len(found.leaves)} arrays of shapes {[tuple(x.shape) for x in found.leaves]}",
+                "a Hessian is that of one number",
+                "return ops.mean(...) or ops.sum(...)",
+            )
+        return found.pull(found.weights())
+
+    found = pulled(fn, gradient, sources.values, sources.frame, sources.came)
+    blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
+    return sources.rebuild(blocks)
+
+
+@door
+def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = None, check: bool = False) -> Any:
+    """The Jacobian of each example of a batch, where no example of ``fn(x)`` depends on another example of ``x``.
+
+    Args:
+        fn: Takes and returns a floating array whose first axis is the batch.
+        x: Where to evaluate.
+        chunk_size: How many elements of an example of the value at a time; bounds the memory. All, unless told.
+        check: Whether to make sure, for the first and the last example, that they depend on no other; without, the
+            numbers are wrong if they do.
+
+    Shape:
+        ``(batch, *target), (batch, *source) -> (batch, *target, *source)``
+
+    Raises:
+        ShapeError: the first axes differ, or there is none besides.
+        GradientError: ``x`` or the value is not floating; with ``check``: examples depend on each other.
+        ArgumentError: ``chunk_size`` is no positive integer.
+
+    Example:
+        >>> import graftax as gx
+        >>> batch_jacobian(lambda x: x**2, gx.ops.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
+        [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
+    """
+    _check_chunk("batch_jacobian", chunk_size)
+    sources = _Sources(fn, (x,), None)
+    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
+    shapes = [tuple(leaf.shape) for leaf in (*found.leaves, *sources.values)]
+    if len(shapes) != 2 or min(map(len, shapes)) < 2 or shapes[0][0] != shapes[1][0]:
+        raise ShapeError(
+            f"batch_jacobian of {found.name}: a value of shapes {shapes[: len(found.leaves)]}, "
+            f"x of shapes {shapes[len(found.leaves) :]}",
+            "both are one array, with the batch as its first axis and at least one more",
+            "jacobian() of a single example; reshape(x, (batch, 1)) of numbers",
+        )
+    (target, source), numpy = shapes, registry.current().arrays.numpy
+    if check:
+
+        def again(given: Sequence[Any]) -> list[Any]:
+            with frames.entered(sources.frame([])):  # what it assigns has taken effect already
+                hand_on(sources.came, given)
+                return floating_results(fn, sources.call(list(given)))[0]
+
+        differ = rows_differ(again, sources.values, [], target, str(found.leaves[0].dtype))[0]
+        if bool(differ):
+            raise GradientError(
+                f"batch_jacobian(check=True): an example of {found.name} depends on another example of x",
+                "the Jacobians of single examples do not exist then (batch statistics, attention over the batch, ...)",
+                "jacobian(), which gives all of it",
+            )
+    (rows,) = _rows(found, 0, target[1:], chunk_size)
+    return numpy.moveaxis(rows, 0, 1).reshape((*target, *source[1:]))
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _block(found: Pulled, which: int, values: list[Any], chunk_size: int | None) -> list[Any]:
+    """The derivatives of one result, with respect to each source."""
+    shape = tuple(found.leaves[which].shape)
+    rows = _rows(found, which, shape, chunk_size)
+    return [row.reshape((*shape, *value.shape)) for row, value in zip(rows, values, strict=True)]
+
+
+def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> list[Any]:
+    """For each element of the last axes of a result, its gradients."""
+    numpy, transforms = registry.current().arrays.numpy, registry.current().transforms
+    count = numpy.arange(math.prod(unit))
+    zeros = [numpy.zeros_like(leaf) for leaf in found.leaves]
+    target = found.leaves[which]
+
+    def row(index: Any) -> list[Any]:
+        one = (count == index).astype(target.dtype).reshape(unit)
+        return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
+
+    return list(transforms.map_rows(row, count, chunk_size))
+
+
+def _check_chunk(name: str, chunk_size: int | None) -> None:
+    if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
+        raise ArgumentError(
+            f"{name} got chunk_size={chunk_size!r}", "it is a positive number of rows, or None", "chunk_size=64"
+        )

@@ -1,0 +1,89 @@
+"""Derivatives along a direction, in forward mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError, ShapeError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import unwrap
+from graftax.transforms.gradients.sources import check_sources, function_name
+from graftax.transforms.gradients.vjp import floating_results
+from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.state.storage import frames
+from graftax.variables.variable import Variable
+
+
+@door
+def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """``fn(*primals)``, and how it changes as they move along ``tangents``; forward mode.
+
+    A Variable among the primals is passed to ``fn`` as it is, and moves wherever ``fn`` reads it, from the value that
+    it has at the call; what is assigned carries its tangent.
+
+    Args:
+        fn: Returns any structure of floating arrays; what it assigns to Variables takes effect.
+        primals: The arguments: floating arrays, Variables, or structures of these.
+        tangents: The direction: arrays of the same shapes, in the same structure.
+
+    Raises:
+        ArgumentTypeError: the primals are no list or tuple.
+        ArgumentError: the tangents have another structure than the primals.
+        ShapeError: a tangent has another shape than its primal.
+        GradientError: a primal or the value is not floating, or a function inside can only be differentiated backwards.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable(2.0)
+        >>> value, change = jvp(lambda w, x: w * w * x, (w, 3.0), (1.0, 0.0))
+        >>> float(value), float(change)
+        (12.0, 12.0)
+    """
+    if not isinstance(primals, list | tuple):
+        raise ArgumentTypeError(
+            f"jvp of {function_name(fn)} got primals of type {type(primals).__name__}",
+            "they are the arguments of the function",
+            "jvp(fn, (x,), (tangent,))",
+        )
+    arrays, transforms = registry.current().arrays, registry.current().transforms
+    primals, tangents = list(primals), list(tangents)
+    leaves = tree.flatten(primals)
+    values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]
+    check_sources(fn, leaves, values)
+    directions: list[Any] = []
+
+    def direct(leaf: Any, tangent: Any) -> None:
+        value = values[len(directions)]
+        direction = arrays.asarray(unwrap(tangent), str(value.dtype))
+        if tuple(direction.shape) != tuple(value.shape):
+            raise ShapeError(
+                f"jvp of {function_name(fn)} got a tangent of shape {tuple(direction.shape)} for a primal of shape "
+                f"{tuple(value.shape)}",
+                "each primal has one tangent of its shape",
+            )
+        directions.append(direction)
+
+    tree.map_structure(direct, primals, tangents)
+    parent = frames.top
+    structures: list[Any] = []
+    written: list[Any] = []
+
+    def pure(*given: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        hand_on(leaves, given)
+        moved = [(leaf._storage, new) for leaf, new in zip(leaves, given, strict=True) if isinstance(leaf, Variable)]
+        filled = [leaf if isinstance(leaf, Variable) else new for leaf, new in zip(leaves, given, strict=True)]
+        frame = Substitution(parent, moved, transforms.level())
+        with frames.entered(frame):
+            results, structure = floating_results(fn, fn(*tree.rebuild(primals, iter(filled))))
+        structures[:], written[:] = [structure], list(frame.written)
+        return results, masks_of(results), list(frame.written.values())
+
+    (results, found_masks, after), (changes, _, _) = transforms.jvp(pure, values, directions)
+    for storage, value in zip(written, after, strict=True):
+        storage.write(value)
+    set_masks(results, found_masks)
+    return transforms.unflatten(structures[0], results), transforms.unflatten(structures[0], changes)

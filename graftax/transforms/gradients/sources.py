@@ -1,0 +1,60 @@
+"""What a gradient is taken with respect to: the first argument, or Variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graftax.core import tree
+from graftax.core.errors import GradientError
+from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
+
+
+def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """The first argument; raises GradientError if there is none."""
+    if not args:
+        raise GradientError(
+            f"the gradient of {function_name(fn)} was called without an argument and without wrt=",
+            "there is nothing to differentiate with respect to",
+            "graftax.value_and_grad(fn, wrt=model.trainable_variables)()",
+        )
+    return args[0]
+
+
+def expand(wrt: Any) -> Any:
+    """Modules replaced by dicts of their trainable Variables."""
+    if isinstance(wrt, Variable):
+        return wrt
+    if isinstance(wrt, Module):
+        return {path: v for path, v in wrt.named_variables().items() if v.trainable}
+    if tree.is_leaf(wrt):
+        raise GradientError(
+            f"wrt= holds {wrt!r} of type {type(wrt).__name__}",
+            "a gradient is taken with respect to Variables or Modules, or to the first argument (wrt=None)",
+            "wrt=model.trainable_variables",
+        )
+    return tree.rebuild(wrt, (expand(leaf) for leaf in tree.flatten(wrt)))
+
+
+def check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any]) -> None:
+    """Raise GradientError if there are none, or one is not floating; ``values`` are those of the sources."""
+    if not sources:
+        raise GradientError(
+            f"the gradient of {function_name(fn)} with respect to nothing: the list of Variables is empty",
+            "an unbuilt model has no Variables yet, and a frozen one no trainable ones",
+            "call the model once on an example before",
+        )
+    for source, value in zip(sources, values, strict=True):
+        if not str(value.dtype).startswith(("float", "bfloat", "complex")):
+            what = f"the variable {source.path!r}" if isinstance(source, Variable) else "an argument"
+            raise GradientError(
+                f"the gradient of {function_name(fn)} with respect to {what} of dtype {value.dtype}",
+                "only floating values have gradients",
+                'ops.cast(x, "float32")',
+            )
+
+
+def function_name(fn: Callable[..., Any]) -> str:
+    """What a function is called in messages."""
+    return getattr(fn, "__qualname__", None) or repr(fn)

@@ -1,0 +1,130 @@
+"""A function with state, run once, and ready to be differentiated backwards any number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, GradientError, ShapeError
+from graftax.core.typedefs import unwrap
+from graftax.transforms.gradients.sources import function_name
+from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.lifting.frames import Substitution
+from graftax.transforms.lifting.parts import arrays_of
+from graftax.variables.state.storage import frames
+
+MakeFrame = Callable[[list[Any]], Substitution]
+
+
+class Pulled(NamedTuple):
+    """Results of a function, and the way back from them."""
+
+    name: str
+    leaves: list[Any]
+    structure: Any
+    pull: Callable[[list[Any]], list[Any]]
+    """From a weight for each leaf to the gradient of each source."""
+
+    @property
+    def value(self) -> Any:
+        """What the function returned."""
+        return registry.current().transforms.unflatten(self.structure, self.leaves)
+
+    def weights(self, dy: Any = None) -> list[Any]:
+        """A weight for each element of the results: ones, or those given in the same structure."""
+        arrays, transforms = registry.current().arrays, registry.current().transforms
+        if dy is None:
+            return [arrays.numpy.ones_like(leaf) for leaf in self.leaves]
+        # a list of numbers stands for an array where there is one result
+        single = len(self.leaves) == 1 and transforms.flatten(self.value)[1] == transforms.flatten(0)[1]
+        given, structure = ([dy], self.structure) if single else transforms.flatten(tree.reorder(dy, self.value))
+        if structure != self.structure:
+            raise ArgumentError(
+                f"dy of {self.name} has another structure than its value",
+                "there is one weight for each element of the value",
+                "the structure that the function returns",
+            )
+        weights = [arrays.asarray(unwrap(one), str(leaf.dtype)) for one, leaf in zip(given, self.leaves, strict=True)]
+        for weight, leaf in zip(weights, self.leaves, strict=True):
+            if tuple(weight.shape) not in ((), tuple(leaf.shape)):
+                raise ShapeError(
+                    f"dy of {self.name} has shape {tuple(weight.shape)}, its value {tuple(leaf.shape)}",
+                    "there is one weight for each element of the value",
+                    "dy=ops.ones_like(value)",
+                )
+        return [arrays.numpy.broadcast_to(w, leaf.shape) for w, leaf in zip(weights, self.leaves, strict=True)]
+
+
+def pulled(
+    fn: Callable[..., Any],
+    call: Callable[[list[Any]], Any],
+    values: list[Any],
+    frame: MakeFrame | None = None,
+    came: Sequence[Any] = (),
+) -> Pulled:
+    """Run ``call`` on sources; what it assigns takes effect, once.
+
+    Args:
+        fn: What the user calls it, for messages.
+        call: Takes a list of arrays.
+        values: That list.
+        frame: What Variables are inside, made from the list; as they are outside, unless told.
+        came: What the arrays of the list were made of, in its order, for their masks.
+
+    Raises:
+        GradientError: the result is None, or not floating.
+    """
+    transforms = registry.current().transforms
+    parent = frames.top
+    written: list[Any] = []
+    structures: list[Any] = []
+
+    def pure(given: list[Any]) -> tuple[list[Any], tuple[list[Any], list[Any]]]:
+        inside = Substitution(parent, (), transforms.level()) if frame is None else frame(given)
+        hand_on(came, given[: len(came)])
+        with frames.entered(inside):
+            leaves, structure = floating_results(fn, call(given))
+        written[:], structures[:] = list(inside.written), [structure]
+        return leaves, (masks_of(leaves), list(inside.written.values()))
+
+    leaves, pull, (found_masks, after) = transforms.vjp_with_aux(pure, values)
+    set_masks(leaves, found_masks)
+    for storage, value in zip(written, after, strict=True):
+        storage.write(value)
+    return Pulled(function_name(fn), leaves, structures[0], lambda weights: list(pull(weights)[0]))
+
+
+def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], Any]:
+    """The leaves of what a function returned, and their structure.
+
+    Raises:
+        GradientError: there are none, or one is not floating.
+    """
+    leaves, structure = arrays_of(result)
+    if not leaves:
+        raise GradientError(
+            f"{function_name(fn)} returned {result!r}",
+            "there is no value to differentiate: did you forget to return it?",
+            "return the value",
+        )
+    for leaf in leaves:
+        if not str(leaf.dtype).startswith(("float", "bfloat", "complex")):
+            raise GradientError(
+                f"{function_name(fn)} returned {leaf.dtype}{list(leaf.shape)}",
+                "only floating values have derivatives",
+                'ops.cast(x, "float32")',
+            )
+    return leaves, structure
+
+
+def substituting(storages: Sequence[Any]) -> MakeFrame:
+    """Frames in which the first of the given values are those of Variables."""
+    parent = frames.top
+
+    def make(given: list[Any]) -> Substitution:
+        level = registry.current().transforms.level()
+        return Substitution(parent, zip(storages, given[: len(storages)], strict=True), level)
+
+    return make

@@ -1,0 +1,1 @@
+"""Lifting: state that functions read becomes an input, what they write an output."""

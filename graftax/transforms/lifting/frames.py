@@ -1,0 +1,151 @@
+"""The frames through which transforms see state: `CompileFrame` while compiling, `Substitution` for given values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from graftax.backend.protocol import Lift
+from graftax.core.typedefs import Array
+from graftax.transforms.compile.seen import Seen
+from graftax.variables.graph.module import Module, Node, walk
+from graftax.variables.state.pack import in_groups, place_of
+from graftax.variables.state.storage import Frame, Storage
+from graftax.variables.variable import Variable
+
+_PACKED = ("weight", "state", "slot")  # others, such as a counter, are looked at after each call
+_WORTH_IT = 4  # arrays; to pass fewer of them as one gains nothing
+
+
+class CompileFrame(Frame):
+    """The bottom frame of a function being compiled: first reads become inputs, writes become outputs."""
+
+    def __init__(self, lift: Lift, arguments: Sequence[tuple[Any, Any]] = (), allows_callback: bool = False) -> None:
+        super().__init__()
+        self.allows_callback = allows_callback  # whether Python may be called when the program runs
+        self.level = lift.level
+        self._arguments = arguments  # traced, and as they are at this call
+        self._lift = lift
+        self._now: dict[Storage, Array] = {}
+        self._written: dict[Storage, None] = {}
+        self.touched: dict[int, Node] = {}
+        self.seen = Seen()
+
+    def read(self, storage: Storage) -> Array:
+        """The value in the program so far."""
+        if storage not in self._now:
+            self._now[storage] = self._lift.read(storage)
+            self._touch_owners(storage)
+        return self._now[storage]
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """The value from here on."""
+        self._now[storage] = value
+        self._written[storage] = None
+        self._touch_owners(storage)
+
+    def touch(self, node: Node) -> None:
+        """Note that the program depends on the fingerprint of a Module or Variable."""
+        if id(node) not in self.touched:
+            self.touched[id(node)] = node
+            self.seen.met(node)
+            object.__setattr__(node, "_watched", True)
+
+    def changing(self, node: Node, name: str) -> None:
+        """Note how an attribute is before the function changes it, and that the program depends on it."""
+        self.touch(node)
+        self.seen.part(node, name)
+
+    def looked(self, nodes: Iterable[Node]) -> None:
+        """Note how these are when the function asks what there is, and that the program depends on it."""
+        for node in nodes:
+            self.touch(node)
+            self.seen.whole(node)
+
+    def watch(self, module: Module) -> None:
+        """Note that the program may depend on a Module and all Modules below it."""
+        for node in walk(module):
+            if isinstance(node, Module):
+                self.touch(node)
+
+    def made(self, module: Module) -> None:
+        """Note that the function makes it."""
+        self.seen.made(module)
+
+    def build(self, module: Module, done: bool) -> None:
+        """Keep what a build does to lists and dicts apart from what the function does."""
+        if done:
+            self.seen.built(walk(module))
+        else:
+            self.seen.grown(module)
+
+    def group(self, storages: Sequence[Storage]) -> None:
+        """Note that these may share a buffer."""
+        self._lift.groups.append(storages)
+
+    def group_alike(self) -> None:
+        """Let what is read and written, small and alike share buffers, unless it does already."""
+        grouped = {storage for group in self._lift.groups for storage in group}
+        rest = [s for s in self._lift.cells if s in self._written and s not in grouped and _role(s) in _PACKED]
+        for group in in_groups((s, _kind(s)) for s in rest):
+            if len(group) >= _WORTH_IT:
+                self.group(group)
+
+    def first_value(self, tracer: Any) -> Any:
+        """The argument that this traced value stands for, as it is at the first call."""
+        found = (value for traced, value in self._arguments if traced is tracer)
+        return next(found, None)
+
+    def _touch_owners(self, storage: Storage) -> None:
+        node: Node | None = storage.user
+        while node is not None and (node := node.owner) is not None:
+            if id(node) in self.touched:
+                return
+            self.touch(node)
+
+    def written(self) -> list[tuple[Storage, Array]]:
+        """What the program assigns, with the last values."""
+        return [(storage, self._now[storage]) for storage in self._written]
+
+
+def _role(storage: Storage) -> str | None:
+    user = storage.user
+    return user.role if isinstance(user, Variable) else None
+
+
+def _kind(storage: Storage) -> Hashable | None:
+    place = place_of(storage)
+    return None if place is None else (_role(storage), place)
+
+
+class Substitution(Frame):
+    """Given values in place of some Variables; assignments stay inside until whoever made it takes them out."""
+
+    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: Any) -> None:
+        super().__init__()
+        self.parent = parent
+        self.level = level
+        self._now: dict[Storage, Array] = dict(given)
+        self.written: dict[Storage, Array] = {}
+
+    def read(self, storage: Storage) -> Array:
+        """The value given or assigned, else what the frame around sees."""
+        if storage in self._now:
+            return self._now[storage]
+        return storage.concrete() if self.parent is None else self.parent.read(storage)
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """The value from here on, inside."""
+        self._now[storage] = value
+        self.written[storage] = value
+
+
+class Abstract(Substitution):
+    """For a look at shapes: Variables have their present values, assignments lead nowhere."""
+
+    def __init__(self, parent: Frame | None, level: Any) -> None:
+        super().__init__(parent, (), level)
+
+    def read(self, storage: Storage) -> Array:
+        """The buffer itself: nothing is computed from it."""
+        return self._now.get(storage, storage.buffer)

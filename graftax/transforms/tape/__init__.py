@@ -1,0 +1,1 @@
+"""The tape: what a block of eager code computed, recorded and differentiated."""

@@ -1,0 +1,91 @@
+"""ForwardAccumulator: how the results of a block change along a direction."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ShapeError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import unwrap
+from graftax.transforms.gradients.derivatives import push
+from graftax.transforms.tape.block import RecordedBlock, Unconnected, unconnected
+from graftax.transforms.tape.record import differentiable
+from graftax.transforms.tape.replay import run
+
+
+class ForwardAccumulator(RecordedBlock):
+    """Forward mode: how what its block computes changes along one direction of what it is computed from.
+
+    A Variable among the primals moves from the value that it has at the entry of the block; what is assigned in the
+    block carries its tangent.
+
+    Args:
+        primals: An array, a Variable, or a structure of these.
+        tangents: The direction: arrays of the same shapes, in the same structure.
+
+    Raises:
+        ShapeError: a tangent has another shape than its primal.
+
+    Example:
+        >>> import graftax as gx
+        >>> x = gx.Variable(2.0)
+        >>> with ForwardAccumulator(x, gx.ops.asarray(1.0)) as accumulator:
+        ...     y = x**3
+        >>> float(accumulator.jvp(y))
+        12.0
+    """
+
+    @door
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        super().__init__(trainable=False)
+        self._primals = self._expand(primals)
+        given: list[Any] = []
+        tree.map_structure(lambda _, one: given.append(unwrap(one)), self._primals, tangents)
+        shapes = [tuple(leaf.shape) for leaf in tree.flatten(self._primals)]
+        dtypes = [_dtype_of(leaf) for leaf in tree.flatten(self._primals)]
+        asarray = registry.current().arrays.asarray
+        self._tangents = [asarray(tangent, dtype) for tangent, dtype in zip(given, dtypes, strict=True)]
+        if [tuple(tangent.shape) for tangent in self._tangents] != shapes:
+            raise ShapeError(
+                f"tangents of shapes {[tuple(t.shape) for t in self._tangents]} for primals of shapes {shapes}",
+                "each primal has one tangent of its shape",
+            )
+
+    def __enter__(self) -> Self:
+        self._record.clear()
+        self._enter()
+        for leaf in tree.flatten(self._primals):
+            self._watch(leaf)
+        return self
+
+    @door
+    def jvp(self, target: Any, unconnected_gradients: Unconnected = "none") -> Any:
+        """The tangents of the target, in its structure; None (or zeros) for what depends on no primal.
+
+        Raises:
+            ArgumentTypeError: the target is no array.
+            GradientError: it is not floating.
+        """
+        self._check_entered("jvp")
+        unconnected(unconnected_gradients, (), "float32")  # raises for what is no choice
+        values, slots = self._targets(target, "jvp")
+        # a Variable that was assigned in the block has several slots; the first is that of the primal
+        leaves = [(leaf, dict([*slots.items()][:1])) for leaf, slots in self._sources(self._primals)]
+        moving = {slot: t for (_, slots), t in zip(leaves, self._tangents, strict=True) for slot in slots}
+        results = []
+        for value, slot in zip(values, slots, strict=True):
+            replay, primals, constants = self._replay([] if slot is None else [slot], leaves)
+            if replay.connected:
+                tangents = [moving[source] for source in replay.connected]
+                results.append(run(push, replay, primals, constants, tangents))
+            else:
+                results.append(unconnected(unconnected_gradients, value.shape, value.dtype))
+        return tree.rebuild(target, iter(results))
+
+
+def _dtype_of(primal: Any) -> str | None:
+    """The dtype of what moves along a tangent; None where there is no derivative, whatever the tangent is."""
+    value = unwrap(primal)
+    return str(value.dtype) if differentiable(value) else None

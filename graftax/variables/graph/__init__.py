@@ -1,0 +1,1 @@
+"""The object graph: modules, their children, paths and structure, what is frozen."""

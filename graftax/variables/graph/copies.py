@@ -1,0 +1,98 @@
+"""Copies of Modules: what a copy has of its own, and what waits for Variables that neither has yet."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from graftax.variables.graph.node import BOOKKEEPING, Edge, Node, inside, own, own_nodes
+
+if TYPE_CHECKING:
+    from graftax.variables.creation import CreatorScope
+    from graftax.variables.graph.module import Module
+    from graftax.variables.variable import Variable
+
+
+class Pending(Protocol):
+    """Values from a checkpoint that wait for the objects they belong to."""
+
+    def claim(self, edge: Edge, variable: Variable) -> None:
+        """A Variable has appeared under this edge: give it its value, if there is one."""
+        ...
+
+    def child(self, edge: Edge) -> Pending | None:
+        """What waits below this edge, or None."""
+        ...
+
+    def waiting(self) -> tuple[str, ...]:
+        """The paths of the values that still wait here and below."""
+        ...
+
+    def carried(self, module: Module) -> Carried | None:
+        """What a copy of the Module that this hangs on takes along; None if nothing waits."""
+        ...
+
+
+class Carried(Protocol):
+    """Waiting values on the way to a copy; can be copied and pickled itself."""
+
+    def hang(self, module: Module) -> None:
+        """Let the values wait below the copy."""
+        ...
+
+
+class Copied(Node):
+    """The part of a Module that says how it is copied and pickled."""
+
+    _pending: Pending | None = None
+    _captured: tuple[CreatorScope, ...] = ()
+
+    def ensure_state(self) -> None:
+        """Make the Variables of this Module itself that wait for nothing but to be asked for.
+
+        Called before its children are looked at, saved or copied. A Module that makes Variables at their first use,
+        and could make them now, has this method; else checkpoints and copies would lack them.
+        """
+
+    def _carried(self) -> Carried | None:
+        return self._pending.carried(cast("Module", self)) if self._pending is not None else None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        self.ensure_state()
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        for name, value in self.__dict__.items():
+            if name not in BOOKKEEPING:
+                object.__setattr__(new, name, copy.deepcopy(value, memo))
+        if self._captured:
+            object.__setattr__(new, "_captured", self._captured)
+        new._readopt()
+        carried = self._carried()
+        if carried is not None:
+            copy.deepcopy(carried, memo).hang(cast("Module", new))
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.ensure_state()
+        state = {name: value for name, value in self.__dict__.items() if name not in BOOKKEEPING}
+        carried = self._carried()
+        return state if carried is None else {**state, "_pending": carried}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        carried = state.get("_pending")
+        self.__dict__.update({name: value for name, value in state.items() if name != "_pending"})
+        self._readopt()
+        if carried is not None:
+            carried.hang(cast("Module", self))
+
+    def _readopt(self) -> None:
+        """Own what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
+        here = cast("Module", self)
+        mine = list(own_nodes(here))
+        for edges, node in mine:
+            if node.owner is None:
+                own(here, edges, node)
+        for edges, node in mine:
+            owner = node.owner
+            if owner is not None and owner is not self and inside(owner, self):
+                own(here, edges, node)

@@ -1,0 +1,106 @@
+"""Freezing: what of a Module is trained, and what stays as it is for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graftax.core.argument_kinds import checked_flag
+from graftax.core.errors import SelectorError
+from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.variables.graph.candidates import candidates
+from graftax.variables.graph.node import Edge, Leaf, Node
+from graftax.variables.graph.structure import structure
+from graftax.variables.state import storage
+
+
+class Freezing(Node):
+    """The part of a Module that says what of it is trained.
+
+    What is frozen has no gradient among those of ``trainable_variables``, no optimizer moves or decays it, and what one
+    keeps for it stays as it is. A compiled function notices, and is traced once more.
+    """
+
+    _frozen = False
+
+    def _walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+        """This and every Node below it, with its edges."""
+        raise NotImplementedError
+
+    @property
+    def trainable(self) -> bool:
+        """False freezes every Variable below, those still to be made included; True undoes that."""
+        storage.touch(self)
+        return not self._frozen
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        value = checked_flag("trainable", value)
+        structure.bump()
+        for _, node in self._walked():
+            if isinstance(node, Leaf):
+                storage.changing(node, "trainable")
+                node.frozen = not value
+            elif isinstance(node, Freezing):
+                storage.changing(node, "_frozen")
+                object.__setattr__(node, "_frozen", not value)
+
+    def freeze(self, where: SelectorLike = "**") -> list[str]:
+        """Keep Variables as they are until they are unfrozen.
+
+        Args:
+            where: Which of those that were made to be trained, by their path from here; the parts of a weight that is
+                an expression with it. All, unless told.
+
+        Returns:
+            Their paths.
+
+        Raises:
+            SelectorError: ``where``, or a part of it, matches none of them.
+
+        Example:
+            >>> import numpy as np, graftax as gx
+            >>> model = gx.Sequential([gx.layers.Dense(4), gx.layers.Dense(2)])
+            >>> y = model(np.ones((1, 3), "float32"))
+            >>> model.freeze(~gx.select("layers/1/**"))
+            ['layers/0/kernel', 'layers/0/bias']
+            >>> [v.path for v in model.trainable_variables]
+            ['layers/1/kernel', 'layers/1/bias']
+            >>> model.unfreeze("**/bias")
+            ['layers/0/bias', 'layers/1/bias']
+        """
+        return self._set_frozen(where, True)
+
+    def unfreeze(self, where: SelectorLike = "**") -> list[str]:
+        """Let Variables be trained again that are frozen; what was made not to be trained stays so.
+
+        What an expression keeps as it is, such as the base beneath LoRA, is no longer frozen, but rests until the
+        expression is gone: it is not among the paths.
+
+        Args:
+            where: Which of those that were made to be trained, by their path from here. All, unless told.
+
+        Returns:
+            The paths of those that are trained now.
+
+        Raises:
+            SelectorError: ``where``, or a part of it, matches none of them, or only some that rest.
+        """
+        return self._set_frozen(where, False)
+
+    def _set_frozen(self, where: SelectorLike, frozen: bool) -> list[str]:
+        known = [one for one in candidates(self._walked()) if one.variable.made_trainable]
+        what = "freeze: where" if frozen else "unfreeze: where"
+        chosen = compile_selector(where).pick([(one.paths, one.variable) for one in known], what)
+        picked = {id(variable) for variable in chosen}
+        if not frozen and all(variable.resting for variable in chosen):
+            paths = [one.path for one in known if id(one.variable) in picked]
+            raise SelectorError(
+                f"{what}={where!r:.60} matches {', '.join(paths[:3])}{', …' if len(paths) > 3 else ''}",
+                "an expression keeps each of these as it is: a base beneath adapters, or an adapter that is not in use",
+                "gx.adapters.use(model, name), or gx.adapters.merge(model, name), for one that is to be trained",
+            )
+        structure.bump()
+        for variable in chosen:
+            storage.changing(variable, "trainable")
+            variable.frozen = frozen
+        return [one.path for one in known if id(one.variable) in picked and (frozen or not one.variable.resting)]

@@ -1,0 +1,344 @@
+"""Module: an object whose attributes form the object graph. Children are found by walking attributes and containers.
+
+Paths come from the edges of that graph, never from names: an object hangs where its first owner keeps it. Definition
+order is the order everywhere: attributes as first assigned, containers in their order, depth first, shared objects
+once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+from graftax.core import attributes, user_line
+from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.keywords import Constructed
+from graftax.core.typedefs import Holder, VariableLike
+from graftax.variables import creation
+from graftax.variables.constructor import ConstructorSignature
+from graftax.variables.graph.copies import Copied
+from graftax.variables.graph.copies import Pending as Pending
+from graftax.variables.graph.freezing import Freezing
+from graftax.variables.graph.node import Edge as Edge
+from graftax.variables.graph.node import Leaf as Leaf
+from graftax.variables.graph.node import Node as Node
+from graftax.variables.graph.node import holds_node, ignored, inside, own, own_nodes
+from graftax.variables.graph.node import items_of as items_of
+from graftax.variables.graph.structure import Print, print_of
+from graftax.variables.graph.structure import structure as structure
+from graftax.variables.state import storage
+
+if TYPE_CHECKING:
+    from graftax.variables.variable import Variable
+
+Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
+
+
+@dataclass(frozen=True)
+class SlotRecord:
+    """A Variable that an optimizer keeps for another Variable."""
+
+    name: str
+    variable: Variable
+    slot: Variable
+
+
+class Module(Copied, Freezing, Holder, Constructed):
+    """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
+
+    Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
+    ``super().__init__()`` may be called or not.
+
+    Example:
+        >>> import graftax as gx
+        >>> class Pair(Module):
+        ...     def __init__(self):
+        ...         self.first = gx.Variable([1.0, 2.0])
+        ...         self.rest = [gx.Variable(3.0, trainable=False)]
+        >>> pair = Pair()
+        >>> [v.path for v in pair.variables]
+        ['first', 'rest/0']
+        >>> len(pair.trainable_variables)
+        1
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset()
+    """Names of attributes whose content is not part of the object graph; those of base classes count too."""
+
+    _seed_root: tuple[int, int] | None = None  # see variables/keys.py
+    _name: str | None = None
+
+    if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
+        __getattr__ = attributes.answering("module", attributes.OF_MODULES)
+        from_config = attributes.Absent(attributes.FROM_CONFIG)
+        get_config = attributes.Absent(attributes.GET_CONFIG)
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            self = super().__new__(cls)
+            active = creation.scopes.items
+            if active:  # built later, it will still remember these
+                object.__setattr__(self, "_captured", active)
+            if (frame := storage.frames.top) is not None:
+                frame.made(self)
+            return self
+
+        __signature__ = ConstructorSignature()
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_.][\w.\-]*", name)):
+            raise ArgumentError(
+                f"name={name!r} for {type(self).__name__}",
+                "a name starts with a letter and has letters, digits, '_', '-' and '.'",
+                'name="encoder"',
+            )
+        self._name = name
+
+    # --- attributes -------------------------------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        before = self.__dict__.get(name, _ABSENT)
+        if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
+            raise AssignmentError(
+                f"{type(self).__name__}.{name} is a Variable, and got an array of shape {getattr(value, 'shape', ())}",
+                "the Variable would be gone, and the array neither trained nor saved",
+                f"self.{name}.assign(value); or del self.{name} first, if that is meant",
+            )
+        if before is not value and name not in ignored(type(self)):
+            storage.changing(self, name)
+        object.__setattr__(self, name, value)
+        if before is not value and name in self.__dict__ and name not in ignored(type(self)):
+            _adopt(self, (name,), value)
+            if self._watched:
+                structure.bump()
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.__dict__ and name not in ignored(type(self)):
+            storage.changing(self, name)
+        object.__delattr__(self, name)
+        if self._watched:
+            structure.bump()
+
+    # --- the graph --------------------------------------------------------------------------------------------------
+
+    def _walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+        return walk_with_edges(self)
+
+    def children(self) -> list[tuple[Edge, Child]]:
+        """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
+        self.ensure_state()
+        return self._held()
+
+    def _held(self) -> list[tuple[Edge, Child]]:
+        """The same, as they are now: nothing is made."""
+        skip = ignored(type(self))
+        return [(name, value) for name, value in self.__dict__.items() if name not in skip and holds_node(value)]
+
+    @property
+    def name(self) -> str:
+        """The given name, else the class name in snake case."""
+        return self._name or snake_case(type(self).__name__)
+
+    @property
+    def submodules(self) -> list[Module]:
+        """All Modules below this one, each once, depth first."""
+        self._asked()
+        return [node for node in walk(self) if isinstance(node, Module) and node is not self]
+
+    @property
+    def variables(self) -> list[Variable]:
+        """All Variables below this Module, each once, in definition order."""
+        self._asked()
+        return [node for node in walk(self) if isinstance(node, Leaf)]  # type: ignore[misc]
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        """The Variables that optimizers may move."""
+        return [v for v in self.variables if v.trainable]
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        """The rest."""
+        return [v for v in self.variables if not v.trainable]
+
+    def named_variables(self) -> dict[str, Variable]:
+        """Variables by their path from this Module."""
+        self._asked()
+        result: dict[str, Variable] = {}
+        for edges, node in walk_with_edges(self):
+            if isinstance(node, Leaf):
+                path = "/".join(map(str, edges))
+                if path in result:
+                    raise ArgumentError(
+                        f"two Variables of {type(self).__name__} hang at the path {path!r}",
+                        "the key of a dict contains a slash, or is an integer beside the same number as a string",
+                        "other keys",
+                    )
+                result[path] = node  # type: ignore[assignment]
+        return result
+
+    def _asked(self) -> None:
+        """Tell the function being compiled, if any, that it asks what there is below."""
+        if (frame := storage.frames.top) is not None:
+            frame.looked(list(walk(self)))
+
+    # --- hooks ------------------------------------------------------------------------------------------------------
+
+    def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
+        """Put another Module or Variable in the place of one that this Module holds itself.
+
+        Args:
+            edges: From this Module to the place: an attribute, then keys and indices of containers.
+            old: What is there.
+            new: What is to be there.
+
+        Raises:
+            ArgumentError: a tuple holds it.
+        """
+        if len(edges) == 1:
+            setattr(self, str(edges[0]), new)
+            return
+        container: Any = self.__dict__[str(edges[0])]
+        for edge in edges[1:-1]:
+            container = container[edge]
+        if isinstance(container, tuple):
+            raise ArgumentError(
+                f"{type(self).__name__}.{edges[0]} holds {getattr(old, 'path', old)!r} in a tuple",
+                "tuples cannot be changed",
+                "keep it in a list or a dict",
+            )
+        container[edges[-1]] = new
+        _adopt(self, edges, new)
+
+    def slots(self) -> Sequence[SlotRecord]:
+        """Variables kept for other Variables; optimizers have some."""
+        return ()
+
+    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+        """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
+        return None
+
+    def get_state(self) -> Any:
+        """Plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
+        return None
+
+    def set_state(self, state: Any) -> None:
+        """Take back what `get_state` gave."""
+
+    def fingerprint(self) -> dict[str, Print]:
+        """What a trace may depend on: plain attributes, and which objects the children are."""
+        skip = ignored(type(self))
+        return {name: print_of(value) for name, value in self.__dict__.items() if name not in skip}
+
+
+_ABSENT = object()
+
+
+def snake_case(name: str) -> str:
+    """``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    """The root and every Node below it with its edges from the root, each once, depth first, in definition order.
+
+    On the way, objects that nobody owns (appended to a list, or left by an owner that is gone) are adopted.
+    """
+    seen = {id(root)}
+    yield (), root
+    stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
+    owners: list[Any] = [root]
+    if isinstance(root, Module):
+        root.ensure_state()
+        storage.touch(root)
+        stack.append(((), own_nodes(root)))
+    while stack:
+        prefix, nodes = stack[-1]
+        entry = next(nodes, None)
+        if entry is None:
+            stack.pop()
+            owners.pop()
+            continue
+        edges, node = entry
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        known = node._owner() if node._owner is not None else None
+        if known is not owners[-1] and node.owner is None:
+            _adopt_node(owners[-1], edges, node)
+        yield (*prefix, *edges), node
+        if isinstance(node, Module):
+            node.ensure_state()
+            storage.touch(node)
+            stack.append(((*prefix, *edges), own_nodes(node)))
+            owners.append(node)
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """The root and every Node below it, each once, depth first, in definition order."""
+    return (node for _, node in walk_with_edges(root))
+
+
+def outermost(node: Node) -> Node:
+    """The root of the graph in which the object hangs."""
+    while (owner := node.owner) is not None:
+        node = owner
+    return node
+
+
+# --- adoption ---------------------------------------------------------------------------------------------------------
+
+
+def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
+    if isinstance(value, Node):
+        _adopt_node(owner, edges, value)
+    elif isinstance(value, list | tuple | dict) and depth < 32:
+        for edge, element in items_of(value):
+            _adopt(owner, (*edges, edge), element, depth + 1)
+    elif isinstance(value, set | frozenset) and any(isinstance(element, Node) for element in value):
+        user_line.warn(
+            f"{type(owner).__name__}.{edges[0]} is a set that holds Modules or Variables: they are not found in there, "
+            "neither trained nor saved, since a set has no order. Use a list or a dict.",
+        )
+
+
+def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
+    if node is owner:
+        return
+    if node.owner is None:
+        own(owner, edges, node)
+    if owner._frozen:
+        if isinstance(node, Leaf):
+            node.frozen = True
+        elif isinstance(node, Module) and not node._frozen and not inside(owner, node):
+            node.trainable = False
+    pending = owner._pending
+    for edge in edges[:-1]:
+        pending = pending.child(edge) if pending is not None else None
+    if pending is not None:
+        deliver(pending, edges[-1], node)
+
+
+def deliver(pending: Pending, edge: Edge, node: Node) -> None:
+    """Give a Node, and all that hangs below it, the values that wait for it."""
+    if isinstance(node, VariableLike):  # a Variable, or an expression for which the value of a plain one may wait
+        with storage.concretely():
+            pending.claim(edge, node)  # type: ignore[arg-type]
+    if isinstance(node, Module):
+        below = pending.child(edge)
+        if below is not None:
+            set_pending(node, below)
+
+
+def set_pending(module: Module, pending: Pending | None) -> None:
+    """Let values wait below a Module; those whose Variables exist already are delivered at once."""
+    object.__setattr__(module, "_pending", pending)
+    if pending is None:
+        return
+    for edges, node in list(own_nodes(module)):
+        below: Pending | None = pending
+        for edge in edges[:-1]:
+            below = below.child(edge) if below is not None else None
+        if below is not None:
+            deliver(below, edges[-1], node)

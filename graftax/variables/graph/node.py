@@ -1,0 +1,165 @@
+"""Node: something with a place in the object graph. Its owner holds it in an attribute, or in containers below one."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from graftax.core.errors import ArgumentError
+from graftax.variables.graph.structure import Print, print_of
+
+if TYPE_CHECKING:
+    from graftax.variables.graph.module import Module
+
+Edge: TypeAlias = str | int
+
+BOOKKEEPING = frozenset({"_owner", "_edges", "_pending", "_captured", "_seed_root", "_watched"})
+"""Attributes of Nodes that are no part of the graph, nor of copies."""
+
+
+class Node:
+    """Something with a place in the object graph."""
+
+    _owner: weakref.ref[Module] | None = None
+    _edges: tuple[Edge, ...] = ()
+    _watched = False  # some trace depends on its plain attributes
+
+    @property
+    def owner(self) -> Module | None:
+        """The Module that holds this object, the first one that did; None if there is none (any more)."""
+        found = self._locate()
+        return found[0] if found else None
+
+    @property
+    def path(self) -> str:
+        """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner adds none."""
+        return "/".join(map(str, self.edges()))
+
+    def edges(self) -> tuple[Edge, ...]:
+        """The edges from the outermost owner."""
+        found = self._locate()
+        return (*found[0].edges(), *found[1]) if found else ()
+
+    def fingerprint(self) -> dict[str, Print]:
+        """What a trace may depend on besides values."""
+        return {}
+
+    def print_for(self, name: str) -> Print | None:
+        """How one attribute is now, as in the fingerprint; None if it is absent."""
+        return self.fingerprint().get(name)
+
+    def _locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
+        owner = self._owner() if self._owner is not None else None
+        if owner is None:
+            return None
+        if _follow(owner, self._edges) is self:
+            return owner, self._edges
+        # moved within its owner (a list was reordered), or gone
+        for edges, node in own_nodes(owner):
+            if node is self:
+                self._edges = edges
+                return owner, edges
+        self._owner = None
+        return None
+
+
+class Leaf(Node):
+    """A node without children: a Variable."""
+
+    role: str
+    trainable: bool
+    frozen: bool = False
+    resting: int = 0
+    """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
+
+    def fingerprint(self) -> dict[str, Print]:
+        """Whether it is trained is all that is ever changed about a Variable."""
+        return {"trainable": print_of(self.trainable)}
+
+
+def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
+    here: Any = owner.__dict__.get(str(edges[0]))
+    for edge in edges[1:]:
+        try:
+            here = here[edge]
+        except (KeyError, IndexError, TypeError):
+            try:
+                here = getattr(here, str(edge))  # a named tuple
+            except AttributeError:
+                return None
+    return here
+
+
+_ignored: dict[type[Any], frozenset[str]] = {}
+
+
+def ignored(kind: type[Any]) -> frozenset[str]:
+    """Names of the attributes that are no part of the object graph."""
+    if kind not in _ignored:
+        _ignored[kind] = BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
+    return _ignored[kind]
+
+
+def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
+    """Edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
+    if isinstance(container, dict):
+        for key, value in container.items():
+            if isinstance(key, str | int):
+                yield key, value
+            elif holds_node(value):
+                raise ArgumentError(
+                    f"a dict with the key {key!r} holds a Module or Variable",
+                    "paths are made of strings and integers",
+                    f"the key {str(key)!r}",
+                )
+    elif isinstance(container, list | tuple):
+        names = getattr(container, "_fields", None)
+        yield from zip(names or range(len(container)), container, strict=True)
+
+
+def holds_node(value: Any, seen: set[int] | None = None) -> bool:
+    """True for a Node, and for a container that has one somewhere."""
+    if isinstance(value, Node):
+        return True
+    seen = set() if seen is None else seen
+    if isinstance(value, list | tuple | dict) and id(value) not in seen:
+        seen.add(id(value))
+        elements = value.values() if isinstance(value, dict) else value
+        return any(holds_node(element, seen) for element in elements)
+    return False
+
+
+def own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    """The Nodes that a Module holds itself, directly or in containers."""
+    seen: set[int] = set()
+
+    def visit(edges: tuple[Edge, ...], value: Any) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+        if isinstance(value, Node):
+            yield edges, value
+        elif isinstance(value, list | tuple | dict) and id(value) not in seen:
+            seen.add(id(value))
+            for edge, element in items_of(value):
+                yield from visit((*edges, edge), element)
+
+    skip = ignored(type(module))
+    for name, value in list(module.__dict__.items()):
+        if name not in skip:
+            yield from visit((name,), value)
+
+
+def own(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
+    """Let the Node hang there, unless that would close a circle."""
+    if isinstance(node, Leaf) or not inside(owner, node):
+        node._owner = weakref.ref(owner)
+        node._edges = edges
+
+
+def inside(node: Node, candidate: Node) -> bool:
+    """True if ``candidate`` already is above ``node``: adopting it would close a circle."""
+    above: Node | None = node
+    while above is not None:
+        if above is candidate:
+            return True
+        above = above.owner
+    return False

@@ -1,0 +1,144 @@
+"""Donation: a compiled step gives the buffers of Variables away while it runs, and threads that want one wait for it.
+
+A buffer that is given to a program is gone as soon as the program starts, and the new one is there when the call comes
+back. In between nobody may find the old one. So a step first puts its `Donation` where the buffers were. Whoever took a
+buffer before that holds a reference to it, which the step sees: it copies such a buffer rather than give it away.
+Whoever comes later finds the donation, and waits. What is read is the value before the step or the one after it.
+
+Where buffers are changes under `lock`; nobody waits for a step while he holds it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock, get_ident
+from typing import Any, Protocol
+
+from graftax.core.errors import StateError
+
+lock = RLock()
+"""Held while buffers move from one place to another."""
+
+_ALL = slice(None)
+
+
+class Placed(Protocol):
+    """What has a buffer in a list: a Storage, or several in one array."""
+
+    place: tuple[Any, int]
+
+    @property
+    def buffer(self) -> Any: ...
+
+
+class Donation:
+    """Stands in the places of the buffers that one run of a compiled function has taken."""
+
+    __slots__ = ("_answers", "_over", "_places", "_returning", "_thread", "_wanted", "taken")
+
+    def __init__(self) -> None:
+        self.taken: list[Any] = []
+        self._places: list[tuple[list[Any], slice, list[Any]]] = []  # and what stood there
+        self._thread = get_ident()
+        self._returning = False
+        self._over = False
+        # A thread that waits is served by the step that it waits for: when its turn comes, the next one may have begun.
+        self._wanted: list[Placed] = []
+        self._answers: dict[Placed, Any] = {}
+
+    def take_list(self, buffers: list[Any]) -> None:
+        """Take all buffers of a list."""
+        self.taken = taken = buffers[:]
+        self._places.append((buffers, _ALL, taken))  # before it is done: an interrupt may come at any time
+        buffers[:] = [self] * len(taken)
+
+    def take(self, cells: Iterable[Placed]) -> None:
+        """Take the buffers of some cells; those that a pack has split stay there, so that they are not given away."""
+        for cell in cells:
+            holder, index = cell.place
+            self.taken.append(holder[index])
+            if type(holder) is list:
+                self._places.append((holder, slice(index, index + 1), self.taken[-1:]))
+                holder[index] = self
+
+    def give_back(self) -> None:
+        """Put the buffers where they were: the program did not run."""
+        for holder, where, taken in self._places:
+            if any(one is self for one in holder[where]):
+                holder[where] = taken
+
+    def come_back(self) -> None:
+        """From here on this thread may assign what it has taken: the new values are there."""
+        self._returning = True
+
+    def end(self) -> None:
+        """Let the threads go on that wait."""
+        if self._wanted:
+            places = [(cell, cell.place) for cell in self._wanted]
+            self._answers = {cell: holder[index] for cell, (holder, index) in places if type(holder) is list}
+        self._over = True
+
+    def wait(self, cell: Placed | None = None) -> Any:
+        """Wait for the end of the step; the buffer that the cell then had, or None where one has to look again.
+
+        Raises:
+            StateError: this thread itself runs the step.
+        """
+        if self._thread == get_ident():
+            raise StateError(
+                "a Variable was used by Python that runs while its thread starts a compiled step that changes it",
+                "its memory has been given to the step, and the new value is there when the step comes back",
+                "use it after the call of the compiled function; code in __del__ and signal handlers runs at any time",
+            )
+        if cell is not None:
+            self._wanted.append(cell)
+        pause = 1e-5
+        while not self._over:
+            if sys.is_finalizing():
+                raise StateError("Python ends while a compiled step runs in another thread", "it will not come back")
+            time.sleep(pause)
+            pause = min(2 * pause, 1e-3)
+        found = self._answers.get(cell) if cell is not None else None
+        return None if type(found) is Donation else found
+
+
+def donation_at(cell: Placed) -> Donation | None:
+    """Return the donation that has the buffer of a cell now, if one has that is not just coming back here."""
+    holder, index = cell.place
+    if type(holder) is not list:  # a pack, which has a place of its own
+        holder, index = holder.place
+    found = holder[index]
+    if type(found) is not Donation or (found._returning and found._thread == get_ident()):
+        return None
+    return found
+
+
+def arrived(cell: Placed) -> Any:
+    """Return the buffer of a cell in whose place a donation stands, or which is moving."""
+    while True:
+        with lock:
+            holder, index = cell.place
+            found = holder[index]
+        if type(found) is not Donation:
+            return found
+        if (value := found.wait(cell)) is not None:
+            return value
+
+
+@contextmanager
+def at_rest(cells: Sequence[Placed]) -> Iterator[None]:
+    """Inside, this thread alone moves buffers, and none of these is given to a step."""
+    while True:
+        lock.acquire()
+        busy = next((found for cell in cells if (found := donation_at(cell)) is not None), None)
+        if busy is None:
+            break
+        lock.release()
+        busy.wait()
+    try:
+        yield
+    finally:
+        lock.release()

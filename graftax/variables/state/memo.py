@@ -1,0 +1,80 @@
+"""Memo: values computed from Variables, each kept until something that it was computed from changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from graftax.core.scopes import ScopeStack
+
+if TYPE_CHECKING:
+    from graftax.variables.state.storage import Storage
+
+T = TypeVar("T")
+
+
+class Computation:
+    """What is read and moved while a value is computed, that of values inside it included."""
+
+    __slots__ = ("moved", "read", "settings", "value")
+
+    def __init__(self) -> None:
+        self.read: set[Storage] = set()
+        self.moved: set[Storage] = set()
+        self.settings: dict[Callable[[], Any], Any] = {}
+        self.value: Any = None
+
+    def joins(self, outer: Computation) -> None:
+        """Another computation used this value."""
+        outer.read |= self.read
+        outer.moved |= self.moved
+        outer.settings.update(self.settings)
+
+
+computations: ScopeStack[Computation] = ScopeStack("computation")
+"""Those under way whose values a `Memo` is to keep."""
+
+
+def looked_at(setting: Callable[[], T]) -> T:
+    """What the setting is now; a value computed meanwhile is kept only as long as it stays so."""
+    value = setting()
+    under_way = computations.top
+    if under_way is not None:
+        under_way.settings[setting] = value
+    return value
+
+
+class Memo:
+    """Kept values by a key."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, Computation] = {}
+
+    def value(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """The value kept under the key, or computed now and kept."""
+        kept = self._kept.get(key)
+        if kept is None or any(setting() != seen for setting, seen in kept.settings.items()):
+            kept = Computation()
+            with computations.entered(kept):
+                kept.value = compute()
+            self._kept[key] = kept
+        outer = computations.top
+        if outer is not None:
+            kept.joins(outer)
+        return kept.value  # type: ignore[no-any-return]
+
+    def forget(self, storage: Storage) -> None:
+        """A Variable is assigned: forget the values computed from it.
+
+        A value whose own computation moved that Variable (a seed, a power iteration) stays when the computation of
+        another one that they share it with moves it again: it has taken its draw.
+        """
+        shared = computations.top is not None
+        for key in [
+            key for key, kept in self._kept.items() if storage in kept.read and not (shared and storage in kept.moved)
+        ]:
+            del self._kept[key]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._kept.clear()

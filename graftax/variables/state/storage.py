@@ -1,0 +1,263 @@
+"""Storage: the buffer behind a Variable, and the frames that stand between reads, writes and that buffer.
+
+A compiled function, a gradient, a functional call each put a *frame* on a stack. While a frame is there, reads and
+writes of every Variable go to it and the buffers stay untouched; that is how state becomes inputs and outputs without
+the layers knowing. Without a frame a read is the buffer itself.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from graftax.backend import registry
+from graftax.backend.protocol import Backend
+from graftax.core.errors import StaleReadError, TracerLeakError
+from graftax.core.scopes import ScopeStack, register_ambient
+from graftax.core.typedefs import Array
+from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, lock
+from graftax.variables.state.memo import Memo, computations
+
+if TYPE_CHECKING:
+    from graftax.variables.graph.module import Module
+    from graftax.variables.graph.node import Node
+
+
+class Frame:
+    """Takes reads and writes in place of the buffers. ``parent`` is the frame around it, or None."""
+
+    parent: Frame | None = None
+    allows_callback = True
+    """Whether `graftax.py_function` may be called."""
+
+    def __init__(self) -> None:
+        self.memo = Memo()  # values computed from Variables
+        self.level: Any = None  # the trace that this frame lives in, as the backend names it
+
+    def read(self, storage: Storage) -> Array:
+        """The value that the Variable has now, as this frame sees it."""
+        raise AttributeError(f"{type(self).__name__} must define 'read'")
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """Make that the value from now on, as this frame sees it."""
+        raise AttributeError(f"{type(self).__name__} must define 'write'")
+
+    def touch(self, node: Node) -> None:
+        """Note that the trace depends on more of a Module or Variable than values: its `fingerprint`."""
+        if self.parent is not None:
+            self.parent.touch(node)
+
+    def changing(self, node: Node, name: str) -> None:
+        """Note how an attribute is that the function being traced is about to change, or asks for."""
+        if self.parent is not None:
+            self.parent.changing(node, name)
+
+    def looked(self, nodes: Iterable[Node]) -> None:
+        """Note how Modules and Variables are, about whose structure the function being traced asks."""
+        if self.parent is not None:
+            self.parent.looked(nodes)
+
+    def made(self, module: Module) -> None:
+        """Note that the function being traced makes it."""
+        if self.parent is not None:
+            self.parent.made(module)
+
+    def build(self, module: Module, done: bool) -> None:
+        """Note that what happens to a Module from here on, or up to here, is its build."""
+        if self.parent is not None:
+            self.parent.build(module, done)
+
+    def group(self, storages: Sequence[Storage]) -> None:
+        """Note that these are of one dtype, small, and moved alike: they may share a buffer."""
+        if self.parent is not None:
+            self.parent.group(storages)
+
+    def first_value(self, tracer: Any) -> Any:
+        """What a traced argument is at the call under which it is traced; None for any other traced value."""
+        return self.parent.first_value(tracer) if self.parent is not None else None
+
+    def branched(self, key: Array) -> Array:
+        """The state of a random stream that a function is given: each row of a mapped one gets a branch of its own."""
+        return self.parent.branched(key) if self.parent is not None else key
+
+    def left(self, value: Any, name: str) -> None:
+        """The value of a Variable of that name became a NumPy array, of which no gradient comes back."""
+        if self.parent is not None:
+            self.parent.left(value, name)
+
+
+frames: ScopeStack[Frame] = ScopeStack("state")
+
+autocast: ScopeStack[str | None] = ScopeStack("autocast")
+"""The dtype in which weights are read, inside layers that compute in another one than they store."""
+register_ambient(lambda: autocast.top)
+
+
+class Storage:
+    """One device buffer. Everything else reads and writes it through here."""
+
+    __slots__ = ("__weakref__", "_user", "backend", "place")
+
+    passing = False
+    """Whether it may go with the one run that made it, instead of being kept by somebody."""
+
+    def __init__(self, buffer: Array, backend: Backend, user: Node) -> None:
+        self.place: tuple[Any, int] = [buffer], 0
+        """The list that the buffer is in, and where; `together` puts several into one list, a `Pack` into one array."""
+        self.backend = backend
+        self._user = weakref.ref(user)
+
+    @property
+    def buffer(self) -> Array:
+        """The array itself."""
+        buffers, index = self.place
+        buffer = buffers[index]
+        if buffer is None or type(buffer) is Donation:  # it has just moved, or a step in another thread has it
+            buffer = arrived(self)
+        return buffer  # type: ignore[no-any-return]
+
+    @buffer.setter
+    def buffer(self, value: Array) -> None:
+        with lock:
+            buffers, index = self.place
+            if type(buffers) is list and type(buffers[index]) is not Donation:
+                buffers[index] = value
+                return
+        with at_rest((self,)):
+            buffers, index = self.place
+            buffers[index] = value
+
+    @property
+    def user(self) -> Node | None:
+        """The Variable behind it, unless it is gone."""
+        return self._user()
+
+    @property
+    def path(self) -> str:
+        """The path of the Variable behind it, for messages."""
+        user = self._user()
+        return user.path if user is not None else "(a variable that is gone)"
+
+    def read(self) -> Array:
+        """The value now."""
+        frame = frames.top
+        if frame is None:
+            return self.concrete()
+        under_way = computations.top
+        if under_way is not None:
+            under_way.read.add(self)
+        if frame.level is not None and self.backend.has("transforms"):
+            transforms = self.backend.transforms
+            deeper = transforms.level() is not frame.level and transforms.staged_within(frame.level)
+            if deeper and not transforms.read_within(frame.level):
+                raise self._stale()
+        return frame.read(self)
+
+    def write(self, value: Array) -> None:
+        """Make that the value."""
+        self.check(value)
+        frame = frames.top
+        if frame is None:
+            self.buffer = value
+        else:
+            under_way = computations.top
+            if under_way is not None:
+                under_way.moved.add(self)
+            frame.memo.forget(self)
+            frame.write(self, value)
+
+    def check(self, value: Any) -> None:
+        """Raise if the value may not be assigned here: it would outlive its trace, or the line runs at another time."""
+        frame = frames.top
+        transforms = self.backend.transforms if self.backend.has("transforms") else None
+        if frame is None:
+            if transforms is not None and (transforms.is_tracer(value) or transforms.staged_within(None)):
+                raise TracerLeakError(
+                    f"the variable {self.path!r} was assigned a traced value, or while plain jax traces a function",
+                    "that value exists, and that line runs, only while the function is traced, not when it is called",
+                    "graftax.jit, graftax.value_and_grad and graftax.functional_call carry assignments out",
+                )
+        elif transforms is not None and (transforms.leaks(value, frame.level) or transforms.staged_within(frame.level)):
+            raise TracerLeakError(
+                f"the variable {self.path!r} was assigned inside a jax transformation that graftax does not see",
+                "the value exists only inside that transformation (scan, vmap, cond, jit, grad of jax), which may run "
+                "it many times or not at all",
+                "return the value from the transformed function and assign it outside, or use graftax's own transforms",
+            )
+
+    def concrete(self) -> Array:
+        """The buffer itself, which must not become a constant of somebody's trace."""
+        if self.backend.has("transforms") and self.backend.transforms.staged_within(None):
+            raise self._stale()
+        return self.buffer
+
+    def _stale(self) -> StaleReadError:
+        return StaleReadError(
+            f"the variable {self.path!r} was read while a function of plain jax is traced",
+            "its present value would become a constant there, and later assignments would be ignored",
+            "use graftax.jit in place of jax.jit, or pass the state: "
+            "graftax.functional_call(module, graftax.state(module), ...)",
+        )
+
+
+class Moves:
+    """A count of buffers put together anew; who holds such a list compares it to know whether to look closer."""
+
+    count = 0
+
+
+def together(storages: Sequence[Placed]) -> list[Any]:
+    """One list in which these have their buffers from now on, in this order.
+
+    A compiled function hands it over as it is, and puts all new values in place at once.
+    """
+    with at_rest(storages):
+        buffers = [storage.buffer for storage in storages]
+        for i, storage in enumerate(storages):
+            before, index = storage.place
+            storage.place = buffers, i
+            before[index] = None  # so that it keeps nothing alive
+        Moves.count += 1
+    return buffers
+
+
+def tracer_of(backend: Backend, value: Any) -> bool:
+    """True if the value is traced."""
+    return backend.has("transforms") and backend.transforms.is_tracer(value)
+
+
+@contextmanager
+def concretely() -> Iterator[None]:
+    """Inside, Variables are their buffers and operations run now, whatever is being traced around it."""
+    with frames.replaced(()), autocast.replaced(()), registry.current().arrays.eager():
+        yield
+
+
+def memo() -> Memo | None:
+    """Where values computed from Variables may be kept: not in eager code, nor inside a transformation of plain jax."""
+    frame = frames.top
+    if frame is None or registry.current().transforms.level() is not frame.level:
+        return None
+    return frame.memo
+
+
+def touch(node: Node) -> None:
+    """Tell the function being compiled, if any, that it depends on the plain attributes of this Module or Variable."""
+    frame = frames.top
+    if frame is not None:
+        frame.touch(node)
+
+
+def changing(node: Node, name: str) -> None:
+    """Tell the function being compiled, if any, that its own code is about to change an attribute, or asks for it."""
+    frame = frames.top
+    if frame is not None:
+        frame.changing(node, name)
+
+
+def first_value(tracer: Any) -> Any:
+    """What a traced argument of a compiled function is at its first call; None for any other traced value."""
+    frame = frames.top
+    return frame.first_value(tracer) if frame is not None else None

@@ -1,0 +1,58 @@
+"""Wrapping carries names and documentation, never state."""
+
+import functools
+import inspect
+import re
+from pathlib import Path
+
+import graftax as gx
+from graftax.core.wrapping import carry_names, wraps
+
+PACKAGE = Path(gx.__file__).parent
+
+
+class Scale:
+    """Scale a number."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return self.factor * x
+
+
+def test_x1_a_wrapper_of_an_object_does_not_take_over_its_state():
+    @wraps(Scale(3))
+    def run(x):
+        return x
+
+    assert "factor" not in vars(run)
+    assert run.__doc__ == "Scale a number."
+    assert run(2) == 2
+
+
+def test_the_name_and_the_signature_are_carried():
+    def loss(x, y=2):
+        """Return a loss."""
+
+    made = carry_names(lambda *args: None, loss)
+    assert (made.__name__, made.__doc__) == ("loss", "Return a loss.")
+    assert list(inspect.signature(made).parameters) == ["x", "y"]
+
+
+def test_x1_a_decorator_of_the_users_own_finds_no_state_in_a_compiled_function():
+    compiled = gx.jit(lambda x: x * 2)
+    compiled(1.0)
+
+    @functools.wraps(compiled)
+    def run(x):
+        return -compiled(x)
+
+    assert not {name for name in vars(run) if not name.startswith("__")}
+    assert float(gx.jit(run)(3.0)) == -6
+
+
+def test_x1_nothing_in_the_package_wraps_with_functools():
+    pattern = re.compile(r"functools\.(wraps|update_wrapper)\(|from functools import .*\b(wraps|update_wrapper)\b")
+    found = [path.name for path in PACKAGE.rglob("*.py") if pattern.search(path.read_text())]
+    assert found == ["wrapping.py"]

@@ -1,0 +1,170 @@
+"""Names from elsewhere, of ops and of their arguments: taken, or answered with what to write; docs of ops: A4, A11."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import ops
+from graftax.core.errors import ArgumentTypeError, MissingAttributeError
+from graftax.ops import names as op_names
+from graftax.ops.signatures import needed
+from graftax.ops.table import OPS
+from graftax.variables import array_names
+
+PACKAGE = Path(gx.__file__).parent
+THREE = np.array([1.0, 2.0, 3.0], "float32")
+
+
+def told(kind: type[Exception], function: Any) -> Any:
+    with pytest.raises(kind) as caught:
+        function()
+    assert caught.value.reason
+    assert caught.value.instead
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("concat", "ops.concatenate"),
+        ("cat", "ops.concatenate"),
+        ("reduce_sum", "ops.sum"),
+        ("reduce_mean", "ops.mean"),
+        ("astype", 'ops.cast(x, "float32")'),
+        ("unsqueeze", "ops.expand_dims(x, axis)"),
+        ("view", "ops.reshape(x, shape)"),
+        ("permute", "ops.transpose(x, (0, 2, 1))"),
+        ("relu", "graftax.layers.activations.relu(x)"),
+        ("gelu", "graftax.layers.activations.gelu(x)"),
+        ("softmx", "ops.softmax"),
+        ("Matmul", "ops.matmul"),
+        ("masked_fill", "ops.where(mask, value, x)"),
+        ("xyzzy", "dir(graftax.ops)"),
+    ],
+)
+def test_a4_a_function_that_there_is_not(name: str, instead: str) -> None:
+    error = told(MissingAttributeError, lambda: getattr(ops, name))
+    assert instead in error.instead
+    assert isinstance(error, AttributeError)
+    assert not hasattr(ops, "__path__")
+
+
+def test_a4_names_of_keras_that_mean_the_same_are_taken(keras: Any) -> None:
+    for name, ours in op_names.ALIASES.items():
+        assert getattr(ops, name) is getattr(ops, ours)
+        assert callable(getattr(keras.ops, name))
+    assert ops.convert_to_numpy(THREE).tolist() == [1, 2, 3]
+
+
+def test_a4_every_function_of_keras_is_there_or_answered(keras: Any) -> None:
+    missing = [
+        name
+        for name in dir(keras.ops)
+        if not name.startswith("_") and name not in OPS and name not in op_names.ALIASES and not _answered(name)
+    ]
+    assert set(missing) <= NO_ANSWER
+
+
+NO_ANSWER = set(
+    "argpartition array_split associative_scan bartlett blackman cdist celu cholesky_inverse corrcoef correlate "
+    "ctc_decode ctc_loss deg2rad depth_to_space depthwise_conv diagflat digitize dsplit dstack eig erfc erfinv "
+    "extract_sequences fft2 fmax fmin fmod fold gcd geomspace glu hamming hanning hard_shrink hard_silu hard_swish "
+    "hard_tanh heaviside histogram hsplit i0 ifft2 in_top_k isneginf isposinf isreal istft jvp kaiser lcm ldexp "
+    "logaddexp2 logspace lstsq lu_factor matrix_rank multi_hot nanargmax nanargmin nancumprod nancumsum nanmedian "
+    "nanmin nanpercentile nanprod nanquantile nanstd nanvar nextafter polar psnr ptp rad2deg rearrange "
+    "rms_normalization segment_min segment_prod separable_conv signbit sinc soft_shrink solve_triangular "
+    "space_to_depth sparse_plus sparse_sigmoid sparsemax squareplus stft tanh_shrink threshold trapezoid unfold "
+    "unravel_index vander vectorize view_as_complex view_as_real vsplit adaptive_max_pool switch".split()
+)
+"""What graftax has no function for; the answer is the nearest name, or where to look."""
+
+
+def _answered(name: str) -> bool:
+    return name in op_names._LINES or name in op_names._OPS or name in op_names._ACTIVATIONS
+
+
+def _names_in(text: str) -> list[str]:
+    return re.findall(r"\b(?:graftax|ops)(?:\.[A-Za-z_]\w*)+", text)
+
+
+def _found(dotted: str) -> Any:
+    here: Any = gx if dotted.startswith("graftax") else ops
+    for part in dotted.split(".")[1:]:
+        here = getattr(here, part)
+    return here
+
+
+def test_a4_what_the_answers_name_is_there() -> None:
+    answers = [*op_names._LINES.values(), *array_names._LINES.values(), *array_names._SETTINGS.values()]
+    answers += [f"ops.{name}" for name in op_names._OPS.values()]
+    answers += [f"graftax.layers.activations.{name}" for name in op_names._ACTIVATIONS]
+    for answer in answers:
+        for dotted in _names_in(answer):
+            assert _found(dotted) is not None
+    parameters = {p for name in OPS for p in inspect.signature(getattr(ops, name)).parameters}
+    assert set(op_names._KEYWORDS.values()) <= parameters
+
+
+def test_a4_answers_are_no_names_that_there_are() -> None:
+    assert not (set(op_names._LINES) | set(op_names._OPS) | set(op_names.ALIASES)) & set(OPS)
+
+
+@pytest.mark.parametrize("keyword", ["axis", "axes"])
+def test_a4_moments_take_axes_as_in_keras_and_axis_as_before(keyword: str) -> None:
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    mean, variance = ops.moments(x, **{keyword: 0}, keepdims=True)
+    np.testing.assert_allclose(mean, x.mean(0, keepdims=True))
+    np.testing.assert_allclose(variance, x.var(0, keepdims=True))
+    told(ArgumentTypeError, lambda: ops.moments(x, axis=0, axes=1))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        (lambda: ops.softmax(THREE, axes=0), "axis= in place of axes="),
+        (lambda: ops.sum(THREE, dim=0), "axis= in place of dim="),
+        (lambda: ops.sum(THREE, keepdim=True), "keepdims= in place of keepdim="),
+        (lambda: ops.reshape(THREE, newshape=(3, 1)), "shape= in place of newshape="),
+        (lambda: ops.add(x1=THREE, x2=THREE), "x= in place of x1=, y= in place of x2="),
+        (lambda: ops.var(THREE, unbiased=False), "ddof= in place of unbiased="),
+        (lambda: ops.one_hot([1], num_clases=3), "num_classes= in place of num_clases="),
+        (lambda: ops.concatenate(xs=[THREE]), "arrays= in place of xs="),
+        (lambda: ops.exp(THREE, out=THREE), "leave out= out"),
+        (lambda: ops.einsum("i->", THREE, optimise=True), "leave optimise= out"),
+        (lambda: ops.meshgrid(THREE, sparse=True), "leave sparse= out"),
+    ],
+)
+def test_a4_a_keyword_that_there_is_not_names_the_right_one(call: Any, instead: str) -> None:
+    error = told(ArgumentTypeError, call)
+    assert error.instead == instead
+    assert isinstance(error, TypeError)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_a4_every_op_names_what_is_missing_or_too_much(name: str) -> None:
+    function = getattr(ops, name)
+    error = told(ArgumentTypeError, lambda: function(nonsense=1))
+    assert "nonsense=" in error.received
+    must = [one for one in needed(OPS[name]) if one != "subscripts"]
+    if must:
+        assert must[0] in told(ArgumentTypeError, function).received
+
+
+def test_a11_docstrings_have_no_bars_that_documentation_tools_take_for_references() -> None:
+    """reStructuredText reads ``|x - y|`` as the name of something to be put there."""
+    wrong = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module, ast.AsyncFunctionDef)):
+                text = re.sub(
+                    r"``[^`]*``|`[^`]*`|^ *(>>>|\.\.\.).*$", "", ast.get_docstring(node) or "", flags=re.MULTILINE
+                )
+                wrong += [f"{file.name}: {bar}" for bar in re.findall(r"(?<![\w|])\|[^\s|][^|\n]*\|(?![\w|])", text)]
+    wrong += [f"ops.{op.name}" for op in OPS.values() if "|" in op.doc]
+    assert not wrong
