@@ -67,3 +67,13 @@ def test_import_takes_at_most_60_ms():
     # time of the processor, which other programs do not prolong
     code = "from time import process_time as now; start = now(); import graftax; print(now() - start)"
     assert min(float(run_python(code)) for _ in range(5)) < 0.060
+
+
+def test_every_public_namespace_can_be_imported_by_its_name():
+    lines = [
+        f"import graftax.{name}; assert graftax.{name} is gx.{name}, {name!r}" for name in sorted(graftax._MODULES)
+    ]
+    lines += [f"from graftax.{name} import *" for name in sorted(graftax._MODULES)]
+    assert run_python("\n".join(["import graftax as gx", *lines, "print(Zeros.__name__, ShapeError.__module__)"])) == (
+        "Zeros graftax.errors"
+    )

@@ -1,4 +1,4 @@
-"""Write graftax/ops.pyi from the table of ops: ``python tools/make_ops_stub.py``, or ``--check`` to compare only."""
+"""Write graftax/ops/__init__.pyi from the table of ops; ``--check`` only compares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from graftax.ops.names import ALIASES
 from graftax.ops.table import OPS, TYPES, Op
 
-STUB = Path(__file__).parents[1] / "graftax" / "ops.pyi"
+STUB = Path(__file__).parents[1] / "graftax" / "ops" / "__init__.pyi"
 
 HEAD = '''\
 # Generated from graftax/ops/table.py by tools/make_ops_stub.py; change the table, not this file.

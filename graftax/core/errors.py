@@ -354,3 +354,8 @@ class StorageFailure(SaveError, OSError):
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+for _kind in [one for one in globals().values() if isinstance(one, type) and issubclass(one, Exception)]:
+    if _kind.__module__ == __name__:
+        _kind.__module__ = "graftax.errors"  # what tracebacks show can be written in an import

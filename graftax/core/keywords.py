@@ -116,7 +116,7 @@ def _taken(kind: type[Any], meant: str, value: Any) -> str:
             return f"{meant}={value[0]!r:.40}"
         several = ", ".join(f"{kind.__name__}({meant}={one!r:.40})" for one in value)
         return f"one {kind.__name__} for each: {several}"
-    return f"{meant}, which {error.reason}, such as {error.instead}"
+    return f"{error.instead}, since {error.reason}"
 
 
 _COLLECTING = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)

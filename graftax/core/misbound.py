@@ -96,7 +96,8 @@ def _told(
     takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
     if unknown := [] if takes_any else [name for name in kwargs if name not in by_name]:
         meant = "; ".join(_meant(title, name, by_name) for name in unknown)
-        return ArgumentTypeError(f"{title}() got {_listed(unknown)}", taken, meant)
+        got = ", ".join(f"{name}={_shown(kwargs[name], '...')}" for name in unknown)
+        return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
         return too_many(title, len(args), taken, as_written(title, parameters))
     if twice := [one.name for one in placed[: len(args)] if one.name in kwargs and one.kind is not one.POSITIONAL_ONLY]:
@@ -134,10 +135,6 @@ def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: 
         elif one.kind is not one.VAR_KEYWORD:
             parts.append(one.name if one.default is one.empty else f"{one.name}=...")
     return f"{title}({', '.join(parts)})"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"{name}=" for name in names)
 
 
 def _meant(title: str, name: str, known: list[str]) -> str:
@@ -179,7 +176,7 @@ _OF_KINDS = {"int": "8", "float": "0.5", "str": '"float32"', "bool": "True"}
 
 
 def _shown(value: Any, name: str) -> str:
-    """Return a value as it can be written in a line, or the name of its argument."""
+    """Return a value as it can be written in a line, or the name that stands for it."""
     short = isinstance(value, int | float | str | tuple | None) and len(repr(value)) <= 40
     return repr(value) if short else name
 

@@ -17,7 +17,7 @@ from graftax.ops.dispatch import build
 from graftax.ops.names import ALIASES, missing_op
 from graftax.ops.table import OPS
 
-__all__ = [*OPS, *ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]  # ops.pyi has them one by one
+__all__ = [*OPS, *ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]  # the stub has them one by one
 
 
 def __getattr__(name: str) -> Any:

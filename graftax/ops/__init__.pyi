@@ -1,4 +1,4 @@
-# Generated from graftax/op_table.py by tools/make_ops_stub.py; change the table, not this file.
+# Generated from graftax/ops/table.py by tools/make_ops_stub.py; change the table, not this file.
 """The array functions: checked, on any backend, and every one accepts Variables."""
 
 from collections.abc import Sequence

@@ -138,7 +138,7 @@ def test_a_keyword_that_was_meant_is_offered_with_a_value_that_it_takes(kind, va
         kind(thresholds=value)
     instead = caught.value.instead
     if value == "high":
-        assert instead.endswith("such as threshold=0.5")
+        assert instead.startswith("threshold=0.5, since ")
     elif instead.startswith("one "):
         made = eval(f"[{instead.partition(': ')[2]}]", vars(metrics))
         assert [one.threshold for one in made] == list(value)

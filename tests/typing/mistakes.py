@@ -51,7 +51,7 @@ def the_attribute() -> None:
     adam = gx.optimizers.Adam()
     adam.iteration  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     layers.Dens  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    gx.optimizers.rule  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    gx.optimizers.rule  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     gx.constraints.Argument  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 

@@ -2,7 +2,7 @@
 
 The first call traces the Python once. Variables it reads become inputs, Variables it writes become outputs, and the
 buffers of exactly those that are both are donated. Later calls compare three things: the arguments' structure, shapes
-and dtypes; ambient settings; and, only if something changed anywhere (`graftax.variables.graph.module.structure`), the plain
+and dtypes; ambient settings; and, only if something changed anywhere (`structure` of modules), the plain
 attributes of the modules that the trace went through. A difference traces anew and says so in one line of the log.
 """
 
