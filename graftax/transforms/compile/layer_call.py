@@ -23,6 +23,7 @@ from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.blueprint import blueprint
 from graftax.transforms.compile.guard import Guard
 from graftax.transforms.lifting.frames import CompileFrame
+from graftax.variables import creation
 from graftax.variables.graph.module import Module, Node, walk
 from graftax.variables.state.storage import Storage, frames
 from graftax.variables.variable import Variable
@@ -100,6 +101,8 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
     if plan is None or plan.backend is not backend or not plan.eager() or plan.difference() is not None:
         if not backend.has("transforms") or not backend.transforms.eager() or (plan is None and key in plans):
             return MISSED
+        if _made_by_creators(module):
+            return MISSED
         plan = plans[key] = _plan(module, forward, args, kwargs, key, backend)
         if len(plans) > _MOST_PLANS:
             del plans[next(iter(plans))]
@@ -115,6 +118,13 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
         for storage, value in zip(reversed(plan.written), reversed(results), strict=False):
             storage.buffer = value
     return plan.result(results)
+
+
+def _made_by_creators(module: Module) -> bool:
+    """Return True if this call may make Variables through creators, whose code may look at values."""
+    if creation.scopes.top is not None:
+        return True
+    return any(node in scope.waiting for node in walk(module) if isinstance(node, Module) for scope in node._captured)
 
 
 def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tuple[Hashable, list[Any]]:
@@ -144,7 +154,10 @@ def _plan(
     traced = None
     if full not in _programs:
         traced = _trace(forward, leaves, structure, backend)
-        full = blueprint(module), key, backend.name  # the call may have built it
+        made_of = blueprint(module)  # the call may have built it, with expressions of the user behind its weights
+        if made_of is None:
+            return None
+        full = made_of, key, backend.name
     nodes = list(walk(module))
     storages = [node._storage for node in nodes if isinstance(node, Variable)]
     if full not in _programs:
