@@ -47,7 +47,7 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
         >>> shrink(-3.0)
         Traceback (most recent call last):
         ...
-        graftax.core.errors.CheckError: x is to be positive, not -3.0
+        graftax.errors.CheckError: x is to be positive, not -3.0
           at: ...
     """
     if not isinstance(message, str):
@@ -108,7 +108,7 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
         >>> check_numerics(gx.ops.log([1.0, -1.0]), "the logarithm of the odds")
         Traceback (most recent call last):
         ...
-        graftax.core.errors.NumericsError: the logarithm of the odds: float32[2] with 1 nan and 0 inf, x[1] = nan first
+        graftax.errors.NumericsError: the logarithm of the odds: float32[2] with 1 nan and 0 inf, x[1] = nan first
           at: ...
     """
     backend = registry.current()

@@ -106,7 +106,9 @@ class Module(Copied, Freezing, Holder, Constructed):
                 f"self.{name}.assign(value); or del self.{name} first, if that is meant",
             )
         if before is not value and name not in ignored(type(self)):
-            storage.changing(self, name)
+            # what is made at the first call and kept is there at the later ones: that changes nothing for them
+            new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._owner is None
+            storage.touch(self) if new else storage.changing(self, name)
         object.__setattr__(self, name, value)
         if before is not value and name in self.__dict__ and name not in ignored(type(self)):
             _adopt(self, (name,), value)

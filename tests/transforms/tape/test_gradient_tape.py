@@ -16,7 +16,7 @@ import graftax as gx
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError, TapeError
-from graftax.transforms.tape.gradient_tape import replay
+from graftax.transforms.tape import replay
 from graftax.variables.state.storage import frames
 
 
