@@ -46,9 +46,14 @@ def stacked(batches: list[Batch]) -> Batch:
     return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
 
 
-def compiled(
-    model: Any, step: str, known: dict[str, Callable[..., Any]], check_nans: bool, eager: bool
-) -> Callable[..., Any]:
+class CompiledSteps(dict[str, Callable[..., Any]]):
+    """The compiled steps of a model, by name; a copy of the model compiles its own."""
+
+    def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
+        return CompiledSteps, ()
+
+
+def compiled(model: Any, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
     """A step of a model, by name, compiled if the backend can and it is not to run eagerly.
 
     Args:

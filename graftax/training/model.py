@@ -64,7 +64,7 @@ class Model(Layer):
     stop_training = False
     history: History | None = None
     _objectives: Objectives | None = None
-    _functions: dict[str, Callable[..., Any]] | None = None
+    _functions: executions.CompiledSteps | None = None
     _never_called: frozenset[int] = frozenset()
     _run_eagerly = False
     _steps_per_execution = 1
@@ -110,7 +110,8 @@ class Model(Layer):
         steps = arguments.counted("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
-        self._objectives, self._functions = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights), {}
+        self._objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
+        self._functions = executions.CompiledSteps()
         object.__setattr__(self, "_run_eagerly", run_eagerly)
         object.__setattr__(self, "_steps_per_execution", steps)
 
@@ -383,7 +384,7 @@ class Model(Layer):
         With ``check_nans`` it raises for results that are not finite, and then no Variable has changed.
         """
         if self._functions is None:
-            self._functions = {}
+            self._functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._functions, check_nans, self._run_eagerly)
 
     def summary(self) -> None:
@@ -391,9 +392,5 @@ class Model(Layer):
         print(summarize(self))
 
     def count_params(self) -> int:
-        """The number of elements of all weights.
-
-        Raises:
-            NotBuiltError: a layer is not built.
-        """
+        """Return the number of elements of all weights; `NotBuiltError` if a layer is not built."""
         return count_params(self)
