@@ -94,7 +94,6 @@ CIRCLES = {
         "graftax.optimizers.optimizer",
     ): "the parts of the engine take the whole optimizer",
     ("graftax.layers.building", "graftax.layers.layer"): "what is built is a Layer",
-    ("graftax.layers.several_shapes", "graftax.layers.layer"): "what is built is a Layer",
     (
         "graftax.training.callbacks.callback",
         "graftax.training.model",
