@@ -120,7 +120,7 @@ def is_built(layer: Layer) -> bool:
 
 def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
-    found = several_shapes.of_call(layer, signature, args, kwargs)
+    found = several_shapes.of_call(type(layer).build, layer._title(), signature, args, kwargs)
     with _called.entered(layer):
         if several_shapes.names_of_shapes(type(layer).build):
             layer.build(**found)
