@@ -38,30 +38,6 @@ def flag(name: str, value: bool) -> bool:
     return bool(value)
 
 
-def switched_off(switch: str, part: str, initializer: Any, usual: type, regularizer: Any, constraint: Any) -> None:
-    """Raise if there are settings for a weight that the layer is told to do without.
-
-    Args:
-        switch: The argument that is False.
-        part: What its settings are called after: ``bias`` for ``bias_initializer`` and the others.
-        initializer: What the weight would start as.
-        usual: The kind of initializer that it has unless told.
-        regularizer: A penalty on it, or None.
-        constraint: A projection of it, or None.
-
-    Raises:
-        ArgumentError: names what would be ignored.
-    """
-    start = None if type(initializer) is usual else initializer
-    for setting, given in (("initializer", start), ("regularizer", regularizer), ("constraint", constraint)):
-        if given is not None:
-            raise ArgumentError(
-                f"{switch}=False and {part}_{setting}={given!r:.60}",
-                f"without a {part} nothing would use it",
-                f"{switch}=True, or no {part}_{setting}",
-            )
-
-
 def axis_number(name: str, value: int) -> int:
     """The value, if it is an integer: an axis counted from either end."""
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend.registry import use
 from graftax.core.errors import GraftaxError
-from graftax.ops.signatures import settings
+from graftax.ops.signatures import parameters, settings
 from graftax.ops.table import OPS
 from tests.conformance.op_cases import INPUTS
 
@@ -75,11 +75,11 @@ def with_settings(name: str, pool: tuple[Any, ...]) -> Iterator[tuple[str, Any, 
     """Calls of an op in each of which one argument that is no array is one of the pool."""
     function = getattr(ops, name)
     args, options = INPUTS[name][0]
-    names = [parameter.split("=")[0].split(":")[0].strip() for parameter in OPS[name].signature.split(", ")]
-    for setting, _, _ in settings(OPS[name]):
+    places = parameters(OPS[name])
+    for one in settings(OPS[name]):
         for given in pool:
-            place = names.index(setting)
-            if place < len(args) and not any(one.startswith("*") for one in names[:place]):
+            setting, place = one.name, places.index(one)
+            if place < len(args) and not any(before.starred for before in places[:place]):
                 changed = (*args[:place], given, *args[place + 1 :])
                 yield setting, given, lambda changed=changed: function(*changed, **options)
             else:

@@ -10,7 +10,8 @@ import pytest
 from graftax import ops
 from graftax.backend.registry import use
 from graftax.core.typedefs import VariableLike
-from graftax.ops.table import ARRAYS, OPS
+from graftax.ops.signatures import parameters
+from graftax.ops.table import OPS
 from tests.conformance.op_cases import INPUTS
 from tests.conformance.op_references import REFERENCES
 
@@ -104,9 +105,9 @@ def test_variables_stand_for_arrays(name: str, args: Any, options: Any) -> None:
             return Boxed(value)
         return [boxed(v) for v in value] if isinstance(value, (list, tuple)) and is_array(value) else value
 
-    parameters = [p.split("=")[0].split(":")[0].strip().lstrip("*") for p in OPS[name].signature.split(", ")]
+    arrays = [one.kind.takes == "array" for one in parameters(OPS[name])]
     wrapped = [
-        Boxed(value) if i < len(parameters) and parameters[i] in ARRAYS and isinstance(value, list) else boxed(value)
+        Boxed(value) if i < len(arrays) and arrays[i] and isinstance(value, list) else boxed(value)
         for i, value in enumerate(args)
     ]
     function = getattr(ops, name)
