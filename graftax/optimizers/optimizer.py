@@ -18,17 +18,20 @@ from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.engine.accumulation import accumulate
-from graftax.optimizers.engine.apply import Steps, apply
+from graftax.optimizers.engine.apply import apply
 from graftax.optimizers.engine.averaging import Averaging
 from graftax.optimizers.engine.clipping import Limits, clip
 from graftax.optimizers.engine.explain import Explanation, explain
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
+from graftax.optimizers.engine.numbers import compute_dtype
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.rule import Rule
-from graftax.optimizers.engine.rules import RuleLike, Rules
-from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, compute_dtype
+from graftax.optimizers.engine.settings import RuleLike, Rules
+from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
+from graftax.optimizers.engine.slot_table import Row
 from graftax.optimizers.engine.sparse_rows import IndexedRows, Touched, check_lazy
+from graftax.optimizers.engine.step import Steps
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.graph.module import Module

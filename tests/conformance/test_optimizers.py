@@ -8,9 +8,9 @@ import pytest
 import graftax as gx
 from graftax import ops, optimizers
 from graftax.backend import registry
-from graftax.optimizers.engine.apply import Steps
 from graftax.optimizers.engine.rule import Moving
 from graftax.optimizers.engine.slot import SlotValues
+from graftax.optimizers.engine.step import Steps
 from graftax.optimizers.registry import NAMES, get
 from tests.conformance.optimizer_rows import ROWS, every_row
 

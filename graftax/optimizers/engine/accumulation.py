@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from graftax import ops
 from graftax.optimizers.engine.gradients import Pair
-from graftax.optimizers.engine.slot import Row
+from graftax.optimizers.engine.slot_table import Row
 from graftax.transforms.flow.branches import cond
 from graftax.variables.variable import Variable
 

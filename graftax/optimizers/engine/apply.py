@@ -2,72 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.gradients import Pair, cast_to
+from graftax.optimizers.engine.gradients import Pair
 from graftax.optimizers.engine.grouping import Work, groups, joined, split
-from graftax.optimizers.engine.learning_rate import current, identity, is_on, number
-from graftax.optimizers.engine.rule import Moved, Moving, moves_together
-from graftax.optimizers.engine.slot import Row, SlotValues, compute_dtype
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, is_on, number
+from graftax.optimizers.engine.rule import Moved, Moving, Rule, moves_together
+from graftax.optimizers.engine.slot import SlotValues
+from graftax.optimizers.engine.slot_table import Row
 from graftax.optimizers.engine.sparse_rows import Touched
+from graftax.optimizers.engine.step import Steps
 from graftax.variables.given_back import constrained
 from graftax.variables.variable import Variable
 
-if TYPE_CHECKING:
-    from graftax.optimizers.optimizer import Optimizer
-
-T = TypeVar("T")
 _NAMED = 5  # variables in a message, where an update moves many
 
 
-class Step:
-    """What a rule may know of the step; all are scalars.
-
-    Args:
-        learning_rate: The rate now, in the dtype of ``value``; schedule and rules are in it.
-        iterations: How many updates came before, int32; 0 in the first.
-        count: The number of this update, from 1 on, in the dtype of ``value``.
-        weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number.
-    """
-
-    def __init__(self, learning_rate: Array, iterations: Array, count: Array, weight_decay: float = 0.0) -> None:
-        self.learning_rate = learning_rate
-        self.iterations = iterations
-        self.count = count
-        self.weight_decay = weight_decay
-        self._known: dict[Callable[[Step], Any], Any] = {}
-
-    def once(self, function: Callable[[Step], T]) -> T:
-        """``function(step)``, computed once for all variables that share this step."""
-        if function not in self._known:
-            self._known[function] = function(self)
-        return self._known[function]  # type: ignore[no-any-return]
-
-
-class Steps:
-    """The `Step` of each dtype, multiplier and decay."""
-
-    def __init__(self, learning_rate: Any, iterations: Array) -> None:
-        self._rate = learning_rate  # a schedule is computed in the dtype of the variables that it is for
-        self._iterations = iterations
-        self._made: dict[Hashable, Step] = {}
-
-    def step(self, dtype: str, multiplier: Any, weight_decay: Any = 0.0) -> Step:
-        """The one for a variable that is updated in this dtype."""
-        key = dtype, identity(multiplier), identity(weight_decay)
-        if key not in self._made:
-            rate = current(self._rate, self._iterations, dtype)
-            count = cast_to(self._iterations + 1, dtype)
-            rate = rate if identity(multiplier) == 1 else rate * number(multiplier, dtype)
-            self._made[key] = Step(rate, self._iterations, count, number(weight_decay, dtype))
-        return self._made[key]
-
-
-def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]], touched: Mapping[int, Touched]) -> None:
+def apply(optimizer: Rule, steps: Steps, work: list[tuple[Pair, Row]], touched: Mapping[int, Touched]) -> None:
     """Update every variable with its gradient; the slots are there.
 
     Args:
@@ -93,7 +48,7 @@ def apply(optimizer: Optimizer, steps: Steps, work: list[tuple[Pair, Row]], touc
 
 
 @contextmanager
-def _context(optimizer: Optimizer, group: list[Work]) -> Iterator[None]:
+def _context(optimizer: Rule, group: list[Work]) -> Iterator[None]:
     try:
         yield
     except GraftaxError as error:
@@ -103,7 +58,7 @@ def _context(optimizer: Optimizer, group: list[Work]) -> Iterator[None]:
         raise
 
 
-def _update(optimizer: Optimizer, group: list[Work], steps: Steps) -> None:
+def _update(optimizer: Rule, group: list[Work], steps: Steps) -> None:
     """Move one variable, or several as one array."""
     (variable, _), row = group[0]
     value = joined([variable.value for (variable, _), _ in group])
@@ -120,7 +75,7 @@ def _update(optimizer: Optimizer, group: list[Work], steps: Steps) -> None:
         moved.assign(constrained(moved, part))
 
 
-def _update_all(optimizer: Optimizer, work: list[Work], steps: Steps) -> None:
+def _update_all(optimizer: Rule, work: list[Work], steps: Steps) -> None:
     """Move all variables, by a rule that sees them at once."""
     moving = []
     for (variable, gradient), row in work:
@@ -143,9 +98,7 @@ def _update_all(optimizer: Optimizer, work: list[Work], steps: Steps) -> None:
         variable.assign(constrained(variable, new))
 
 
-def _update_rows(
-    optimizer: Optimizer, variable: Variable, sums: Array, row: Row, touched: Touched, steps: Steps
-) -> None:
+def _update_rows(optimizer: Rule, variable: Variable, sums: Array, row: Row, touched: Touched, steps: Steps) -> None:
     """Move some rows of a variable; the others, and those of its slots, stay."""
     kept = row.of_the_rule()
     slots = {name: touched.of(slot.value) for name, slot in kept.items()}
@@ -159,7 +112,7 @@ def _update_rows(
 
 
 def _moving(
-    optimizer: Optimizer,
+    optimizer: Rule,
     steps: Steps,
     row: Row,
     variable: Variable,
@@ -181,7 +134,7 @@ def _moving(
     return Moving(variable, gradient, value, seen, step)
 
 
-def _checked(optimizer: Optimizer, method: str, slots: Mapping[str, Any], result: Any) -> Moved:
+def _checked(optimizer: Rule, method: str, slots: Mapping[str, Any], result: Any) -> Moved:
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
         raise ArgumentError(
             f"{type(optimizer).__name__}.{method} returned {_described(result)}",
@@ -197,7 +150,7 @@ def _checked(optimizer: Optimizer, method: str, slots: Mapping[str, Any], result
     return result
 
 
-def _check_joined(optimizer: Optimizer, found: Mapping[str, tuple[Any, Array]]) -> None:
+def _check_joined(optimizer: Rule, found: Mapping[str, tuple[Any, Array]]) -> None:
     """Raise unless each thing has the shape of the one beside it: a number for each element of several variables."""
     for what, (new, old) in found.items():
         shape = tuple(getattr(new, "shape", ()))

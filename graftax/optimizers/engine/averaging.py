@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from graftax import ops
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.engine.learning_rate import number
-from graftax.optimizers.engine.slot import Row, Slot, compute_dtype
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
+from graftax.optimizers.engine.slot import Slot
+from graftax.optimizers.engine.slot_table import Row
 from graftax.variables.graph.module import structure
 from graftax.variables.variable import Variable
 

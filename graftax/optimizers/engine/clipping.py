@@ -8,9 +8,8 @@ from typing import Any
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.gradients import Pair, cast_to
-from graftax.optimizers.engine.learning_rate import number
-from graftax.optimizers.engine.slot import compute_dtype
+from graftax.optimizers.engine.gradients import Pair
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
 from graftax.variables.variable import Variable
 
 _SCALE = 2.0**-40

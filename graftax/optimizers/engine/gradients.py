@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any, TypeAlias
 
-from graftax import ops
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
 from graftax.core.typedefs import Array, unwrap
-from graftax.optimizers.engine.slot import compute_dtype
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.sparse_rows import IndexedRows
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -145,7 +143,7 @@ def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, Indexed
                 "gradients in the order of their variables",
             )
         array = rows(variable, gradient) if sparse else array
-        if "complex" in _name(array.dtype):
+        if "complex" in dtype_name(array.dtype):
             raise DTypeError(
                 f"a gradient of dtype {array.dtype} for the variable {variable.path!r}",
                 f"the variable is {variable.dtype}, and would move along the real part alone",
@@ -153,11 +151,3 @@ def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, Indexed
             )
         found.append((variable, cast_to(array, compute_dtype(variable.dtype))))
     return found
-
-
-def cast_to(array: Array, dtype: str) -> Array:
-    """The array in that dtype; itself if it is so already."""
-    return array if _name(array.dtype) == dtype else ops.cast(array, dtype)
-
-
-_name: Callable[[Any], str] = cache(str)  # the name of a dtype takes NumPy longer than a whole operation

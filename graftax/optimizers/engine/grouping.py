@@ -4,23 +4,21 @@ to pass than to update."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graftax.backend import registry
-from graftax.optimizers.engine.learning_rate import identity
-from graftax.optimizers.engine.slot import Row
+from graftax.optimizers.engine.gradients import Pair
+from graftax.optimizers.engine.numbers import identity
+from graftax.optimizers.engine.rule import Rule
+from graftax.optimizers.engine.slot_table import Row
 from graftax.variables.state.pack import in_groups, place_of
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
-if TYPE_CHECKING:
-    from graftax.optimizers.engine.gradients import Pair
-    from graftax.optimizers.optimizer import Optimizer
-
-Work = tuple["Pair", Row]
+Work = tuple[Pair, Row]
 
 
-def groups(optimizer: Optimizer, work: Sequence[Work]) -> Iterator[list[Work]]:
+def groups(optimizer: Rule, work: Sequence[Work]) -> Iterator[list[Work]]:
     """Pieces to be done at once: what is alike and small, in a compiled elementwise update; else one by one."""
     frame = frames.top
     if not optimizer.elementwise or frame is None or registry.current().transforms.eager():

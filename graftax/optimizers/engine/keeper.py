@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentError
 from graftax.optimizers.arguments import FLOATING, Checked, Kinds
-from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, SlotTable, make_slot, parts_of
+from graftax.optimizers.engine.slot import OF_THE_BASE, Slot, make_slot, parts_of
+from graftax.optimizers.engine.slot_table import Row, SlotTable
 from graftax.variables.graph.module import SlotRecord, structure
 from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.state import storage

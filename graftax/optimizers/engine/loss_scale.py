@@ -10,7 +10,8 @@ from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments import COUNT, POSITIVE, Checked, Kinds
 from graftax.optimizers.engine import learning_rate as rate
-from graftax.optimizers.engine.gradients import Pair, cast_to
+from graftax.optimizers.engine.gradients import Pair
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.transforms.flow.branches import cond
 
 LossScaleLike: TypeAlias = "LossScale | float | str | None"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.slot import SlotValues
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.step import Step
 from graftax.variables.variable import Variable
-
-if TYPE_CHECKING:
-    from graftax.optimizers.engine.apply import Step
 
 Moved: TypeAlias = "tuple[Array, Mapping[str, Array]]"
 """The new value of a variable, and those of its slots by name."""
@@ -42,6 +40,15 @@ class Rule:
 
     decays_inside: ClassVar[bool] = False
     """Whether the rule takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
+
+    learning_rate: Any
+    weight_decay: Any
+    l2: Any
+    lazy: bool
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """Return what to keep for a variable, by name; nothing unless a subclass says so."""
+        return {}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> Moved:
         """The new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.optimizers.engine.rule import moves_together
-
-if TYPE_CHECKING:
-    from graftax.optimizers.engine.slot import Row
-    from graftax.optimizers.optimizer import Optimizer
-    from graftax.variables.variable import Variable
+from graftax.optimizers.engine.rule import Rule, moves_together
+from graftax.optimizers.engine.slot_table import Row
+from graftax.variables.variable import Variable
 
 
 class IndexedRows:
@@ -108,7 +105,7 @@ class Touched(NamedTuple):
         return registry.current().arrays.set_at(whole, self.places, rows)
 
 
-def check_lazy(optimizer: Optimizer, variable: Variable, row: Row, accumulates: bool) -> None:
+def check_lazy(optimizer: Rule, variable: Variable, row: Row, accumulates: bool) -> None:
     """Raise if rows of this variable cannot be moved without the others.
 
     Raises:

@@ -13,8 +13,8 @@ from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine import learning_rate as rate
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.keeper import SlotKeeper
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History

@@ -10,11 +10,11 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.rule import Moved, Moving
-from graftax.optimizers.engine.slot import Slot, compute_dtype
+from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.optax.state import Leaf, StateLayout
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable

@@ -15,6 +15,7 @@ from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine.explain import Explanation
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.minimizer import Variables
@@ -135,12 +136,12 @@ class Lookahead(PureUpdates):
 
     def _set_out(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:  # again: values may have been loaded, or assigned in this trace, since it was made
-            slow.assign(grads.cast_to(fast.value, slow.dtype))
+            slow.assign(cast_to(fast.value, slow.dtype))
 
     def _come_back(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:
-            slow.assign_add(self.rate * (grads.cast_to(fast.value, slow.dtype) - slow))
-            fast.assign(grads.cast_to(slow.value, fast.dtype))
+            slow.assign_add(self.rate * (cast_to(fast.value, slow.dtype) - slow))
+            fast.assign(cast_to(slow.value, fast.dtype))
 
     def __repr__(self) -> str:
         return call_of(self)

@@ -10,11 +10,12 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
-from graftax.optimizers.engine.apply import Step
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.rules import Rules
-from graftax.optimizers.engine.slot import Row, Slot, SlotValues
+from graftax.optimizers.engine.settings import Rules
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.slot_table import Row
+from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 

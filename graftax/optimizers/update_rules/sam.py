@@ -10,8 +10,8 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.optimizers.arguments import POSITIVE, Checked, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.engine import gradients as grads
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.minimizer import Variables, check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage

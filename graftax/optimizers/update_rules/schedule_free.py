@@ -10,13 +10,15 @@ from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
 from graftax.optimizers.engine import learning_rate as rates
-from graftax.optimizers.engine.apply import Step
 from graftax.optimizers.engine.averaging import slot_for, two_averages
-from graftax.optimizers.engine.gradients import Pair, cast_to
+from graftax.optimizers.engine.gradients import Pair
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to, widest
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.slot import Row, Slot, SlotValues
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.slot_table import Row
 from graftax.optimizers.engine.sparse_rows import Touched
+from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -43,8 +45,8 @@ class ScheduleFree(Optimizer):
         self.warmup_steps = warmup_steps
         self.beta_1 = beta_1
         self.weight_lr_power = weight_lr_power
-        self.largest_rate = rates.scalar(self, "largest_rate", "counter", rates.widest(), 0.0)
-        self.weight_sum = rates.scalar(self, "weight_sum", "counter", rates.widest(), 0.0)
+        self.largest_rate = rates.scalar(self, "largest_rate", "counter", widest(), 0.0)
+        self.weight_sum = rates.scalar(self, "weight_sum", "counter", widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The fast sequence, which starts as the value."""

@@ -9,10 +9,11 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
 from graftax.optimizers.engine import gradients as grads
-from graftax.optimizers.engine.apply import Step
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.step import Step
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
@@ -113,7 +114,7 @@ class Sophia(Optimizer):
 
         for (_, row), u, product in zip(moving, noise, grad(along, wrt=wrt)(), strict=True):
             slot = row.slots["hessian"]
-            estimate = grads.cast_to(u * product, slot.dtype)
+            estimate = cast_to(u * product, slot.dtype)
             slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
