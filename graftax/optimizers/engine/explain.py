@@ -10,7 +10,6 @@ from graftax.backend import registry
 from graftax.core.typedefs import unwrap
 from graftax.optimizers.engine.rule import Rule
 from graftax.optimizers.engine.settings import Settings
-from graftax.optimizers.engine.slot_table import Row
 from graftax.variables.variable import Variable
 
 
@@ -60,11 +59,9 @@ class Explanation:
         return "\n".join([self.title, *text])
 
 
-def explain(optimizer: Rule, variables: Iterable[tuple[Variable, Rule, Row]]) -> Explanation:
-    """One row for each variable, with the optimizer that moves it and what this knows of it."""
-    return Explanation(
-        repr(optimizer), tuple(_row(variable, mover, row.settings) for variable, mover, row in variables)
-    )
+def explain(optimizer: Rule, variables: Iterable[tuple[Variable, Rule, Settings]]) -> Explanation:
+    """Return one row for each variable, with the optimizer that updates it and the settings there."""
+    return Explanation(repr(optimizer), tuple(_row(*one) for one in variables))
 
 
 def _row(variable: Variable, optimizer: Rule, settings: Settings) -> Explained:

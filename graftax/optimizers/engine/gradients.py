@@ -1,20 +1,19 @@
-"""From what the caller passes to pairs of a variable and its gradient: matched, checked, cast, clipped."""
+"""From what the caller passes to updates of variables along their gradients: matched, checked, cast."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
-from graftax.core.typedefs import Array, unwrap
+from graftax.core.typedefs import unwrap
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.sparse_rows import IndexedRows
+from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
-
-Pair: TypeAlias = "tuple[Variable, Array]"
 
 
 def flat_variables(variables: Any) -> list[Variable]:
@@ -108,21 +107,21 @@ def require_floating(variables: Iterable[Variable]) -> None:
             )
 
 
-def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, IndexedRows], Array]) -> list[Pair]:
-    """Gradients as arrays in the dtype of the computation; those that are None left out, with a warning.
+def check_gradients(updates: list[Update], dense: Callable[[Update], Update]) -> list[Update]:
+    """Return updates along arrays in the dtype of the update; those without a gradient left out, with a warning.
 
     Args:
-        pairs: Variables and what was given for them.
-        rows: Makes an array of `IndexedRows`.
+        updates: Along what was given.
+        dense: Returns an update along an array for one along `IndexedRows`.
 
     Raises:
-        GradientError: all of them are None.
+        GradientError: all gradients are None.
         ShapeError: a gradient has another shape than its variable.
         DTypeError: a gradient is complex.
     """
-    missing = [variable.path for variable, gradient in pairs if gradient is None]
+    missing = [update.variable.path for update in updates if update.gradient is None]
     if missing:
-        if len(missing) == len(pairs):
+        if len(missing) == len(updates):
             raise GradientError(
                 f"no gradient for any of the variables {', '.join(missing)}",
                 "the loss does not depend on them, or it was computed outside of the differentiated function",
@@ -131,23 +130,26 @@ def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, Indexed
         user_line.warn(f"no gradient for {', '.join(missing)}: not updated in this step")
     arrays = registry.current().arrays
     found = []
-    for variable, gradient in pairs:
-        if gradient is None:
+    for update in updates:
+        if update.gradient is None:
             continue
-        sparse = isinstance(gradient, IndexedRows)
-        array: Any = gradient if sparse else arrays.asarray(unwrap(gradient))
-        if tuple(array.shape) != variable.shape:
+        variable = update.variable
+        sparse = isinstance(update.gradient, IndexedRows)
+        if not sparse:
+            update.gradient = arrays.asarray(unwrap(update.gradient))
+        if tuple(update.gradient.shape) != variable.shape:
             raise ShapeError(
-                f"a gradient of shape {tuple(array.shape)} for the variable {variable.path!r}",
+                f"a gradient of shape {tuple(update.gradient.shape)} for the variable {variable.path!r}",
                 f"the variable has shape {variable.shape}",
                 "gradients in the order of their variables",
             )
-        array = rows(variable, gradient) if sparse else array
-        if "complex" in dtype_name(array.dtype):
+        update = dense(update) if sparse else update
+        if "complex" in dtype_name(update.gradient.dtype):
             raise DTypeError(
-                f"a gradient of dtype {array.dtype} for the variable {variable.path!r}",
+                f"a gradient of dtype {update.gradient.dtype} for the variable {variable.path!r}",
                 f"the variable is {variable.dtype}, and would move along the real part alone",
                 "ops.real(gradient), if that part is meant",
             )
-        found.append((variable, cast_to(array, compute_dtype(variable.dtype))))
+        update.gradient = cast_to(update.gradient, compute_dtype(variable.dtype))
+        found.append(update)
     return found

@@ -20,7 +20,7 @@ from graftax.variables.graph.module import Module, outermost
 from graftax.variables.variable import Variable
 
 
-class Setting(TypedDict, total=False):
+class SettingsLike(TypedDict, total=False):
     """What a rule may set.
 
     ``weight_decay`` and ``l2`` replace those of the optimizer, ``learning_rate_multiplier`` is a factor on its rate,
@@ -38,7 +38,7 @@ class Setting(TypedDict, total=False):
 
 
 Number: TypeAlias = "float | VariableLike"
-RuleLike: TypeAlias = "tuple[SelectorLike, Setting]"
+RuleLike: TypeAlias = "tuple[SelectorLike, SettingsLike]"
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Rules:
     """Rules in their order; where several select a variable, the later ones win, key by key.
 
     Args:
-        rules: Pairs of a selector of variables (matched with their paths) and a `Setting`.
+        rules: Pairs of a selector of variables (matched with their paths) and a `SettingsLike`.
         sets_nothing: Whether rules only select, with settings that are empty.
 
     Raises:

@@ -7,71 +7,65 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from graftax.optimizers.engine.settings import DEFAULT, Settings
-from graftax.optimizers.engine.slot import OF_THE_BASE
+from graftax.optimizers.engine.settings import Settings
 from graftax.variables.variable import Variable
 
 
-class Row:
-    """What is known of one variable; ``fresh`` until its settings are found."""
+class VariableState:
+    """What an optimizer keeps of one variable: its slots, and its settings, None until they are asked for."""
 
-    __slots__ = ("fresh", "settings", "slots", "variable")
+    __slots__ = ("settings", "slots", "variable")
 
     def __init__(self, variable: weakref.ref[Variable], slots: dict[str, Variable], settings: Settings | None) -> None:
         self.variable = variable
         self.slots = slots
-        self.fresh = settings is None
-        self.settings = settings or DEFAULT
-
-    def of_the_rule(self) -> dict[str, Variable]:
-        """The slots that `Optimizer.update` sees."""
-        return {name: slot for name, slot in self.slots.items() if name not in OF_THE_BASE}
+        self.settings = settings
 
 
 class SlotTable:
     """Slots by the identity of their variable, which is not kept alive: when it goes, its slots go."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, Row] = {}
+        self._states: dict[int, VariableState] = {}
         self._memo: dict[int, Any] | None = None  # of the deep copy that made this table, until its first use
 
-    def _known(self) -> dict[int, Row]:
+    def _known(self) -> dict[int, VariableState]:
         if self._memo is not None:
             # Only now is it known which variables were copied along: those move here, the others keep their place.
-            memo, rows, self._memo = self._memo, self._rows, None
-            self._rows = {}
-            for row in rows.values():
-                variable = row.variable()
+            memo, states, self._memo = self._memo, self._states, None
+            self._states = {}
+            for state in states.values():
+                variable = state.variable()
                 if variable is not None:
-                    self._insert(memo.get(id(variable), variable), row.slots, row.settings)
-        return self._rows
+                    self._insert(memo.get(id(variable), variable), state.slots, state.settings)
+        return self._states
 
-    def _insert(self, variable: Variable, slots: dict[str, Variable], settings: Settings | None) -> Row:
-        key, rows = id(variable), self._rows
-        row = rows[key] = Row(weakref.ref(variable, lambda _: rows.pop(key, None)), slots, settings)
-        return row
+    def _insert(self, variable: Variable, slots: dict[str, Variable], settings: Settings | None) -> VariableState:
+        key, states = id(variable), self._states
+        state = states[key] = VariableState(weakref.ref(variable, lambda _: states.pop(key, None)), slots, settings)
+        return state
 
-    def row(self, variable: Variable) -> Row:
-        """The row of a variable; an empty one is made at need."""
-        row = self._known().get(id(variable))
-        return row if row is not None else self._insert(variable, {}, None)
+    def state(self, variable: Variable) -> VariableState:
+        """Return what is kept of a variable; an empty state is made at need."""
+        state = self._known().get(id(variable))
+        return state if state is not None else self._insert(variable, {}, None)
 
-    def items(self) -> Iterator[tuple[Variable, Row]]:
-        """Variables that are still there, in the order in which they were first seen, and their rows."""
-        for row in list(self._known().values()):
-            variable = row.variable()
+    def items(self) -> Iterator[tuple[Variable, VariableState]]:
+        """Variables that are still there, in the order in which they were first seen, and what is kept of them."""
+        for state in list(self._known().values()):
+            variable = state.variable()
             if variable is not None:
-                yield variable, row
+                yield variable, state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlotTable:
         new = SlotTable()
-        for variable, row in self.items():
-            new._insert(variable, copy.deepcopy(row.slots, memo), row.settings)
+        for variable, state in self.items():
+            new._insert(variable, copy.deepcopy(state.slots, memo), state.settings)
         new._memo = memo
         return new
 
     def __getstate__(self) -> list[Any]:
-        return [(variable, row.slots, row.settings) for variable, row in self.items()]
+        return [(variable, state.slots, state.settings) for variable, state in self.items()]
 
     def __setstate__(self, state: list[Any]) -> None:
         SlotTable.__init__(self)

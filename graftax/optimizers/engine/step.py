@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.learning_rate import current
@@ -36,20 +36,24 @@ class Step:
         return self._known[function]  # type: ignore[no-any-return]
 
 
-class Steps:
-    """The `Step` of each dtype, multiplier and decay."""
+StepFor: TypeAlias = Callable[..., Step]
 
-    def __init__(self, learning_rate: Any, iterations: Array) -> None:
-        self._rate = learning_rate  # a schedule is computed in the dtype of the variables that it is for
-        self._iterations = iterations
-        self._made: dict[Hashable, Step] = {}
 
-    def step(self, dtype: str, multiplier: Any, weight_decay: Any = 0.0) -> Step:
-        """The one for a variable that is updated in this dtype."""
+def steps_from(learning_rate: Any, iterations: Array) -> StepFor:
+    """Return ``step(dtype, multiplier=1.0, weight_decay=0.0)``: one `Step` for all variables that it is equal for.
+
+    Args:
+        learning_rate: What the optimizer keeps as its rate; a schedule is computed in each dtype that is asked for.
+        iterations: How many updates came before.
+    """
+    made: dict[Hashable, Step] = {}
+
+    def step(dtype: str, multiplier: Any = 1.0, weight_decay: Any = 0.0) -> Step:
         key = dtype, identity(multiplier), identity(weight_decay)
-        if key not in self._made:
-            rate = current(self._rate, self._iterations, dtype)
-            count = cast_to(self._iterations + 1, dtype)
+        if key not in made:
+            rate = current(learning_rate, iterations, dtype)
             rate = rate if identity(multiplier) == 1 else rate * number(multiplier, dtype)
-            self._made[key] = Step(rate, self._iterations, count, number(weight_decay, dtype))
-        return self._made[key]
+            made[key] = Step(rate, iterations, cast_to(iterations + 1, dtype), number(weight_decay, dtype))
+        return made[key]
+
+    return step

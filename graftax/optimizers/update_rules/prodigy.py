@@ -14,7 +14,7 @@ from graftax.optimizers.engine.averaging import slot_for
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to, widest
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.rule import Moved, Moving
+from graftax.optimizers.engine.rule import RuleInput, RuleOutput
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -108,7 +108,7 @@ class Prodigy(Optimizer):
         """The two averages, the sum of gradients, and where the variable set out."""
         return {"momentum": Slot(), "velocity": Slot(), "gradient_sum": Slot(), "start": slot_for(variable)}
 
-    def update_all(self, moving: Sequence[Moving]) -> Sequence[Moved]:
+    def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """One step."""
         gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
         self._estimate(
@@ -122,7 +122,7 @@ class Prodigy(Optimizer):
             moved.append((one.value - rate * direction, slots))
         return moved
 
-    def _gather(self, one: Moving, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
+    def _gather(self, one: RuleInput, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
         """The rate of a variable, its new slots, and how far it has come against its gradient."""
         rate, weight, scaled, slots = d * one.step.once(self._factor), d / self.d0, d * one.gradient, one.slots
         start = ops.where(one.step.iterations < 1, one.value, slots.start)  # values may have been loaded since
