@@ -169,18 +169,16 @@ class Optimizer(Planning, PureUpdates):
         storage.touch(self)
         self._refuse_swapped()
         updates = self._plan(gradients, variables)  # pairs checked, settings found, slots made
+        then = self._accumulate if self.accumulates else self._update
         if self.loss_scale is None:
-            self._accumulate(updates)
+            then(updates)
         else:
-            self.loss_scale.unscale(updates, then=self._accumulate)
+            self.loss_scale.unscale(updates, then)
 
     def _accumulate(self, updates: list[Update]) -> None:
-        """Go on with these updates, or with those of several batches once these are complete."""
-        if not self.accumulates:
-            self._update(updates)
-        else:
-            absent, frozen = self._absent(updates)
-            accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._update)
+        """Keep the sum of the gradients; make an update along the mean once enough batches are there."""
+        absent, frozen = self._absent(updates)
+        accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._update)
 
     def _update(self, updates: list[Update]) -> None:
         """Make one update: all stages that come after a whole batch is there, in their order."""

@@ -11,7 +11,6 @@ from graftax.optimizers.engine.grouping import groups, join, split
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, is_on, number
 from graftax.optimizers.engine.rule import Rule, RuleInput, RuleOutput, sees_all
 from graftax.optimizers.engine.slot import SlotValues
-from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import StepFor
 from graftax.optimizers.engine.update import Update
 from graftax.variables.given_back import constrained
@@ -28,18 +27,16 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         step_for: From `steps_from`.
     """
     updates = [update for update in updates if 0 not in update.variable.shape]  # of nothing there is no mean or norm
-    dense = [update for update in updates if update.rows is None]
-    group = dense
+    group = updates
     try:
-        if dense and sees_all(rule):
-            _update_all(rule, dense, step_for)
+        if updates and sees_all(rule):
+            _update_all(rule, updates, step_for)
             return
-        for group in groups(rule, dense):
-            _update(rule, group, step_for)
-        for update in updates:
-            if update.rows is not None:
-                group = [update]
-                _update_rows(rule, update, update.rows, step_for)
+        for group in groups(rule, updates):
+            if len(group) == 1:
+                _update_one(rule, group[0], step_for)
+            else:
+                _update_joined(rule, group, step_for)
     except GraftaxError as error:
         paths = ", ".join(repr(update.variable.path) for update in group[:_NAMED])
         more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
@@ -47,16 +44,28 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         raise
 
 
-def _update(rule: Rule, group: list[Update], step_for: StepFor) -> None:
-    """Update one variable, or several as one array."""
+def _update_one(rule: Rule, update: Update, step_for: StepFor) -> None:
+    """Update one variable, or the rows of it that its gradient touches; other rows, and those of its slots, stay."""
+    kept, rows = update.rule_slots(), update.rows
+    gradient, value = update.gradient, update.variable.value
+    slots = {name: slot.value for name, slot in kept.items()}
+    if rows is not None:
+        gradient, value = rows.share(gradient), rows.of(value)
+        slots = {name: rows.of(slot) for name, slot in slots.items()}
+    given = _rule_input(rule, update, gradient, value, slots, step_for)
+    _assign(rule, "update", update, rule.update(given.gradient, given.value, given.slots, given.step))
+
+
+def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> None:
+    """Update several variables that are alike as one array."""
     first = group[0]
     value = join([update.variable.value for update in group])
     gradient = join([update.gradient for update in group])
     slots = {name: join([update.slots[name].value for update in group]) for name in first.rule_slots()}
     given = _rule_input(rule, first, gradient, value, slots, step_for)
     new, changes = _checked(rule, "update", slots, rule.update(given.gradient, given.value, given.slots, given.step))
-    if len(group) > 1:  # the shapes of the variables are asked for where they are assigned
-        _check_joined(rule, {"a value": (new, value)} | {f"a slot {n!r}": (changes[n], slots[n]) for n in changes})
+    # the shapes of the variables are asked for where they are assigned
+    _check_joined(rule, {"a value": (new, value)} | {f"a slot {n!r}": (changes[n], slots[n]) for n in changes})
     for name, change in changes.items():
         for update, part in zip(group, split(cast_to(change, first.slots[name].dtype), group), strict=True):
             update.slots[name].assign(part)
@@ -79,24 +88,25 @@ def _update_all(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             "return [(one.value - one.step.learning_rate * one.gradient, {}) for one in moving]",
         )
     for update, result in zip(updates, results, strict=True):
-        variable, kept = update.variable, update.rule_slots()
-        new, changes = _checked(rule, "update_all", kept, result)
-        for name, change in changes.items():
-            kept[name].assign(cast_to(change, kept[name].dtype))
-        variable.assign(constrained(variable, cast_to(new, variable.dtype)))
+        _assign(rule, "update_all", update, result)
 
 
-def _update_rows(rule: Rule, update: Update, rows: TouchedRows, step_for: StepFor) -> None:
-    """Update some rows of a variable; the others, and those of its slots, stay."""
-    variable, kept = update.variable, update.rule_slots()
-    slots = {name: rows.of(slot.value) for name, slot in kept.items()}
-    gradient, value = rows.share(update.gradient), rows.of(variable.value)
-    given = _rule_input(rule, update, gradient, value, slots, step_for)
-    new, changes = _checked(rule, "update", slots, rule.update(given.gradient, given.value, given.slots, given.step))
+def _assign(rule: Rule, method: str, update: Update, result: Any) -> None:
+    """Give the slots and the variable of an update their new values, in their own dtypes; of rows, where it has some.
+
+    Args:
+        rule: What computed them.
+        method: By which of its methods, for messages.
+        update: Whose slots and variable.
+        result: What the method returned for them.
+    """
+    variable, slots, rows = update.variable, update.rule_slots(), update.rows
+    new, changes = _checked(rule, method, slots, result)
     for name, change in changes.items():
-        kept[name].assign(rows.put(kept[name].value, cast_to(change, kept[name].dtype)))
-    whole = rows.put(variable.value, cast_to(new, variable.dtype))
-    variable.assign(constrained(variable, whole))
+        slot, change = slots[name], cast_to(change, slots[name].dtype)
+        slot.assign(change if rows is None else rows.put(slot.value, change))
+    new = cast_to(new, variable.dtype)
+    variable.assign(constrained(variable, new if rows is None else rows.put(variable.value, new)))
 
 
 def _rule_input(

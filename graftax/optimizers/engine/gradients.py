@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from graftax.backend import registry
@@ -23,7 +23,7 @@ def flat_variables(variables: Any) -> list[Variable]:
         ArgumentTypeError: something in it is no Variable.
         ArgumentError: it is empty, or one Variable is there twice.
     """
-    found = tree.flatten_with_paths(_structure(variables))
+    found = tree.flatten_with_paths(structure_of(variables))
     if not found:
         raise ArgumentError(
             "an optimizer got no variables",
@@ -48,40 +48,34 @@ def flat_variables(variables: Any) -> list[Variable]:
     return [variable for _, variable in found]
 
 
-def pair_up(gradients: Any, variables: Any) -> list[tuple[Variable, Any]]:
-    """Each Variable with its gradient.
-
-    Raises:
-        ArgumentError: the two structures differ.
-    """
-    variables = _structure(variables)
-    flat_variables(variables)
-    return list(_pairs(gradients, variables))
-
-
-def _structure(variables: Any) -> Any:
+def structure_of(variables: Any) -> Any:
+    """Return Variables in nested lists, tuples and dicts; of a Module, its trainable ones by path."""
     if isinstance(variables, Module):
         return {path: v for path, v in variables.named_variables().items() if v.trainable}
     return variables if isinstance(variables, Variable | list | tuple | dict) else list(variables)
 
 
-def _pairs(gradients: Any, variables: Any) -> Iterator[tuple[Variable, Any]]:
+def pair_up(gradients: Any, variables: Any) -> list[tuple[Variable, Any]]:
+    """Return each Variable with its gradient, in the order of the structure.
+
+    Raises:
+        ArgumentError: the two structures differ.
+    """
     if isinstance(variables, Variable):
-        yield variables, gradients
-    elif isinstance(variables, dict):
+        return [(variables, gradients)]
+    if isinstance(variables, dict):
         given = gradients if isinstance(gradients, Mapping) else {}
         if set(given) != set(variables):
             raise _unpaired(list(given) if given else gradients, list(variables))
-        for key, below in variables.items():
-            yield from _pairs(given[key], below)
+        below = [(given[key], variables[key]) for key in variables]
     else:
         if isinstance(gradients, Mapping) or not hasattr(gradients, "__iter__"):
             raise _unpaired(gradients, f"{len(variables)} in a {type(variables).__name__}")
         listed = list(gradients)
         if len(listed) != len(variables):
             raise _unpaired(len(listed), len(variables))
-        for gradient, below in zip(listed, variables, strict=True):
-            yield from _pairs(gradient, below)
+        below = list(zip(listed, variables, strict=True))
+    return [pair for gradient, variable in below for pair in pair_up(gradient, variable)]
 
 
 def _unpaired(gradients: Any, variables: Any) -> ArgumentError:

@@ -32,7 +32,7 @@ def groups(rule: Rule, updates: Sequence[Update]) -> Iterator[list[Update]]:
 def _kind(update: Update) -> Hashable | None:
     """Return what is equal for updates that may be done as one array; None for one that goes alone."""
     slots, shape = update.rule_slots(), update.variable.shape
-    if any(type(slot) is not Variable or slot.shape != shape for slot in slots.values()):
+    if update.rows is not None or any(type(slot) is not Variable or slot.shape != shape for slot in slots.values()):
         return None
     places = [place_of(kept._storage) for kept in (update.variable, *slots.values())]
     if None in places:
@@ -43,10 +43,10 @@ def _kind(update: Update) -> Hashable | None:
 
 
 def join(values: Sequence[Any]) -> Any:
-    """Return one array of all elements; the value itself where there is one."""
-    return values[0] if len(values) == 1 else registry.current().arrays.join(values)
+    """Return one array of all elements."""
+    return registry.current().arrays.join(values)
 
 
 def split(value: Any, group: Sequence[Update]) -> list[Any]:
     """Return what belongs to each variable of a group."""
-    return [value] if len(group) == 1 else registry.current().arrays.split(value, [u.variable.shape for u in group])
+    return registry.current().arrays.split(value, [update.variable.shape for update in group])

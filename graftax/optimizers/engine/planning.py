@@ -11,7 +11,7 @@ from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.engine.averaging import Averaging
 from graftax.optimizers.engine.explain import Explanation, explain
-from graftax.optimizers.engine.gradients import check_gradients, flat_variables, pair_up, require_floating
+from graftax.optimizers.engine.gradients import check_gradients, flat_variables, pair_up, require_floating, structure_of
 from graftax.optimizers.engine.lazy import check_lazy
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import compute_dtype
@@ -148,8 +148,10 @@ class Planning(Rule, Averaging):
 
     def _plan(self, gradients: Any, variables: Variables) -> list[Update]:
         """Return an update for each variable that is to change, along its gradient, which is checked."""
-        pairs = pair_up(gradients, variables)
-        trainable = set(self._build([variable for variable, _ in pairs]))
+        structure = structure_of(variables)
+        found = flat_variables(structure)
+        pairs = pair_up(gradients, structure)
+        trainable = set(self._build(found))
         updates = [self._update_for(v, g) for v, g in pairs if v in trainable]
         return check_gradients(updates, self._dense)
 
