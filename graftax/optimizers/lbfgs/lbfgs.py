@@ -13,8 +13,8 @@ from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, Kinds
 from graftax.optimizers.describe import call_of
 from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine import learning_rate as rate
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.keeper import SlotKeeper
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History
@@ -124,7 +124,7 @@ class LBFGS(SlotKeeper):
         moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
         grads.require_floating(moving)
         for variable in moving:
-            self._make_slots(variable, self._slots.row(variable))
+            self._make_slots(variable)
         self._leave_scopes()
         before = [variable.value for variable in moving]
         try:
