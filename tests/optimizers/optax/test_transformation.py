@@ -158,7 +158,10 @@ def test_a_state_stays_with_its_variable_when_this_moves_to_another_place():
 
     twin, outer = gx.Variable(START["bias"]), Outer()
     assert net.bias.path == "inner/bias"
-    other = gx.Variable(START["bias"], name="inner/bias")  # no owner, but the same path
+    elsewhere = Outer()
+    elsewhere.inner = Net()  # another Variable of the same path
+    other = elsewhere.inner.bias
+    assert other.path == net.bias.path
     optimizer.apply([GRADIENTS[1]["bias"]] * 2, [outer.inner.bias, other])
     np.testing.assert_array_equal(slot.numpy(), 0.5 * GRADIENTS[0]["bias"] + GRADIENTS[1]["bias"])
     momentum().apply([GRADIENTS[1]["bias"]], [twin])
