@@ -124,7 +124,7 @@ class LBFGS(SlotKeeper):
         moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
         grads.require_floating(moving)
         for variable in moving:
-            self._make_slots(variable)
+            self._gx_make_slots(variable)
         self._leave_scopes()
         before = [variable.value for variable in moving]
         try:

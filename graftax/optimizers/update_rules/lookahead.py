@@ -109,8 +109,8 @@ class Lookahead(PureUpdates):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, also those of the other one."""
-        for variable in self.optimizer._build(flat_variables(variables)):
-            self._make_slots(variable)
+        for variable in self.optimizer._gx_build(flat_variables(variables)):
+            self._gx_make_slots(variable)
         self._leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
@@ -123,7 +123,7 @@ class Lookahead(PureUpdates):
 
     def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:
         storage.touch(self)
-        trainable = self.optimizer._build(flat_variables(variables))
+        trainable = self.optimizer._gx_build(flat_variables(variables))
         pairs = [(variable, self.slot(variable, "slow")) for variable in trainable]
         self._leave_scopes()
         before = self.optimizer.iterations.value

@@ -104,7 +104,7 @@ class Sophia(Optimizer):
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
         """One estimate of the curvature of ``loss_fn()``, for the trainable ones of the variables."""
-        wrt = self._build(flat_variables(variables))
+        wrt = self._gx_build(flat_variables(variables))
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
 
         def along() -> Array:
