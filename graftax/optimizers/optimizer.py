@@ -10,13 +10,13 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.core.wrapping import wraps
-from graftax.optimizers.arguments import OPTIONS, Kinds
-from graftax.optimizers.describe import call_of
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import OPTIONS, Kinds
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
 from graftax.optimizers.engine.clipping import clip
-from graftax.optimizers.engine.gradients import flat_variables
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.engine.planning import Planning
@@ -24,7 +24,7 @@ from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.settings import RuleLike
 from graftax.optimizers.engine.step import steps_from
 from graftax.optimizers.engine.update import Update
-from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable

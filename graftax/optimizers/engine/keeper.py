@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentError
-from graftax.optimizers.arguments import FLOATING, Checked, Kinds
+from graftax.optimizers.arguments.kinds import FLOATING, Checked, Kinds
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot, make_slot, parts_of
 from graftax.optimizers.engine.slot_table import SlotTable, VariableState
 from graftax.variables.graph.module import SlotRecord, structure

@@ -11,7 +11,14 @@ from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.engine.averaging import Averaging
 from graftax.optimizers.engine.explain import Explanation, explain
-from graftax.optimizers.engine.gradients import check_gradients, flat_variables, pair_up, require_floating, structure_of
+from graftax.optimizers.engine.gradients import (
+    Variables,
+    check_gradients,
+    flat_variables,
+    pair_up,
+    require_floating,
+    structure_of,
+)
 from graftax.optimizers.engine.lazy import check_lazy
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import compute_dtype
@@ -20,7 +27,6 @@ from graftax.optimizers.engine.settings import RuleLike, Rules, Settings
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
 from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.update import Update
-from graftax.optimizers.minimizer import Variables
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 

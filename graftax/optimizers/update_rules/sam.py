@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.optimizers.arguments import POSITIVE, Checked, Kinds
-from graftax.optimizers.describe import call_of
-from graftax.optimizers.engine.gradients import flat_variables
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to
-from graftax.optimizers.minimizer import Variables, check_loss_fn
+from graftax.optimizers.minimizer import check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Unpack
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for, two_averages
 from graftax.optimizers.engine.learning_rate import LearningRate
