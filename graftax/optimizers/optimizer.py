@@ -169,7 +169,7 @@ class Optimizer(Planning, PureUpdates):
         storage.touch(self)
         self._refuse_swapped()
         updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
-        then = self._gx_accumulate if self._gx_accumulates else self._gx_update
+        then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
         if self.loss_scale is None:
             then(updates)
         else:
@@ -181,7 +181,7 @@ class Optimizer(Planning, PureUpdates):
         accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._gx_update)
 
     def _gx_update(self, updates: list[Update]) -> None:
-        """Make one update: all stages that come after a whole batch is there, in their order."""
+        """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
         storage.touch(self)
         updates = clip(updates, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
