@@ -8,9 +8,9 @@ import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
 from graftax.optimizers import schedules as schedules
+from graftax.optimizers.arguments.foreign_names import CLASSES as _ELSEWHERE
 from graftax.optimizers.engine.loss_scale import LossScale as LossScale
 from graftax.optimizers.engine.slot import Slot as Slot
-from graftax.optimizers.foreign_names import CLASSES as _ELSEWHERE
 from graftax.optimizers.lbfgs.lbfgs import LBFGS as LBFGS
 from graftax.optimizers.minimizer import Minimizer as Minimizer
 from graftax.optimizers.optax.transformation import Optax as Optax

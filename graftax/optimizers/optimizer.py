@@ -10,13 +10,13 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.core.wrapping import wraps
-from graftax.optimizers.arguments import OPTIONS, Kinds
-from graftax.optimizers.describe import call_of
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import OPTIONS, Kinds
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
 from graftax.optimizers.engine.clipping import clip
-from graftax.optimizers.engine.gradients import flat_variables
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.engine.planning import Planning
@@ -24,7 +24,7 @@ from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.settings import RuleLike
 from graftax.optimizers.engine.step import steps_from
 from graftax.optimizers.engine.update import Update
-from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
@@ -122,7 +122,7 @@ class Optimizer(Planning, PureUpdates):
         self.ema_momentum = ema_momentum
         self.loss_scale = as_loss_scale(loss_scale)
         self.lazy = lazy
-        self._keep_rules(rules)
+        self._gx_keep_rules(rules)
 
     # --- the learning rate --------------------------------------------------------------------------------------------
 
@@ -168,33 +168,33 @@ class Optimizer(Planning, PureUpdates):
         """
         storage.touch(self)
         self._refuse_swapped()
-        updates = self._plan(gradients, variables)  # pairs checked, settings found, slots made
-        then = self._accumulate if self.accumulates else self._update
+        updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
+        then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
         if self.loss_scale is None:
             then(updates)
         else:
             self.loss_scale.unscale(updates, then)
 
-    def _accumulate(self, updates: list[Update]) -> None:
+    def _gx_accumulate(self, updates: list[Update]) -> None:
         """Keep the sum of the gradients; make an update along the mean once enough batches are there."""
-        absent, frozen = self._absent(updates)
-        accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._update)
+        absent, frozen = self._gx_absent(updates)
+        accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._gx_update)
 
-    def _update(self, updates: list[Update]) -> None:
-        """Make one update: all stages that come after a whole batch is there, in their order."""
+    def _gx_update(self, updates: list[Update]) -> None:
+        """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
         storage.touch(self)
         updates = clip(updates, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
         apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
         for place, other in enumerate(self.others):
-            other._take_over([update for update in updates if update.settings.optimizer == place])
+            other._gx_take_over([update for update in updates if update.settings.optimizer == place])
         if self.ema_momentum is not None:
-            self._average(updates)
+            self._gx_average(updates)
         self.iterations.assign_add(1)
 
-    def _take_over(self, updates: list[Update]) -> None:
+    def _gx_take_over(self, updates: list[Update]) -> None:
         """Make one update of variables that the rules of another optimizer leave to this one."""
-        self._update([self._update_for(u.variable, u.gradient, u.rows) for u in updates])
+        self._gx_update([self._gx_update_for(u.variable, u.gradient, u.rows) for u in updates])
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:

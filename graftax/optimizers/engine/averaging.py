@@ -77,7 +77,7 @@ class Averaging(SlotKeeper):
         """What a trace may depend on; whether the averages are in place, too."""
         return {**super().fingerprint(), "averages in place": ("bool", self in _swapped)}
 
-    def _average(self, updates: list[Update]) -> None:
+    def _gx_average(self, updates: list[Update]) -> None:
         """Bring the averages nearer to the values; with the first update they become these."""
         first = ops.equal(self.averaged_updates, 0)
         for update in updates:

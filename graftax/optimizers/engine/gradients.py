@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
@@ -14,6 +14,9 @@ from graftax.optimizers.engine.sparse_rows import IndexedRows
 from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
+
+Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
+"""What callers pass: Variables in any nested structure, or a Module for its trainable ones."""
 
 
 def flat_variables(variables: Any) -> list[Variable]:

@@ -1,4 +1,4 @@
-"""Which variables a compiled update moves together: many small ones, each of them an input of its own, cost more time
+"""Which variables a compiled step updates together: many small ones, each of them an input of its own, cost more time
 to pass than to update."""
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentError
-from graftax.optimizers.arguments import FLOATING, Checked, Kinds
+from graftax.optimizers.arguments.kinds import FLOATING, Checked, Kinds
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot, make_slot, parts_of
 from graftax.optimizers.engine.slot_table import SlotTable, VariableState
 from graftax.variables.graph.module import SlotRecord, structure
@@ -43,7 +43,7 @@ class SlotKeeper(Checked):
         """What to keep for a variable, by name; nothing unless a subclass says so."""
         return {}
 
-    def _declared_slots(self, variable: Variable) -> Mapping[str, Slot]:
+    def _gx_declared_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Return the slots of the rule, and those that the base class keeps besides."""
         return self.create_slots(variable)
 
@@ -58,20 +58,20 @@ class SlotKeeper(Checked):
             raise ArgumentError(
                 f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
                 "it keeps no slot of that name",
-                f"one of {', '.join(self._declared_slots(variable)) or 'none'}",
+                f"one of {', '.join(self._gx_declared_slots(variable)) or 'none'}",
             )
         return found
 
     def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
-        self._make_slots(variable, name)
+        self._gx_make_slots(variable, name)
         state = self._slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
 
-    def _make_slots(self, variable: Variable, only: str | None = None) -> None:
+    def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
         """Make the slots that are missing; where one is asked for, of the base class's own that one only."""
         state = self._slots.state(variable)
-        for name, slot in self._declared_slots(variable).items():
+        for name, slot in self._gx_declared_slots(variable).items():
             if name not in state.slots and (only in (None, name) or name not in OF_THE_BASE):
                 state.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
                 if self._watched:

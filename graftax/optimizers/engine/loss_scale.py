@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, POSITIVE, Checked, Kinds
+from graftax.optimizers.arguments.kinds import COUNT, POSITIVE, Checked, Kinds
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.update import Update

@@ -11,7 +11,14 @@ from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.engine.averaging import Averaging
 from graftax.optimizers.engine.explain import Explanation, explain
-from graftax.optimizers.engine.gradients import check_gradients, flat_variables, pair_up, require_floating, structure_of
+from graftax.optimizers.engine.gradients import (
+    Variables,
+    check_gradients,
+    flat_variables,
+    pair_up,
+    require_floating,
+    structure_of,
+)
 from graftax.optimizers.engine.lazy import check_lazy
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import compute_dtype
@@ -20,7 +27,6 @@ from graftax.optimizers.engine.settings import RuleLike, Rules, Settings
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
 from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.update import Update
-from graftax.optimizers.minimizer import Variables
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -28,53 +34,53 @@ from graftax.variables.variable import Variable
 class Planning(Rule, Averaging):
     """The part of an optimizer that finds settings by path, and the optimizer that each variable is updated by."""
 
-    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
+    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_gx_rules"}
 
-    _rules: Rules
+    _gx_rules: Rules
     others: tuple[Planning, ...]
     loss_scale: LossScale | None
 
-    def _keep_rules(self, rules: Sequence[RuleLike]) -> None:
-        self._rules = Rules(rules)
-        self.others = self._rules.optimizers
+    def _gx_keep_rules(self, rules: Sequence[RuleLike]) -> None:
+        self._gx_rules = Rules(rules)
+        self.others = self._gx_rules.optimizers
         for other in self.others:
             _check_other(other)
 
     @property
     def rules(self) -> tuple[RuleLike, ...]:
         """The rules as they were given."""
-        return self._rules.given
+        return self._gx_rules.given
 
     @property
-    def accumulates(self) -> bool:
+    def _gx_accumulates(self) -> bool:
         """Whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
         return "gathered" in self.__dict__
 
     # --- settings -----------------------------------------------------------------------------------------------------
 
-    def _settings(self, variable: Variable) -> Settings:
+    def _gx_settings(self, variable: Variable) -> Settings:
         """Return the settings of a variable; found when it is first seen, in the optimizer that a rule names, too."""
         state = self._slots.state(variable)
         if state.settings is None:
-            settings = self._rules.settings(variable)
+            settings = self._gx_rules.settings(variable)
             if settings.optimizer is not None:
                 other = self.others[settings.optimizer]
-                other._check_rules([variable])
-                theirs = other._slots.state(variable).settings = settings.over(other._settings(variable))
+                other._gx_check_rules([variable])
+                theirs = other._slots.state(variable).settings = settings.over(other._gx_settings(variable))
                 settings = replace(settings, frozen=theirs.frozen)
             state.settings = settings
         return state.settings
 
-    def _check_rules(self, variables: Iterable[Variable]) -> None:
+    def _gx_check_rules(self, variables: Iterable[Variable]) -> None:
         """Raise unless each rule, also of optimizers that rules name, selects some of these or of what is beside."""
-        self._rules.check(variables)
+        self._gx_rules.check(variables)
         for other in self.others:
-            other._rules.check(variables)
+            other._gx_rules.check(variables)
 
-    def _rule_of(self, variable: Variable) -> Planning:
+    def _gx_rule_of(self, variable: Variable) -> Planning:
         """Return the optimizer whose rule a variable is updated by."""
-        place = self._settings(variable).optimizer
-        return self if place is None else self.others[place]._rule_of(variable)
+        place = self._gx_settings(variable).optimizer
+        return self if place is None else self.others[place]._gx_rule_of(variable)
 
     def explain(self, variables: Variables) -> Explanation:
         """What this optimizer does with each variable, as a table that can be printed.
@@ -88,30 +94,30 @@ class Planning(Rule, Averaging):
         if isinstance(variables, Module):
             variables = [v for v in variables.variables if v.role == "weight"]
         found = flat_variables(variables)
-        self._check_rules(found)
-        rules = [(variable, self._rule_of(variable)) for variable in found]
-        return explain(self, [(variable, rule, rule._settings(variable)) for variable, rule in rules])
+        self._gx_check_rules(found)
+        rules = [(variable, self._gx_rule_of(variable)) for variable in found]
+        return explain(self, [(variable, rule, rule._gx_settings(variable)) for variable, rule in rules])
 
     # --- slots --------------------------------------------------------------------------------------------------------
 
-    def _declared_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        own = self._settings(variable).optimizer is None
+    def _gx_declared_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        own = self._gx_settings(variable).optimizer is None
         slots = dict(self.create_slots(variable)) if own else {}
         if taken := [name for name in slots if name in OF_THE_BASE]:
             raise ArgumentError(
                 f"{type(self).__name__}.create_slots declares {taken[0]!r}", "the base class has one", "another name"
             )
-        if self.accumulates:
+        if self._gx_accumulates:
             slots[ACCUMULATED] = Slot(dtype=compute_dtype(variable.dtype))
         if self.ema_momentum is not None:
-            slots[averaging.SLOT] = averaging.slot_beside(self._rule_of(variable), variable)
+            slots[averaging.SLOT] = averaging.slot_beside(self._gx_rule_of(variable), variable)
         return slots
 
-    def _make_slots(self, variable: Variable, only: str | None = None) -> None:
-        super()._make_slots(variable, only)
-        place = self._settings(variable).optimizer
+    def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
+        super()._gx_make_slots(variable, only)
+        place = self._gx_settings(variable).optimizer
         if only is None and place is not None:
-            self.others[place]._make_slots(variable)
+            self.others[place]._gx_make_slots(variable)
 
     def slot(self, variable: Variable, name: str) -> Variable:
         """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
@@ -119,7 +125,7 @@ class Planning(Rule, Averaging):
         Raises:
             ArgumentError: there is no such slot.
         """
-        rule = self if name in OF_THE_BASE else self._rule_of(variable)
+        rule = self if name in OF_THE_BASE else self._gx_rule_of(variable)
         return super().slot(variable, name) if rule is self else rule.slot(variable, name)
 
     def named_variables(self) -> dict[str, Variable]:
@@ -131,44 +137,44 @@ class Planning(Rule, Averaging):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
-        self._build(flat_variables(variables))
+        self._gx_build(flat_variables(variables))
 
-    def _build(self, variables: list[Variable]) -> list[Variable]:
+    def _gx_build(self, variables: list[Variable]) -> list[Variable]:
         """Make slots, check rules and dtypes; return the variables that are neither frozen nor resting."""
-        self._check_rules(variables)
-        trainable = [v for v in variables if not self._settings(v).frozen and v.trainable]
+        self._gx_check_rules(variables)
+        trainable = [v for v in variables if not self._gx_settings(v).frozen and v.trainable]
         require_floating(trainable)
         for variable in trainable:
-            self._make_slots(variable)
+            self._gx_make_slots(variable)
         for keeper in (self, *self.others):
             keeper._leave_scopes()
         return trainable
 
     # --- updates ------------------------------------------------------------------------------------------------------
 
-    def _plan(self, gradients: Any, variables: Variables) -> list[Update]:
+    def _gx_plan(self, gradients: Any, variables: Variables) -> list[Update]:
         """Return an update for each variable that is to change, along its gradient, which is checked."""
         structure = structure_of(variables)
         found = flat_variables(structure)
         pairs = pair_up(gradients, structure)
-        trainable = set(self._build(found))
-        updates = [self._update_for(v, g) for v, g in pairs if v in trainable]
-        return check_gradients(updates, self._dense)
+        trainable = set(self._gx_build(found))
+        updates = [self._gx_update_for(v, g) for v, g in pairs if v in trainable]
+        return check_gradients(updates, self._gx_dense)
 
-    def _update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
+    def _gx_update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
         slots = self._slots.state(variable).slots
-        return Update(variable, gradient, slots, self._settings(variable), self._rule_of(variable), rows)
+        return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
 
-    def _dense(self, update: Update) -> Update:
+    def _gx_dense(self, update: Update) -> Update:
         """Return an update along an array for one along `IndexedRows`: of its rows only, where the rule is lazy."""
-        variable, rule = update.variable, self._rule_of(update.variable)
+        variable, rule = update.variable, self._gx_rule_of(update.variable)
         if not rule.lazy:
             return update.with_gradient(update.gradient.dense())
-        check_lazy(rule, variable, rule._update_for(variable).rule_slots(), self.accumulates)
+        check_lazy(rule, variable, rule._gx_update_for(variable).rule_slots(), self._gx_accumulates)
         rows, sums = update.gradient.summed()
         return update.with_gradient(sums, rows)
 
-    def _absent(self, updates: list[Update]) -> tuple[list[tuple[Update, list[Variable]]], list[Variable]]:
+    def _gx_absent(self, updates: list[Update]) -> tuple[list[tuple[Update, list[Variable]]], list[Variable]]:
         """Return what has a sum of gradients and none in this batch: updates with all slots; the sums of frozen ones.
 
         Args:
@@ -180,9 +186,9 @@ class Planning(Rule, Averaging):
         for variable, state in self._slots.items():
             if variable in present or ACCUMULATED not in state.slots:
                 continue
-            if variable.trainable and not self._settings(variable).frozen:
+            if variable.trainable and not self._gx_settings(variable).frozen:
                 beside = [one.slot for one in records if one.variable is variable and one.name != ACCUMULATED]
-                absent.append((self._update_for(variable), beside))
+                absent.append((self._gx_update_for(variable), beside))
             else:
                 frozen.append(state.slots[ACCUMULATED])
         return absent, frozen
@@ -196,7 +202,7 @@ def _check_other(other: Any) -> None:
             "it moves variables with its `update`, and has to be an Optimizer",
             '("head/**", {"optimizer": graftax.optimizers.SGD(0.1)})',
         )
-    if other.accumulates or other.ema_momentum is not None or other.loss_scale is not None:
+    if other._gx_accumulates or other.ema_momentum is not None or other.loss_scale is not None:
         raise ArgumentError(
             f"a rule names {other!r} as optimizer",
             "gradients are gathered, averages kept and losses scaled once, by the optimizer around it",

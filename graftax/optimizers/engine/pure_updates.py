@@ -8,8 +8,8 @@ from typing import Any
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, NotBuiltError, StateError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.minimizer import Variables
 from graftax.transforms.functional import state as state_of
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import frames

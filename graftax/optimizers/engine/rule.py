@@ -33,7 +33,10 @@ class RuleInput(NamedTuple):
 
 
 class Rule:
-    """How variables move: `update` for each of them, or `update_all` where a rule has to see all at once."""
+    """How variables change: `update` for each of them, or `update_all` where a rule has to see all at once.
+
+    The stages of an update take a `Rule`, which is all that they know of an optimizer.
+    """
 
     elementwise: ClassVar[bool] = False
     """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
@@ -41,6 +44,7 @@ class Rule:
     decays_inside: ClassVar[bool] = False
     """Whether the rule takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
 
+    # What stages read besides; every optimizer has it as an argument. Any: a number, a Variable, a schedule.
     learning_rate: Any
     weight_decay: Any
     l2: Any

@@ -14,7 +14,7 @@ from graftax.core.errors import ArgumentError, SelectorError
 from graftax.core.known_names import closest
 from graftax.core.selectors import Selector, SelectorLike, compile_selector, wholes
 from graftax.core.typedefs import Array, VariableLike
-from graftax.optimizers.arguments import NOT_NEGATIVE, Kind
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
 from graftax.variables.graph.module import Module, outermost
 from graftax.variables.variable import Variable

@@ -9,16 +9,15 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.optimizers.arguments import COUNT, PART, Kinds
-from graftax.optimizers.describe import call_of
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import COUNT, PART, Kinds
 from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine.explain import Explanation
-from graftax.optimizers.engine.gradients import flat_variables
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.slot import Slot
-from graftax.optimizers.minimizer import Variables
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
 from graftax.variables.state import storage
@@ -109,8 +108,8 @@ class Lookahead(PureUpdates):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, also those of the other one."""
-        for variable in self.optimizer._build(flat_variables(variables)):
-            self._make_slots(variable)
+        for variable in self.optimizer._gx_build(flat_variables(variables)):
+            self._gx_make_slots(variable)
         self._leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
@@ -123,7 +122,7 @@ class Lookahead(PureUpdates):
 
     def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:
         storage.touch(self)
-        trainable = self.optimizer._build(flat_variables(variables))
+        trainable = self.optimizer._gx_build(flat_variables(variables))
         pairs = [(variable, self.slot(variable, "slow")) for variable in trainable]
         self._leave_scopes()
         before = self.optimizer.iterations.value

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.settings import Rules
@@ -103,9 +103,9 @@ class Muon(Optimizer):
         others = variable.ndim < 2 or self._others.settings(variable).by
         return {name: Slot() for name in (("momentum", "velocity") if others else ("momentum",))}
 
-    def _check_rules(self, variables: Iterable[Variable]) -> None:
+    def _gx_check_rules(self, variables: Iterable[Variable]) -> None:
         self._others.check(variables)
-        super()._check_rules(variables)
+        super()._gx_check_rules(variables)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""

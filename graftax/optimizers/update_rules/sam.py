@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.optimizers.arguments import POSITIVE, Checked, Kinds
-from graftax.optimizers.describe import call_of
-from graftax.optimizers.engine.gradients import flat_variables
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to
-from graftax.optimizers.minimizer import Variables, check_loss_fn
+from graftax.optimizers.minimizer import check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage
 
@@ -75,7 +75,7 @@ class SAM(Checked):
         """One step, for the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         storage.touch(self)
-        trainable = self.optimizer._build(flat_variables(variables))
+        trainable = self.optimizer._gx_build(flat_variables(variables))
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Unpack
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for, two_averages
 from graftax.optimizers.engine.learning_rate import LearningRate
@@ -60,24 +60,24 @@ class ScheduleFree(Optimizer):
                 'rules=[("**/embeddings", {"optimizer": graftax.optimizers.Adam(lazy=True)})]',
             )
 
-    def _make_slots(self, variable: Variable, only: str | None = None) -> None:
+    def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
         self._check_options()  # again, as they may have been set since
-        if variable.constraint is not None and self._rule_of(variable) is self:
+        if variable.constraint is not None and self._gx_rule_of(variable) is self:
             raise ArgumentError(
                 f"{type(self).__name__} got the variable {variable.path!r} with a constraint",
                 "the average is what counts in the end, and it would not hold for that",
                 f'rules=[({variable.path!r}, {{"optimizer": graftax.optimizers.AdamW()}})], or no constraint',
             )
-        super()._make_slots(variable, only)
+        super()._gx_make_slots(variable, only)
 
-    def _update(self, updates: list[Update]) -> None:
+    def _gx_update(self, updates: list[Update]) -> None:
         iterations = self.iterations.value
         dtype = self.largest_rate.dtype
         rate = rates.current(self.__dict__["learning_rate"], iterations, dtype)
         rate = self._scaled(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
         self.largest_rate.assign(ops.maximum(self.largest_rate.value, rate))
         self.weight_sum.assign_add(self.largest_rate.value**self.weight_lr_power)
-        super()._update(updates)
+        super()._gx_update(updates)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""

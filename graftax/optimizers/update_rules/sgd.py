@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import FLAG, FRACTION, Kinds
+from graftax.optimizers.arguments.kinds import FLAG, FRACTION, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_on
 from graftax.optimizers.engine.options import Options

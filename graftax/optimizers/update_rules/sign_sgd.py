@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import FRACTION, Kinds
+from graftax.optimizers.arguments.kinds import FRACTION, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_on
 from graftax.optimizers.engine.options import Options

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
-from graftax.optimizers.engine.gradients import flat_variables
+from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
-from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
 from graftax.transforms.gradients.grad import grad
@@ -104,7 +104,7 @@ class Sophia(Optimizer):
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
         """One estimate of the curvature of ``loss_fn()``, for the trainable ones of the variables."""
-        wrt = self._build(flat_variables(variables))
+        wrt = self._gx_build(flat_variables(variables))
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
 
         def along() -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import VariableLike
-from graftax.optimizers import foreign_names
+from graftax.optimizers.arguments import foreign_names
 from graftax.variables.graph.module import Module
 
 
