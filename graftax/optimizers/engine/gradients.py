@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from graftax import ops
 from graftax.backend import registry
 from graftax.core import tree, user_line
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
 from graftax.core.typedefs import Array, unwrap
 from graftax.optimizers.engine.slot import compute_dtype
@@ -102,7 +103,7 @@ def require_floating(variables: Iterable[Variable]) -> None:
         DTypeError: a dtype is not floating.
     """
     for variable in variables:
-        if "float" not in variable.dtype:
+        if not is_floating(variable.dtype):
             raise DTypeError(
                 f"the variable {variable.path!r} of dtype {variable.dtype} was given to an optimizer",
                 "only floating variables can be moved along a gradient",
@@ -145,7 +146,7 @@ def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, Indexed
                 "gradients in the order of their variables",
             )
         array = rows(variable, gradient) if sparse else array
-        if "complex" in _name(array.dtype):
+        if is_complex(array.dtype):
             raise DTypeError(
                 f"a gradient of dtype {array.dtype} for the variable {variable.path!r}",
                 f"the variable is {variable.dtype}, and would move along the real part alone",
