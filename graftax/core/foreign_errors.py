@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 
 from graftax.core import user_line
+from graftax.core.broadcasting import INSTEAD, mismatch
 from graftax.core.errors import (
     ArgumentTypeError,
     CompileError,
@@ -135,14 +136,7 @@ _SHAPE = r"(\([\d, ]*\))"
 
 def _broadcast(op: str, left: str, right: str) -> ShapeError:
     a, b = ([int(size) for size in re.findall(r"\d+", shape)] for shape in (left, right))
-    back = next((i for i in range(1, min(len(a), len(b)) + 1) if a[-i] != b[-i] and 1 not in (a[-i], b[-i])), 0)
-    return ShapeError(
-        f"{op}: {a} and {b}",
-        f"counted from the end, axis -{back} has {a[-back]} against {b[-back]}, and neither is 1"
-        if back
-        else "the two do not broadcast",
-        "reshape one, or insert an axis of size 1 with ops.expand_dims",
-    )
+    return ShapeError(f"{op}: {a} and {b}", mismatch(a, b) or "the two do not broadcast", INSTEAD)
 
 
 def _contraction(left: str, right: str) -> ShapeError:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
@@ -138,12 +139,12 @@ def check_last_axis(x: Array, size: int) -> None:
 def wide(x: Array) -> Array:
     """At least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
     kind = str(x.dtype)
-    return x if kind in ("float32", "float64") or "complex" in kind else ops.cast(x, "float32")
+    return x if kind in ("float32", "float64") or is_complex(kind) else ops.cast(x, "float32")
 
 
 def narrow(out: Array, x: Array) -> Array:
     """A result in the dtype of the input, unless that holds no fractions."""
-    return ops.cast(out, x.dtype) if "float" in str(x.dtype) else out
+    return ops.cast(out, x.dtype) if is_floating(x.dtype) else out
 
 
 def _no_array(given: Any = None) -> ArgumentTypeError:

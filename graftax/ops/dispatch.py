@@ -13,6 +13,7 @@ import numpy as np
 
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.misbound import as_written, too_many
 from graftax.core.typedefs import VariableLike
@@ -215,7 +216,7 @@ def _compare(arrays: Arrays, op: str, names: list[str], values: list[Any]) -> No
 
 
 def _width(dtype: str) -> tuple[bool, str]:
-    return "float" in dtype or "complex" in dtype, dtype[-2:]
+    return is_inexact(dtype), dtype[-2:]
 
 
 def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:

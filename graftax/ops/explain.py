@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graftax.core import foreign_errors
+from graftax.core.broadcasting import INSTEAD, mismatch
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, GraftaxError, NumericsError, ShapeError
 from graftax.core.tree import flatten
 from graftax.ops.signatures import Op, array_parameters, parameters
@@ -101,14 +102,8 @@ def _shape(value: Any) -> list[int]:
 
 def _broadcast(op: str, x: Any, y: Any, first: str = "x", second: str = "y") -> GraftaxError | None:
     left, right = _shape(x), _shape(y)
-    for back in range(1, min(len(left), len(right)) + 1):
-        if left[-back] != right[-back] and 1 not in (left[-back], right[-back]):
-            return ShapeError(
-                f"{op}: {first} {left}, {second} {right}",
-                f"counted from the end, axis -{back} has {left[-back]} against {right[-back]}, and neither is 1",
-                "reshape one, or insert an axis of size 1 with ops.expand_dims",
-            )
-    return None
+    reason = mismatch(left, right)
+    return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, INSTEAD) if reason else None
 
 
 @_explains("matmul", "dot")

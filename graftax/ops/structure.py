@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.backend.host import check_fits
 from graftax.backend.protocol import Arrays
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.wrapping import wraps
 from graftax.ops.checks import axis_in_range
@@ -164,7 +165,7 @@ def full_like(a: Arrays, x: Any, fill_value: Any, dtype: Any) -> Any:
 
 @row
 def cast(a: Arrays, x: Any, dtype: Any) -> Any:
-    if x.dtype.kind == "c" and dtype != "bool" and "complex" not in dtype:
+    if x.dtype.kind == "c" and dtype != "bool" and not is_complex(dtype):
         raise DTypeError(
             f"cast: x of dtype {x.dtype.name} to {dtype}",
             "the imaginary part would be lost",

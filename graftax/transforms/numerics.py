@@ -12,6 +12,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.culprit import Culprit
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
@@ -113,7 +114,7 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
     """
     backend = registry.current()
     array: Any = ops.asarray(x)
-    if "float" not in str(array.dtype) and "complex" not in str(array.dtype):
+    if not is_inexact(array.dtype):
         raise DTypeError(
             f"check_numerics got dtype {array.dtype}", "integers and truth values are finite always", "no check"
         )

@@ -22,6 +22,9 @@ FLOORS = (
 # Packages that are imported as users import them, since their ``__init__`` is made for that.
 DOORS = ("graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks")
 
+# Star imports: (module, what it imports from) and why it may.
+STARS = {("graftax.optimizers.__init__", "graftax.optimizers.named"): "one line for an optimizer, in one place"}
+
 # Folders of one floor that never import each other.
 WINGS = (
     "layers optimizers losses metrics checkpoint distribution",

@@ -25,6 +25,7 @@ from tests.architecture.plan import (
     PACKAGE,
     PRIVATE_JAX,
     PRIVATE_JAX_HOME,
+    STARS,
     TESTS,
     WINGS,
 )
@@ -117,7 +118,8 @@ class _Reader(ast.NodeVisitor):
             self._violation(Rule.RELATIVE, node, ast.unparse(node))
             return
         for alias in node.names:
-            if alias.name == "*" and _is_door(self.module):  # a second door has exactly the names
+            second_door = _is_door(self.module)  # it has exactly the names
+            if alias.name == "*" and (second_door or (self.module, node.module) in STARS):
                 self._found(node, node.module)
             elif alias.name == "*":
                 self._violation(Rule.STAR, node, ast.unparse(node))

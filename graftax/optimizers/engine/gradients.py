@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
 from graftax.core.typedefs import unwrap
-from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype
 from graftax.optimizers.engine.sparse_rows import IndexedRows
 from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
@@ -96,7 +97,7 @@ def require_floating(variables: Iterable[Variable]) -> None:
         DTypeError: a dtype is not floating.
     """
     for variable in variables:
-        if "float" not in variable.dtype:
+        if not is_floating(variable.dtype):
             raise DTypeError(
                 f"the variable {variable.path!r} of dtype {variable.dtype} was given to an optimizer",
                 "only floating variables can be moved along a gradient",
@@ -141,7 +142,7 @@ def check_gradients(updates: list[Update], dense: Callable[[Update], Update]) ->
                 "gradients in the order of their variables",
             )
         update = dense(update) if sparse else update
-        if "complex" in dtype_name(update.gradient.dtype):
+        if is_complex(update.gradient.dtype):
             raise DTypeError(
                 f"a gradient of dtype {update.gradient.dtype} for the variable {variable.path!r}",
                 f"the variable is {variable.dtype}, and would move along the real part alone",

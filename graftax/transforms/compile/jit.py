@@ -21,7 +21,7 @@ from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import unwrap
-from graftax.core.wrapping import carry_names
+from graftax.core.wrapping import carry_names, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.guard import BY_ITSELF
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of
@@ -125,7 +125,7 @@ class CompiledFunction(Generic[P, R]):
         """True if it belongs to the function being compiled, or run eagerly, around it."""
         if self._looks not in (PLAIN, RANGES) and traced_checks.traces.top == PLAIN:
             raise StateError(
-                f"{_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
+                f"{function_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
                 "what fails is raised after the outermost compiled function has run, and that one does not look",
                 "graftax.jit(..., checked=True) for the outer one, too",
             )
@@ -147,12 +147,12 @@ class CompiledFunction(Generic[P, R]):
         """
         if frames.top is not None:
             raise StateError(
-                f"{_name(self._fn)}.lower() inside of another function that is compiled or differentiated",
+                f"{function_name(self._fn)}.lower() inside of another function that is compiled or differentiated",
                 "there the values of arguments and Variables are not at hand",
                 "call lower() outside",
             )
         entry, dynamic, _ = self.staged(*args, **kwargs)
-        return Lowered(_name(self._fn), self.trace_count, entry, dynamic)
+        return Lowered(function_name(self._fn), self.trace_count, entry, dynamic)
 
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
         """The trace for these arguments, the arrays among them, and what these are called."""
@@ -196,15 +196,15 @@ class CompiledFunction(Generic[P, R]):
             reason = reason or describe(self._fn, transforms, next(reversed(self._entries)), key)
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
-                    f"{_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
+                    f"{function_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
                     f"max_retraces={self._max_retraces} allows no more: {_why_again(reason)[0]}",
                     f"{_why_again(reason)[1]}, or allow more",
                 )
-            log.info("graftax.jit: %s traced again (%d): %s", _name(self._fn), self.trace_count + 1, reason)
+            log.info("graftax.jit: %s traced again (%d): %s", function_name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
                 log.warning(
                     "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
-                    _name(self._fn),
+                    function_name(self._fn),
                     self.trace_count,
                     *_why_again(reason),
                 )
@@ -240,7 +240,7 @@ class CompiledFunction(Generic[P, R]):
             program.names = self._names(transforms, leaves, tree)
         statics = [leaf for leaf in leaves if is_static(leaf)]
         entry = Entry(program, found["frame"], found["out"], found["results"], statics, found["masked"])
-        entry.warn_of_leaks(transforms, _name(self._fn))
+        entry.warn_of_leaks(transforms, function_name(self._fn))
         found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)
         self.trace_count += 1
@@ -250,7 +250,8 @@ class CompiledFunction(Generic[P, R]):
         for storage in cast("list[Storage]", [*program.kept, *program.written]):
             if storage.user is None and not storage.passing:
                 raise StateError(
-                    f"{_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
+                    f"{function_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} "
+                    "that nobody keeps",
                     "called plainly it would be new at every call; compiled, one would be made now and keep its value",
                     "make it, or the layer that has it, outside and keep it, in an attribute for example: "
                     "self.dense = Dense(4) in __init__; what lives for one call is an array",
@@ -265,7 +266,7 @@ class CompiledFunction(Generic[P, R]):
         self.__init__(**state)  # type: ignore[misc]
 
     def __repr__(self) -> str:
-        return f"<graftax.jit of {_name(self._fn)}, traced {self.trace_count} times>"
+        return f"<graftax.jit of {function_name(self._fn)}, traced {self.trace_count} times>"
 
 
 @overload
@@ -359,7 +360,7 @@ def _result(fn: Callable[..., Any], value: Any) -> Any:
     value = unwrap(value)
     if is_static(value) and not isinstance(value, SCALARS):
         raise CompileError(
-            f"{_name(fn)} returned {value!r} of type {type(value).__name__}",
+            f"{function_name(fn)} returned {value!r} of type {type(value).__name__}",
             "a compiled function returns arrays, numbers, None, and nested lists, tuples and dicts of these",
             "return only those",
         )
@@ -368,7 +369,3 @@ def _result(fn: Callable[..., Any], value: Any) -> Any:
 
 def _times(count: int) -> str:
     return "1 trace" if count == 1 else f"{count} traces"
-
-
-def _name(fn: Callable[..., Any]) -> str:
-    return getattr(fn, "__qualname__", None) or repr(fn)

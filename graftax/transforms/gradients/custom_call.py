@@ -11,18 +11,19 @@ from functools import partial
 from typing import Any
 
 from graftax.backend import registry
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import CompileError, GradientError
 from graftax.transforms.gradients.custom_rule import (
     CustomRule,
     assigned,
     closed_over,
     differentiated_around,
-    is_floating,
     not_told,
 )
-from graftax.transforms.gradients.custom_state import GradientFrame, Reading, is_stream, move_on
+from graftax.transforms.gradients.custom_state import GradientFrame, Reading, move_on
 from graftax.transforms.gradients.custom_values import ByValues
 from graftax.transforms.lifting.parts import Around, Part
+from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.state.storage import Storage, frames
 
@@ -76,7 +77,7 @@ class _Written:
 
         def back(_: Any, dys: list[Any]) -> list[Any]:
             given = iter(dys)
-            ys = [next(given) if is_floating(leaf.dtype) else leaf for leaf in leaves]
+            ys = [next(given) if is_inexact(leaf.dtype) else leaf for leaf in leaves]
             frame = GradientFrame({})
             with frames.entered(frame):
                 gradients = rule.gradients(grad_fn, ys, values, read)
@@ -87,7 +88,7 @@ class _Written:
             return [gradient for gradient in gradients if gradient is not None]
 
         self._back, kept = registry.current().transforms.stage(
-            back, [leaf for leaf in leaves if is_floating(leaf.dtype)]
+            back, [leaf for leaf in leaves if is_inexact(leaf.dtype)]
         )
         self._read = read
         return leaves, kept

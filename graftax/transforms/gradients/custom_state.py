@@ -6,6 +6,7 @@ from graftax.backend import registry
 from graftax.core.typedefs import Array
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.parts import Around, PartFrame
+from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.state.storage import Storage, frames
 
 
@@ -52,11 +53,6 @@ class GradientFrame(Substitution):
 
 
 _BRANCH = 0x67726164
-
-
-def is_stream(storage: Storage) -> bool:
-    """True for the state of a random stream."""
-    return getattr(storage.user, "role", None) == "seed"
 
 
 def move_on(storage: Storage) -> None:

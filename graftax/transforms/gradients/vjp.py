@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError, ShapeError
 from graftax.core.typedefs import unwrap
-from graftax.transforms.gradients.sources import function_name
+from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.parts import arrays_of
@@ -110,7 +111,7 @@ def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], An
             "return the value",
         )
     for leaf in leaves:
-        if not str(leaf.dtype).startswith(("float", "bfloat", "complex")):
+        if not is_inexact(leaf.dtype):
             raise GradientError(
                 f"{function_name(fn)} returned {leaf.dtype}{list(leaf.shape)}",
                 "only floating values have derivatives",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from graftax.core import user_line
+from graftax.core.dtypes import is_inexact
 from graftax.core.typedefs import Array
 from graftax.transforms.tape.replay import NOT_A_SLOT, Replay, Step
 from graftax.variables.state.storage import Storage
@@ -185,12 +186,7 @@ class _Same:
 
 _SAME = _Same()
 
-_known: dict[Any, bool] = {}
-
 
 def differentiable(value: Any) -> bool:
     """True for arrays of real or complex numbers."""
-    dtype = getattr(value, "dtype", None)
-    if dtype not in _known:
-        _known[dtype] = str(dtype).startswith(("float", "bfloat", "complex"))
-    return _known[dtype]
+    return is_inexact(getattr(value, "dtype", None))
