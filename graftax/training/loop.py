@@ -42,7 +42,6 @@ def fit(
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     data.require_enough(validation, sum(map(is_due, epochs)))
-    data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
     params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
