@@ -42,7 +42,6 @@ def fit(
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     data.require_enough(validation, sum(map(is_due, epochs)))
-    data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
     params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
@@ -84,7 +83,7 @@ def _train_epoch(
     model: Model, batches: Iterator[Batch], hooks: CallbackList, epoch: int, check_nans: bool
 ) -> tuple[int, Mapping[str, Any]]:
     step = model.compiled("train_step", check_nans=True) if check_nans else model.compiled("train_step")
-    ready = FirstStep(model, builds=model.has_own_train_step)
+    ready = FirstStep(model, model.objectives, builds=model.has_own_train_step)
     logs: Mapping[str, Any] = {}
     steps = 0
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
@@ -152,7 +151,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model.compiled("test_step")
-    ready = FirstStep(model, builds=False)
+    ready = FirstStep(model, model.objectives, builds=False)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
@@ -230,7 +229,7 @@ def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[s
 
 def _on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
     run = model.compiled(step)
-    ready = FirstStep(model, builds=step == "train_step" and model.has_own_train_step)
+    ready = FirstStep(model, model.objectives, builds=step == "train_step" and model.has_own_train_step)
     try:
         ready.before(run, batch, [batch])
         logs = loss_first(run(batch), step)

@@ -172,7 +172,7 @@ class Model(Layer):
             The numbers to show, by name: means over the epoch so far.
         """
         x, y, sample_weight = unpack(batch)
-        build_all(self, x)
+        object.__setattr__(self, "_never_called", build_all(self, x, self._never_called))
         require_restored(self, self.optimizer)
         variables = self.trainable_variables
 

@@ -101,7 +101,6 @@ CIRCLES = {
         "graftax.training.callbacks.callback",
         "graftax.training.model",
     ): "a callback is shown the whole model, as users type it",
-    ("graftax.training.first_step", "graftax.training.model"): "what is made ready is a Model",
     ("graftax.training.loop", "graftax.training.model"): "what is trained is a Model",
 }
 
