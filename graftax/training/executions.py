@@ -58,7 +58,7 @@ def compiled(
         check_nans: Whether it raises for results that are not finite.
         eager: Whether it is to run eagerly.
     """
-    if not registry.current().has("transforms"):
+    if not registry.current().has("tracing"):
         return getattr(model, step)  # type: ignore[no-any-return]
     name = f"{step}, checked" if check_nans else step
     if name not in known:
@@ -67,7 +67,7 @@ def compiled(
             function = begun_anew(model, function)
         plain = RANGES if step in ("test_step", "predict_step") else PLAIN
         known[name] = CompiledFunction(function, looks=RESULTS if check_nans else plain)
-    return eagerly(known[name]) if eager else known[name]
+    return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
 
 
 def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,8 +22,8 @@ Work = tuple["Pair", Row]
 
 def groups(optimizer: Optimizer, work: Sequence[Work]) -> Iterator[list[Work]]:
     """Pieces to be done at once: what is alike and small, in a compiled elementwise update; else one by one."""
-    frame = frames.top
-    if not optimizer.elementwise or frame is None or registry.current().transforms.eager():
+    frame, backend = frames.top, registry.current()
+    if not optimizer.elementwise or frame is None or not backend.has("compiling") or backend.tracing.eager():
         yield from ([one] for one in work)
         return
     for group in in_groups((one, _kind(one)) for one in work):

@@ -16,14 +16,14 @@ import graftax as gx
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError, TapeError
-from graftax.transforms.tape.gradient_tape import replay
+from graftax.transforms.tape import replay
 from graftax.variables.state.storage import frames
 
 
 @pytest.fixture(autouse=True)
 def _everything_is_put_back():
     yield
-    assert registry.load("jax").transforms.eager()
+    assert registry.load("jax").tracing.eager()
     assert frames.top is None
 
 
@@ -192,7 +192,7 @@ def test_gt11_stop_recording():
     with gx.GradientTape() as tape:
         tape.watch(x)
         with tape.stop_recording():
-            assert registry.current().transforms.eager()
+            assert registry.current().tracing.eager()
             z = 100 * x
         w = x * x + z
     close(tape.gradient(w, x), 6)
@@ -835,7 +835,7 @@ def test_exceptions_put_everything_back():
 
     with pytest.raises(ZeroDivisionError):
         fails()
-    assert registry.current().transforms.eager()
+    assert registry.current().tracing.eager()
     assert frames.top is None
     with gx.GradientTape() as tape:
         y = v * v
@@ -858,7 +858,7 @@ def test_exits_in_another_order():
     a.__exit__(None, None, None)
     z = y * x
     b.__exit__(None, None, None)
-    assert registry.current().transforms.eager()
+    assert registry.current().tracing.eager()
     close(a.gradient(y, [x, v]), [12, 4])
     close(b.gradient(z, [x, v]), [36, 8])
 
