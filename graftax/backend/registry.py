@@ -26,7 +26,7 @@ def available() -> list[str]:
 
 
 def load(name: str) -> Backend:
-    """The backend of that name, imported on first use.
+    """Return the backend of that name, imported on first use.
 
     Raises:
         BackendError: there is none of that name, or its package is not installed.
@@ -118,6 +118,10 @@ def use(name: str) -> _Use:
 @contextmanager
 def scope(backend: Backend) -> Iterator[Backend]:
     """Put a backend object in charge for a block; for backends that are not registered, as in tests."""
-    libraries.add(backend)
-    with _scope.entered(backend):
-        yield backend
+    new = libraries.add(backend)
+    try:
+        with _scope.entered(backend):
+            yield backend
+    finally:
+        if new:
+            libraries.remove(backend)

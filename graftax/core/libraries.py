@@ -34,14 +34,25 @@ _names: frozenset[str] = _OWN
 _notices: tuple[str, ...] = ()
 
 
-def add(below: Below) -> None:
-    """Take note of a backend that is in use from now on."""
-    global _names, _notices
+def add(below: Below) -> bool:
+    """Take note of a backend that is in use from now on; False if it was already."""
     if any(one is below for one in _told):
-        return
+        return False
     _told.append(below)
-    _names |= frozenset(below.libraries)
-    _notices += tuple(below.notices)
+    _sum_up()
+    return True
+
+
+def remove(below: Below) -> None:
+    """Forget a backend that was in use for a while."""
+    _told[:] = [one for one in _told if one is not below]
+    _sum_up()
+
+
+def _sum_up() -> None:
+    global _names, _notices
+    _names = _OWN.union(*(one.libraries for one in _told))
+    _notices = tuple(notice for one in _told for notice in one.notices)
 
 
 def names() -> frozenset[str]:

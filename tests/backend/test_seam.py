@@ -78,14 +78,6 @@ class Mine(BackendBase):
         return ArgumentError("mine", "it is broken", "another") if isinstance(error, Broken) else None
 
 
-@pytest.fixture
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_told", "_names", "_notices"):
-        value = getattr(libraries, name)
-        monkeypatch.setattr(libraries, name, list(value) if isinstance(value, list) else value)
-
-
-@pytest.mark.usefixtures("_forgotten")
 def test_a_backend_says_its_libraries_its_notices_and_what_its_errors_mean() -> None:
     error = Broken("somewhere deep")
     assert foreign_errors.translated(error) is None
@@ -95,9 +87,11 @@ def test_a_backend_says_its_libraries_its_notices_and_what_its_errors_mean() -> 
         assert "mine_below" in libraries.names()
         assert "another" in str(foreign_errors.translated(error))
         assert libraries.notices()[-1] == "[mine] "
+    assert "mine_below" not in libraries.names()
+    assert foreign_errors.translated(error) is None
+    assert "[mine] " not in libraries.notices()
 
 
-@pytest.mark.usefixtures("_forgotten")
 def test_lines_of_a_backends_libraries_are_none_of_the_users() -> None:
     space: dict[str, object] = {"__name__": "mine_below.deep"}
     exec(compile("def call(fn): return fn()", "mine_below/deep.py", "exec"), space)
