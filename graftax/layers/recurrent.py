@@ -218,7 +218,7 @@ class Recurrent(Layer):
 def _over_time(step: Callable[[Any, Any], Any], state: tuple[Array, ...], rows: Any) -> tuple[tuple[Array, ...], Array]:
     if not rows[0].shape[0]:
         raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
-    if registry.current().has("transforms"):
+    if registry.current().has("control_flow"):
         last, outputs = scan(step, state, rows)
         return last, outputs
     drive, present = rows

@@ -63,7 +63,7 @@ def compiled(model: Any, step: str, known: CompiledSteps, check_nans: bool, eage
         check_nans: Whether it raises for results that are not finite.
         eager: Whether it is to run eagerly.
     """
-    if not registry.current().has("transforms"):
+    if not registry.current().has("tracing"):
         return getattr(model, step)  # type: ignore[no-any-return]
     name = f"{step}, checked" if check_nans else step
     if name not in known:
@@ -72,7 +72,7 @@ def compiled(model: Any, step: str, known: CompiledSteps, check_nans: bool, eage
             function = begun_anew(model, function)
         plain = RANGES if step in ("test_step", "predict_step") else PLAIN
         known[name] = CompiledFunction(function, looks=RESULTS if check_nans else plain)
-    return eagerly(known[name]) if eager else known[name]
+    return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
 
 
 def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:

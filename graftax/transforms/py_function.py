@@ -111,9 +111,10 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
                 "it says the shape and dtype of each array, in the structure of the results",
                 'output=graftax.ArraySpec((2, 3), "float32")',
             )
-    if not backend.has("transforms"):
-        return _conform(fn, fn(*values), output)[0]
-    transforms = backend.transforms
+    if not backend.has("callbacks") and all(map(backend.arrays.is_concrete, values)):
+        result, structure = _conform(fn, fn(*values), output)
+        return result if structure is None else backend.tracing.unflatten(structure, result)
+    transforms = backend.callbacks
     made: list[Any] = []
 
     def run(*given: Any) -> list[Any]:
@@ -169,7 +170,7 @@ def _differentiate(function: Callable[..., Sequence[Any]], count: int) -> Callab
 
 def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Sequence[Any]) -> Sequence[Any]:
     try:
-        found = registry.current().transforms.eval_shape(run, *values)
+        found = registry.current().tracing.eval_shape(run, *values)
     except Exception as error:
         raise CompileError(
             f"what py_function({function_name(fn)}) returns could not be found out: {type(error).__name__}",
@@ -188,9 +189,9 @@ def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Seq
 def _conform(fn: Callable[..., Any], result: Any, output: Any) -> tuple[Any, Any]:
     """The leaves of a result, as they were announced, and the structure."""
     arrays = registry.current().arrays
-    if not registry.current().has("transforms"):
+    if not registry.current().has("tracing"):
         return result, None
-    flatten = registry.current().transforms.flatten
+    flatten = registry.current().tracing.flatten
     leaves, structure = flatten(result if output is None else tree.reorder(result, output))
     leaves = [unwrap(leaf) for leaf in leaves]
     if output is None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend.registry import use
+from graftax.backend.testing.op_cases import INPUTS
 from graftax.core.errors import GraftaxError
 from graftax.ops.signatures import parameters, settings
 from graftax.ops.table import OPS
-from tests.conformance.op_cases import INPUTS
 
 INDEXED = frozenset("take take_along_axis gather_nd scatter_add segment_sum one_hot slice slice_update".split())
 

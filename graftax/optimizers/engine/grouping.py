@@ -17,8 +17,8 @@ from graftax.variables.variable import Variable
 
 def groups(rule: Rule, updates: Sequence[Update]) -> Iterator[list[Update]]:
     """Yield updates to be done at once: alike and small ones, in a compiled elementwise step; else one by one."""
-    frame = frames.top
-    if not rule.elementwise or frame is None or registry.current().transforms.eager():
+    frame, backend = frames.top, registry.current()
+    if not rule.elementwise or frame is None or not backend.has("compiling") or backend.tracing.eager():
         yield from ([update] for update in updates)
         return
     for group in in_groups((update, _kind(update)) for update in updates):

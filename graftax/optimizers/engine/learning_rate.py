@@ -88,7 +88,7 @@ def _now(rate: Any, iterations: Array, dtype: str) -> Any:
         return cast(Any, rate)(iterations)
     found = rate()
     backend = registry.current()
-    if isinstance(found, int | float) and backend.has("transforms") and not backend.transforms.eager():
+    if isinstance(found, int | float) and backend.has("tracing") and not backend.tracing.eager():
         raise ArgumentTypeError(
             f"learning_rate={rate!r} gave the number {found!r} while a function is compiled",
             "what it gives later would be ignored: a compiled step does not call it again",

@@ -106,7 +106,7 @@ class PureUpdates(SlotKeeper):
         given = [self._given(kind, "state", path, own[path], value) for path, value in state.items()]
         given += [self._given(kind, "values", path, known[path], value) for path, value in values.items()]
         backend = registry.current()
-        level = backend.transforms.level() if backend.has("transforms") else None
+        level = backend.tracing.level() if backend.has("tracing") else None
         frame = Substitution(frames.top, ((variable._storage, value) for variable, value in given), level)
         with frames.entered(frame):
             self.apply({path: gradients[path] for path in values}, known)
@@ -147,6 +147,6 @@ class PureUpdates(SlotKeeper):
             raise ArgumentError(
                 f"{kind}.pure_update got {array.dtype}{list(array.shape)} as {what}[{path!r}]",
                 f"it is {variable.dtype}{list(variable.shape)}, which never changes",
-                "what pure_state and pure_update return, in jax.vmap or graftax.vectorized_map for several at once",
+                "what pure_state and pure_update return, in graftax.vectorized_map for several at once",
             )
         return variable, array

@@ -14,10 +14,11 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from graftax.backend import registry, traced_checks
+from graftax.backend.compiling import Compiling
 from graftax.backend.host import no_plain_numbers
 from graftax.backend.program import Program
-from graftax.backend.protocol import Transforms
 from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
+from graftax.backend.tracing import Tracing
 from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import unwrap
@@ -97,7 +98,7 @@ class CompiledFunction(Generic[P, R]):
         try:
             if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
                 return self._plain(args, kwargs)
-            transforms = registry.current().transforms
+            transforms = registry.current().compiling
             leaves, tree = with_masks(transforms, args, kwargs)
             key, dynamic = key_of(leaves, tree)
             entries = self._entries.get(key)
@@ -116,9 +117,9 @@ class CompiledFunction(Generic[P, R]):
             raise
 
     def _plain(self, args: Any, kwargs: Any) -> R:
-        if frames.top is not None or not registry.current().has("transforms"):
+        if frames.top is not None or not registry.current().has("tracing"):
             return self._fn(*args, **kwargs)
-        key_of(*registry.current().transforms.flatten((args, kwargs)))  # raises for what cannot be an argument
+        key_of(*registry.current().tracing.flatten((args, kwargs)))  # raises for what cannot be an argument
         return cast(R, eagerly.call(self._fn, args, kwargs, self._allow_callback))
 
     def _is_a_part(self) -> bool:
@@ -156,7 +157,7 @@ class CompiledFunction(Generic[P, R]):
 
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
         """The trace for these arguments, the arrays among them, and what these are called."""
-        transforms = registry.current().transforms
+        transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, dynamic = key_of(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree, runs=False)
@@ -164,7 +165,7 @@ class CompiledFunction(Generic[P, R]):
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Trace for these arguments, unless that has been done; nothing is run."""
-        transforms = registry.current().transforms
+        transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, _ = key_of(leaves, tree)
         entries = self._entries.get(key)
@@ -176,11 +177,11 @@ class CompiledFunction(Generic[P, R]):
         self._entries.clear()
         self.trace_count = 0
 
-    def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
+    def _names(self, transforms: Tracing, leaves: list[Any], tree: Any) -> list[str]:
         names = argument_names(self._fn, transforms, tree, len(leaves))
         return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not is_static(leaf)]
 
-    def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, runs: bool) -> Entry:
+    def _find_or_trace(self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: Any, runs: bool) -> Entry:
         entries = self._entries.get(key, [])  # is never changed itself: another thread may be looking at it
         found = next((entry for entry in entries if entry.difference() is None or entry.is_owed()), None)
         if found is None:
@@ -191,7 +192,7 @@ class CompiledFunction(Generic[P, R]):
         self._entries[key] = [found, *others[: _REMEMBERED - 1]]
         return found
 
-    def _trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
+    def _trace(self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
         if self.trace_count:
             reason = reason or describe(self._fn, transforms, next(reversed(self._entries)), key)
             if self._max_retraces is not None and self.trace_count > self._max_retraces:

@@ -48,7 +48,7 @@ class RowFrame(PartFrame):
     def branched(self, key: Array) -> Array:
         """This row's branch of a stream that is the same for all rows; a stream of each row's own as it is."""
         key = super().branched(key)
-        is_rows_own = registry.current().transforms.leaks(key, self._around.level)
+        is_rows_own = registry.current().tracing.leaks(key, self._around.level)
         return key if is_rows_own else self._branch(key)
 
     def _branch(self, key: Array) -> Array:
@@ -134,7 +134,7 @@ def vectorized_map(
         [4.0, 9.0]
     """
     backend = registry.current()
-    transforms = backend.transforms
+    transforms = backend.vectorizing
     check_chunk_size("vectorized_map", chunk_size)
     names, axes = argument_names(fn, len(elems)), by_argument(in_axes, len(elems))
     arguments = [_Argument(*each) for each in zip(names, elems, axes, strict=True)]
@@ -198,11 +198,11 @@ class _Argument:
         if axes is not None:  # else it is passed as it is
             self.axes = spread("in_axes", axes, value, name)
             self.leaves, self._structure = arrays_of(value)
-            self.came = registry.current().transforms.flatten(value)[0]
+            self.came = registry.current().tracing.flatten(value)[0]
             self.paths = Outline(self._structure, self.leaves).paths(name)
 
     def of(self, values: Iterator[Any]) -> Any:
         """What the function gets, with the next of these as leaves."""
         if self._structure is None:
             return self._value
-        return registry.current().transforms.unflatten(self._structure, [next(values) for _ in self.leaves])
+        return registry.current().tracing.unflatten(self._structure, [next(values) for _ in self.leaves])

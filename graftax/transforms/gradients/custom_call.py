@@ -30,7 +30,7 @@ from graftax.variables.state.storage import Storage, frames
 
 def run(rule: CustomRule) -> Any:
     """The value of the function; what it assigns on the way takes effect."""
-    transforms = registry.current().transforms
+    transforms = registry.current().gradients
     if transforms.eager():
         leaves = _at_once(rule)
     else:
@@ -87,7 +87,7 @@ class _Written:
             self._told = [gradient is not None for gradient in gradients]
             return [gradient for gradient in gradients if gradient is not None]
 
-        self._back, kept = registry.current().transforms.stage(
+        self._back, kept = registry.current().control_flow.stage(
             back, [leaf for leaf in leaves if is_inexact(leaf.dtype)]
         )
         self._read = read
@@ -110,7 +110,7 @@ class _Written:
         return leaves
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
 
     def _refused(self) -> list[Callable[[], GradientError] | None]:

@@ -71,7 +71,7 @@ class CustomRule:
 
     def value(self, leaves: list[Any]) -> Any:
         """What the function returns, of what `call` gives."""
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         results, found = leaves[: self._results], leaves[self._results :]
         set_masks(results, transforms.unflatten(self._masks, found))
         return transforms.unflatten(self.structure, results)
@@ -162,7 +162,7 @@ class CustomRule:
 
 def differentiated_around(inputs: list[Any]) -> bool:
     """True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
-    transforms = registry.current().transforms
+    transforms = registry.current().gradients
     return not transforms.eager() or any(map(transforms.is_tracer, inputs))
 
 

@@ -74,7 +74,7 @@ class ByValues:
         return found
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, [None] * len(inputs))
 
     def _function(self, inputs: list[Any]) -> list[Any]:
@@ -91,7 +91,7 @@ class ByValues:
 
     def _run(self, inputs: list[Any]) -> _Ran:
         """The run with the values of the call; a tape asks for it again."""
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         if transforms.staged_within(None):  # a tape looks whether this can be written down
             raise CompileError(f"{self._rule.name} asks for values", "there are none while a program is written down")
         level = transforms.level()

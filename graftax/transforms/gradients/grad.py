@@ -66,7 +66,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         arrays = registry.current().arrays
         values = [arrays.asarray(unwrap(source)) for source in sources]
         check_sources(fn, sources, values)
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         parent = frames.top
         written: list[Any] = []
 

@@ -125,7 +125,7 @@ class _Checking:
             leaves.append(next(own) if floats else leaf)
         hand_on(known, leaves)
         given = zip(self._storages, values[self._arguments :], strict=True)
-        with frames.entered(Substitution(frames.top, given, backend.transforms.level())):
+        with frames.entered(Substitution(frames.top, given, backend.gradients.level())):
             out = self._fn(*tree.rebuild(self._args, iter(leaves)))
         found = [backend.arrays.asarray(unwrap(one)) for one in tree.flatten(out) if one is not None]
         found = [one for one in found if is_floating(one.dtype)]

@@ -154,7 +154,7 @@ class _Tapped(Substitution):
     """State inside a function: the first read of a trainable Variable makes it a source."""
 
     def __init__(self, parent: Frame | None, token: Any, heard: dict[Storage, Any]) -> None:
-        super().__init__(parent, (), registry.current().transforms.level())
+        super().__init__(parent, (), registry.current().gradients.level())
         self._token = token
         self._heard = heard
 
@@ -172,7 +172,7 @@ class _Tapped(Substitution):
                 heard[storage] = gradient
 
             self.memo.forget(storage)
-            value = registry.current().transforms.tapped(value, self._token, hear, self.level)
+            value = registry.current().gradients.tapped(value, self._token, hear, self.level)
         self._now[storage] = value
         return value
 

@@ -78,7 +78,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
     sources = _Sources(fn, args, wrt)
     found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
-    return registry.current().transforms.unflatten(found.structure, blocks)
+    return registry.current().gradients.unflatten(found.structure, blocks)
 
 
 @door
@@ -190,7 +190,7 @@ def _block(found: Pulled, which: int, values: list[Any], chunk_size: int | None)
 
 def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> list[Any]:
     """For each element of the last axes of a result, its gradients."""
-    numpy, transforms = registry.current().arrays.numpy, registry.current().transforms
+    numpy, vectorizing = registry.current().arrays.numpy, registry.current().vectorizing
     count = numpy.arange(math.prod(unit))
     zeros = [numpy.zeros_like(leaf) for leaf in found.leaves]
     target = found.leaves[which]
@@ -199,4 +199,4 @@ def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> lis
         one = (count == index).astype(target.dtype).reshape(unit)
         return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
 
-    return list(transforms.map_rows(row, count, chunk_size))
+    return list(vectorizing.map_rows(row, count, chunk_size))

@@ -50,7 +50,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
             "they are the arguments of the function",
             "jvp(fn, (x,), (tangent,))",
         )
-    arrays, transforms = registry.current().arrays, registry.current().transforms
+    arrays, transforms = registry.current().arrays, registry.current().gradients
     primals, tangents = list(primals), list(tangents)
     leaves = tree.flatten(primals)
     values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]

@@ -31,11 +31,11 @@ class Pulled(NamedTuple):
     @property
     def value(self) -> Any:
         """What the function returned."""
-        return registry.current().transforms.unflatten(self.structure, self.leaves)
+        return registry.current().gradients.unflatten(self.structure, self.leaves)
 
     def weights(self, dy: Any = None) -> list[Any]:
         """A weight for each element of the results: ones, or those given in the same structure."""
-        arrays, transforms = registry.current().arrays, registry.current().transforms
+        arrays, transforms = registry.current().arrays, registry.current().gradients
         if dy is None:
             return [arrays.numpy.ones_like(leaf) for leaf in self.leaves]
         # a list of numbers stands for an array where there is one result
@@ -77,7 +77,7 @@ def pulled(
     Raises:
         GradientError: the result is None, or not floating.
     """
-    transforms = registry.current().transforms
+    transforms = registry.current().gradients
     parent = frames.top
     written: list[Any] = []
     structures: list[Any] = []
@@ -125,7 +125,7 @@ def substituting(storages: Sequence[Any]) -> MakeFrame:
     parent = frames.top
 
     def make(given: list[Any]) -> Substitution:
-        level = registry.current().transforms.level()
+        level = registry.current().gradients.level()
         return Substitution(parent, zip(storages, given[: len(storages)], strict=True), level)
 
     return make

@@ -102,7 +102,7 @@ def test_the_numbers_are_those_of_optax_bit_for_bit(kind):
     for name, variable in net.named_variables().items():
         np.testing.assert_array_equal(variable.numpy(), expected[name], err_msg=name)
     kept = sum(v.size for v in optimizer.variables) - 2  # without iterations and learning_rate
-    assert kept == sum(np.size(leaf) for leaf in gx.backend.current().transforms.flatten(state)[0])
+    assert kept == sum(np.size(leaf) for leaf in gx.backend.current().tracing.flatten(state)[0])
 
 
 @pytest.mark.parametrize("kind", kinds("chain", "multi steps"))
