@@ -67,8 +67,6 @@ class Variable(Leaf, Arithmetic):
     _shape: Shape
     _dtype: str
     _storage: Storage
-    regularizer: Regularizer | None
-    constraint: Constraint | None
 
     @door
     def __new__(
@@ -128,8 +126,8 @@ class Variable(Leaf, Arithmetic):
         if spec.trainable and spec.resting:
             self.resting = spec.resting
         self.role = spec.role
-        self.regularizer = regularizers.get(spec.regularizer)
-        self.constraint = constraints.get(spec.constraint)
+        self.__dict__["regularizer"] = regularizers.get(spec.regularizer)
+        self.__dict__["constraint"] = constraints.get(spec.constraint)
         self._storage = Storage(buffer, backend, self)
         self._shape = spec.shape
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)
@@ -180,6 +178,32 @@ class Variable(Leaf, Arithmetic):
     def made_trainable(self) -> bool:
         """Whether optimizers may move it unless it is frozen or rests."""
         return self._trainable
+
+    @property
+    def regularizer(self) -> Regularizer | None:
+        """The penalty on its value."""
+        touch(self)
+        return self.__dict__.get("regularizer")
+
+    @regularizer.setter
+    def regularizer(self, value: RegularizerLike) -> None:
+        self._set("regularizer", regularizers.get(value))
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """The projection that optimizers apply after each update."""
+        touch(self)
+        return self.__dict__.get("constraint")
+
+    @constraint.setter
+    def constraint(self, value: ConstraintLike) -> None:
+        self._set("constraint", constraints.get(value))
+
+    def _set(self, name: str, value: Any) -> None:
+        if self.__dict__.get(name) is not value:
+            changing(self, name)
+            structure.bump()
+        self.__dict__[name] = value
 
     def __setattr__(self, name: str, value: Any) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_name") or "variable", name, value)

@@ -12,7 +12,7 @@ from typing import Any
 
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import ignored
-from graftax.variables.graph.structure import is_plain
+from graftax.variables.graph.prints import is_plain
 from graftax.variables.variable import Variable
 
 _NOT_COMPUTED_WITH = ("_initializer", "_regularizer", "_constraint")  # ends of names of settings for making weights

@@ -26,7 +26,6 @@ from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
 from graftax.variables.graph.node import holds_node, ignored, inside, own, own_nodes
 from graftax.variables.graph.node import items_of as items_of
-from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.state import storage
 
@@ -228,10 +227,10 @@ class Module(Copied, Freezing, Holder, Constructed):
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` gave."""
 
-    def fingerprint(self) -> dict[str, Print]:
+    def traced_attributes(self) -> Iterator[tuple[str, Any]]:
         """What a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
-        return {name: print_of(value) for name, value in self.__dict__.items() if name not in skip}
+        return ((name, value) for name, value in self.__dict__.items() if name not in skip)
 
 
 _ABSENT = object()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graftax.core.errors import ArgumentError
-from graftax.variables.graph.structure import Print, print_of
+from graftax.variables.graph.prints import Print, print_of
 
 if TYPE_CHECKING:
     from graftax.variables.graph.module import Module
@@ -41,9 +41,13 @@ class Node:
         found = self._locate()
         return (*found[0].edges(), *found[1]) if found else ()
 
+    def traced_attributes(self) -> Iterator[tuple[str, Any]]:
+        """What a trace may depend on besides values, as it is now, by name."""
+        yield from ()
+
     def fingerprint(self) -> dict[str, Print]:
-        """What a trace may depend on besides values."""
-        return {}
+        """How that is now, such that it can be compared later."""
+        return {name: print_of(value) for name, value in self.traced_attributes()}
 
     def print_for(self, name: str) -> Print | None:
         """How one attribute is now, as in the fingerprint; None if it is absent."""
@@ -73,9 +77,11 @@ class Leaf(Node):
     resting: int = 0
     """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
 
-    def fingerprint(self) -> dict[str, Print]:
-        """Whether it is trained is all that is ever changed about a Variable."""
-        return {"trainable": print_of(self.trainable)}
+    def traced_attributes(self) -> Iterator[tuple[str, Any]]:
+        """All that is ever changed about a Variable besides its value."""
+        yield "trainable", self.trainable
+        yield "regularizer", self.__dict__.get("regularizer")
+        yield "constraint", self.__dict__.get("constraint")
 
 
 def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
