@@ -104,7 +104,7 @@ class Guard:
             if isinstance(node, Module):
                 module = weakref.ref(node)
                 skip = ignored(type(node))
-                for name, value in node.__dict__.items():
+                for name, value in list(node.__dict__.items()):
                     if name in skip or not isinstance(value, list | tuple | dict):
                         continue
                     for container in containers_in(value):

@@ -74,7 +74,7 @@ class Copied(Node):
 
     def __getstate__(self) -> dict[str, Any]:
         self.ensure_state()
-        state = {name: value for name, value in self.__dict__.items() if name not in BOOKKEEPING}
+        state = {name: value for name, value in list(self.__dict__.items()) if name not in BOOKKEEPING}
         carried = self._carried()
         return state if carried is None else {**state, "_pending": carried}
 

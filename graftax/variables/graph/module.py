@@ -135,7 +135,7 @@ class Module(Copied, Freezing, Holder, Constructed):
     def _held(self) -> list[tuple[Edge, Child]]:
         """The same, as they are now: nothing is made."""
         skip = ignored(type(self))
-        return [(name, value) for name, value in self.__dict__.items() if name not in skip and holds_node(value)]
+        return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
     @property
     def name(self) -> str:
@@ -231,7 +231,7 @@ class Module(Copied, Freezing, Holder, Constructed):
     def fingerprint(self) -> dict[str, Print]:
         """What a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
-        return {name: print_of(value) for name, value in self.__dict__.items() if name not in skip}
+        return {name: print_of(value) for name, value in list(self.__dict__.items()) if name not in skip}
 
 
 _ABSENT = object()

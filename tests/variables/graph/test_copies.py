@@ -94,3 +94,24 @@ def test_a_copy_of_a_fresh_dropout_drops_the_same():
     twin = copy.deepcopy(layer)
     x = np.ones((4, 8), "float32")
     np.testing.assert_array_equal(layer(x, training=True), twin(x, training=True))
+
+
+class Marked(gx.Module):
+    """Its attribute marks it while the attribute is looked at, as another thread may."""
+
+    def __init__(self):
+        self.odd = self.Odd(self)
+        self.last = gx.Variable(1.0)
+
+    class Odd:
+        def __init__(self, module):
+            self.module = module
+
+        def __deepcopy__(self, memo):
+            object.__setattr__(self.module, "_watched", True)
+            return self
+
+
+def test_a_module_that_is_marked_while_it_is_copied_is_copied():
+    twin = copy.deepcopy(Marked())
+    assert float(twin.last) == 1.0
