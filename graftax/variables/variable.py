@@ -232,10 +232,13 @@ class Variable(Leaf, Arithmetic):
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to it, and return it: a value of its shape and dtype, or a smaller one that broadcasts, as ``+=`` does.
 
+        Threads that add in eager code at the same time lose nothing of what the others add.
+
         Raises:
             AssignmentError: the shape would change, or the dtype differs.
         """
-        self._storage.write(self._storage.read() + self._term(unwrap(value), "assign_add"))
+        term = self._term(unwrap(value), "assign_add")
+        self._storage.revise(lambda now: now + term)
         return self
 
     def assign_sub(self, value: ArrayLike) -> Self:
@@ -244,7 +247,8 @@ class Variable(Leaf, Arithmetic):
         Raises:
             AssignmentError: the shape would change, or the dtype differs.
         """
-        self._storage.write(self._storage.read() - self._term(unwrap(value), "assign_sub"))
+        term = self._term(unwrap(value), "assign_sub")
+        self._storage.revise(lambda now: now - term)
         return self
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
@@ -283,14 +287,14 @@ class Variable(Leaf, Arithmetic):
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         new = object.__new__(type(self))
         memo[id(self)] = new
-        for key, value in self.__dict__.items():
+        for key, value in list(self.__dict__.items()):
             if key not in _OWN:
                 new.__dict__[key] = copy.deepcopy(value, memo)
         new._storage = Storage(self._storage.concrete(), self._storage.backend, new)
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {k: v for k, v in self.__dict__.items() if k not in _OWN}
+        state = {k: v for k, v in list(self.__dict__.items()) if k not in _OWN}
         return _unpickle, (type(self), state, np.asarray(self.numpy()), self._storage.backend.name)
 
     def __repr__(self) -> str:

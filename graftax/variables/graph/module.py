@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from graftax.core import attributes, user_line
+from graftax.core import attributes
 from graftax.core.errors import ArgumentError, AssignmentError
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
@@ -21,6 +21,7 @@ from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.freezing import Freezing
+from graftax.variables.graph.hiding_places import HIDING_PLACES, warn_if_hidden
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
@@ -134,7 +135,7 @@ class Module(Copied, Freezing, Holder, Constructed):
     def _held(self) -> list[tuple[Edge, Child]]:
         """The same, as they are now: nothing is made."""
         skip = ignored(type(self))
-        return [(name, value) for name, value in self.__dict__.items() if name not in skip and holds_node(value)]
+        return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
     @property
     def name(self) -> str:
@@ -230,7 +231,7 @@ class Module(Copied, Freezing, Holder, Constructed):
     def traced_attributes(self) -> Iterator[tuple[str, Any]]:
         """What a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
-        return ((name, value) for name, value in self.__dict__.items() if name not in skip)
+        return ((name, value) for name, value in list(self.__dict__.items()) if name not in skip)
 
 
 _ABSENT = object()
@@ -297,11 +298,8 @@ def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -
     elif isinstance(value, list | tuple | dict) and depth < 32:
         for edge, element in items_of(value):
             _adopt(owner, (*edges, edge), element, depth + 1)
-    elif isinstance(value, set | frozenset) and any(isinstance(element, Node) for element in value):
-        user_line.warn(
-            f"{type(owner).__name__}.{edges[0]} is a set that holds Modules or Variables: they are not found in there, "
-            "neither trained nor saved, since a set has no order. Use a list or a dict.",
-        )
+    elif isinstance(value, HIDING_PLACES):
+        warn_if_hidden(owner, edges[0], value)
 
 
 def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
