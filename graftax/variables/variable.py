@@ -27,6 +27,7 @@ from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import initial_value
 from graftax.variables.graph.module import Leaf, structure
 from graftax.variables.graph.node import BOOKKEEPING
+from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.keys import variable_key
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
@@ -47,7 +48,7 @@ class Variable(Leaf, Arithmetic):
         trainable: Whether optimizers may move it.
         role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``.
         name: Its name; the attribute it is assigned to, unless told.
-        regularizer: A penalty on its value, for layers to collect.
+        regularizer: A penalty on its value, which layers that hold it collect in ``losses`` while it is trained.
         constraint: A projection that optimizers apply after each update.
 
     Raises:
@@ -66,7 +67,7 @@ class Variable(Leaf, Arithmetic):
     _shape: Shape
     _dtype: str
     _storage: Storage
-    regularizer: Regularizer | None
+    _regularizer: Regularizer | None = None
     constraint: Constraint | None
 
     @door
@@ -127,7 +128,7 @@ class Variable(Leaf, Arithmetic):
         if spec.trainable and spec.resting:
             self.resting = spec.resting
         self.role = spec.role
-        self.regularizer = regularizers.get(spec.regularizer)
+        self._regularizer = regularizers.get(spec.regularizer)
         self.constraint = constraints.get(spec.constraint)
         self._storage = Storage(buffer, backend, self)
         self._shape = spec.shape
@@ -179,6 +180,24 @@ class Variable(Leaf, Arithmetic):
     def made_trainable(self) -> bool:
         """Whether optimizers may move it unless it is frozen or rests."""
         return self._trainable
+
+    @property
+    def regularizer(self) -> Regularizer | None:
+        """The penalty on its value, which counts in ``losses`` of the layers above it; None for none."""
+        touch(self)
+        return self._regularizer
+
+    @regularizer.setter
+    def regularizer(self, value: RegularizerLike) -> None:
+        found = regularizers.get(value)
+        if found is not self._regularizer:
+            changing(self, "regularizer")
+            structure.bump()
+        self._regularizer = found
+
+    def fingerprint(self) -> dict[str, Print]:
+        """What is changed about a Variable: whether it is trained, and its penalty."""
+        return {**super().fingerprint(), "regularizer": print_of(self._regularizer)}
 
     def __setattr__(self, name: str, value: Any) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_name") or "variable", name, value)

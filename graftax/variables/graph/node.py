@@ -74,7 +74,7 @@ class Leaf(Node):
     """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
 
     def fingerprint(self) -> dict[str, Print]:
-        """Whether it is trained is all that is ever changed about a Variable."""
+        """Whether it is trained."""
         return {"trainable": print_of(self.trainable)}
 
 
