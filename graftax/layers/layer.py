@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
@@ -12,7 +12,7 @@ from graftax.core.errors import DTypeError, NotBuiltError, StateError
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes
-from graftax.layers.added_losses import AddsLosses
+from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call, gives_nothing
@@ -180,18 +180,13 @@ class Layer(AddsLosses):
         check_asked(spec)
         weight = make(spec)
         building.note_dtypes(self, weight)
-        made_for_this = weight.owner is None and getattr(weight, "regularizer", None) is not None
-        if (regularizer := weight.regularizer if made_for_this else spec.regularizer) is not None:
-            self._regularized = (*self._regularized, (weight, regularizer))
+        keep_penalty(self, weight, spec.regularizer)
         return weight
 
     def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
-        """Put another weight or layer in the place of one; the penalty of a weight goes with the place."""
+        """Put another weight or layer in the place of one."""
         super().replace_child(edges, old, new)
         building.note_dtypes(self, new)
-        self._regularized = tuple(
-            (cast(Any, new) if cast(Any, weight) is old else weight, penalty) for weight, penalty in self._regularized
-        )
 
     # --- for users --------------------------------------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ class Guard:
         self._version = structure.version
         self._clear()
         for ref, _ in self._touched:
-            for name, value in () if (node := ref()) is None else node.traced_attributes():
+            for name, value in () if (node := ref()) is None else node._gx_traced_attributes():
                 for one in changing_in(value) if may_change(value) else ():
                     if is_small_array(one):
                         self._arrays.append((one, one.tobytes()))

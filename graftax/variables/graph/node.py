@@ -41,13 +41,13 @@ class Node:
         found = self._locate()
         return (*found[0].edges(), *found[1]) if found else ()
 
-    def traced_attributes(self) -> Iterator[tuple[str, Any]]:
+    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
         """What a trace may depend on besides values, as it is now, by name."""
         yield from ()
 
     def fingerprint(self) -> dict[str, Print]:
         """How that is now, such that it can be compared later."""
-        return {name: print_of(value) for name, value in self.traced_attributes()}
+        return {name: print_of(value) for name, value in self._gx_traced_attributes()}
 
     def print_for(self, name: str) -> Print | None:
         """How one attribute is now, as in the fingerprint; None if it is absent."""
@@ -77,7 +77,7 @@ class Leaf(Node):
     resting: int = 0
     """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
 
-    def traced_attributes(self) -> Iterator[tuple[str, Any]]:
+    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
         """All that is ever changed about a Variable besides its value."""
         yield "trainable", self.trainable
         yield "regularizer", self.__dict__.get("regularizer")
