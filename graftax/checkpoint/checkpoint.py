@@ -11,7 +11,7 @@ from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.restore import restore
 from graftax.checkpoint.save import SaveReport, save
 from graftax.checkpoint.subset import Subset
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 
@@ -79,6 +79,7 @@ class Checkpoint:
             SelectorError: a selector matches nothing.
             StateError: a function is being compiled, so Variables have no values.
         """
+        _check_path("save", path)
         return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta)
 
     def restore(
@@ -113,7 +114,17 @@ class Checkpoint:
         """
         if path is None:
             return RestoreReport(None)
+        _check_path("restore", path)
         return restore(path, Graph(self.roots), Subset(only, skip), dict(map or {}), mode, cast)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"
+
+
+def _check_path(verb: str, path: object) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentTypeError(
+            f"Checkpoint.{verb} got path={path!r:.100} of type {type(path).__name__}",
+            "a checkpoint is a directory, named by text or a path",
+            f'checkpoint.{verb}("runs/step-100")',
+        )

@@ -111,6 +111,31 @@ OF_OPTIMIZERS: dict[str, Answer] = OF_MODULES | {
 }
 
 
+_SETTINGS = {
+    "compute_dtype": 'a new layer with dtype="mixed_float16", or graftax.set_dtype_policy before layers are made',
+    "dtype": 'a new layer with dtype="float16", or graftax.set_dtype_policy before layers are made',
+    "losses": "{it}.add_loss(term) inside of call",
+    "metrics": "model.compile(optimizer, loss, metrics=[...])",
+    "name": "the constructor's name=",
+    "optimizer": "model.compile(optimizer, loss)",
+    "policy": 'a new layer with dtype="mixed_float16", or graftax.set_dtype_policy before layers are made',
+    "rules": "a new optimizer, made with rules=[...]",
+    "trainable_variables": "{it}.trainable = False, or variable.trainable = False for single ones",
+    "weights": "{it}.set_weights(values)",
+}
+"""What to write in place of an assignment to a property."""
+
+
+def not_to_set(it: Any, name: str) -> MissingAttributeError:
+    """The error for the assignment to a property that follows from other things."""
+    title = type(it).__name__
+    return MissingAttributeError(
+        f"{title}.{name} = ...",
+        f"{name} is a property: it is computed from other things, and cannot be set",
+        _SETTINGS.get(name, "set what it follows from; an attribute of your own needs another name").format(it="layer"),
+    )
+
+
 class Absent:
     """An attribute that classes of other libraries have: looking it up, also by ``super()``, says what to write.
 

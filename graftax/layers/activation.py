@@ -5,6 +5,7 @@ from __future__ import annotations
 from graftax.core.typedefs import Array
 from graftax.layers import activations
 from graftax.layers.layer import Layer
+from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.variables.given_back import activated
 
@@ -31,12 +32,13 @@ class Activation(Layer):
 
     supports_masking = True
     compiles_call = True
+    activation = NamedActivation()
 
     def __init__(
         self, activation: activations.ActivationLike, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.activation = activations.get(activation)
+        self.activation = activation
 
     def call(self, x: Array) -> Array:
         return activated(self.activation, x)

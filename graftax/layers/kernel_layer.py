@@ -7,6 +7,7 @@ from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.arguments import flag
 from graftax.layers.layer import Layer
+from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables import initializers
@@ -27,6 +28,7 @@ class KernelLayer(Layer):
         dtype: As for `Layer`.
     """
 
+    activation = NamedActivation()
     bias: Variable | None
 
     def __init__(
@@ -41,7 +43,7 @@ class KernelLayer(Layer):
         dtype: str | DTypePolicy | None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.activation = activations.get(activation)
+        self.activation = activation
         self.use_bias = flag("use_bias", use_bias)
         if not self.use_bias:
             bias.check_unused("use_bias", "bias", initializers.Zeros)

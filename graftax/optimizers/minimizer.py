@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.gradients import Variables
 
@@ -50,12 +50,21 @@ def loss_of(found: Any, has_aux: bool) -> Array:
 
     Raises:
         ArgumentError: with ``has_aux``, it is no pair.
+        GradientError: without it, it is one.
     """
     if not has_aux:
+        if isinstance(found, tuple | list):
+            raise GradientError(
+                f"minimize() got a {type(found).__name__} of {len(found)} from its loss_fn",
+                "a loss is one number",
+                "has_aux=True for a loss_fn that returns loss, anything; or return the loss alone",
+            )
         return found  # type: ignore[no-any-return]
     if not isinstance(found, tuple) or len(found) != 2:
+        shape = getattr(found, "shape", None)
+        what = f"a {type(found).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
         raise ArgumentError(
-            f"minimize(..., has_aux=True) got {type(found).__name__} from its loss_fn",
+            f"minimize(..., has_aux=True) got {what} from its loss_fn",
             "it returns the loss and one thing besides",
             "return loss, (y_pred, anything)",
         )

@@ -13,7 +13,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape, unwrap
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import rows_differ
-from graftax.transforms.gradients.sources import check_sources, expand, first_argument
+from graftax.transforms.gradients.sources import check_sources, expand, first_argument, function_name
 from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
 from graftax.transforms.lifting.carried import hand_on
 from graftax.variables.state.storage import frames
@@ -75,6 +75,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
         [[2.0, 0.0], [0.0, 4.0]]
     """
     check_chunk_size("jacobian", chunk_size)
+    _check_called_at_once("jacobian", fn, args, wrt)
     sources = _Sources(fn, args, wrt)
     found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
@@ -107,6 +108,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
         [[6.0, 0.0], [0.0, 12.0]]
     """
     check_chunk_size("hessian", chunk_size)
+    _check_called_at_once("hessian", fn, args, wrt)
     sources = _Sources(fn, args, wrt)
 
     def gradient(given: list[Any]) -> list[Any]:
@@ -200,3 +202,12 @@ def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> lis
         return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
 
     return list(vectorizing.map_rows(row, count, chunk_size))
+
+
+def _check_called_at_once(name: str, fn: Callable[..., Any], args: tuple[Any, ...], wrt: Any) -> None:
+    if not args and wrt is None:
+        raise GradientError(
+            f"{name}({function_name(fn)}) got no argument and no wrt=",
+            "the function and where to evaluate it are given in one call, which returns arrays and no function",
+            f"graftax.{name}(f, x) in place of {name}(f)(x); graftax.{name}(f, wrt=variables)",
+        )

@@ -121,7 +121,11 @@ class GradientTape(RecordedBlock):
             TapeError: not recording.
         """
         if self._frame is None:
-            raise TapeError("GradientTape.reset() while it does not record", "there is nothing to go on with")
+            raise TapeError(
+                "GradientTape.reset() while it does not record",
+                "there is nothing to go on with",
+                "tape.reset() inside of its block; outside, a new graftax.GradientTape()",
+            )
         self._record.clear()
         self._frame.memo.clear()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from graftax.core import attributes
@@ -109,7 +110,12 @@ class Module(Copied, Freezing, Holder, Constructed):
             # what is made at the first call and kept is there at the later ones: that changes nothing for them
             new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._owner is None
             storage.touch(self) if new else storage.changing(self, name)
-        object.__setattr__(self, name, value)
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError as error:
+            if not _has_no_setter(type(self), name):
+                raise
+            raise attributes.not_to_set(self, name) from error
         if before is not value and name in self.__dict__ and name not in ignored(type(self)):
             _adopt(self, (name,), value)
             if self._watched:
@@ -235,6 +241,11 @@ class Module(Copied, Freezing, Holder, Constructed):
 
 
 _ABSENT = object()
+
+
+def _has_no_setter(kind: type[Any], name: str) -> bool:
+    found = getattr_static(kind, name, None)
+    return isinstance(found, property) and found.fset is None
 
 
 def snake_case(name: str) -> str:
