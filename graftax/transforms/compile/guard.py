@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from operator import is_
 from typing import Any
 
 from graftax.transforms.compile.reach import Surroundings, has_nodes
@@ -91,6 +92,7 @@ class Guard:
         self._others: list[tuple[Any, list[int]]] = []
         self._arrays: list[tuple[Any, bytes]] = []
         self._bound: list[tuple[Callable[[], Any], int]] = []
+        self._around: list[tuple[list[Any], list[Any]]] = []  # a list in the surroundings, and what was in it
         self._empty: list[Any] = []
         self._kept: list[Any] = []
 
@@ -115,6 +117,8 @@ class Guard:
                 for one in changing_in(value) if may_change(value) else ():
                     if is_small_array(one):
                         self._arrays.append((one, one.tobytes()))
+                    elif isinstance(node, Surroundings) and isinstance(one, list):
+                        self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif len(one) <= _LONG or holds_node(one):
                         self._kept += kept(one, gone)
                         if one is value and isinstance(node, Module) and isinstance(one, list):
@@ -131,6 +135,8 @@ class Guard:
         except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
             return False
         if not all([*ids_in(container)] == ids for container, ids in self._others):
+            return False
+        if any(len(one) != len(held) or False in map(is_, one, held) for one, held in self._around):
             return False
         if not all(id(look()) == number for look, number in self._bound) or self._is_filled():
             return False

@@ -79,8 +79,11 @@ class Leaf(Node):
 
     def traced_attributes(self) -> dict[str, Any]:
         """Return all that is ever changed about a Variable besides its value."""
-        settings = {name: self.__dict__.get(name) for name in ("regularizer", "constraint")}
-        return {"trainable": self.trainable, **settings}
+        found: dict[str, Any] = {"trainable": self.trainable}
+        for name in ("regularizer", "constraint"):
+            if (value := self.__dict__.get(name)) is not None:
+                found[name] = value
+        return found
 
 
 def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
