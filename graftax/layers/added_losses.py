@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.backend import registry
@@ -92,10 +91,10 @@ class AddsLosses(KerasNames):
         """
         return _collected(self)
 
-    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
-        """What a trace may depend on: plain attributes, the children, and the penalties of weights."""
-        yield from super()._gx_traced_attributes()
-        yield "penalties of weights", tuple(regularizer for _, regularizer in self._regularized)
+    def _gx_traced_attributes(self) -> dict[str, Any]:
+        """Return what a trace may depend on: plain attributes, the children, and the penalties of weights."""
+        penalties = tuple(regularizer for _, regularizer in self._regularized)
+        return {**super()._gx_traced_attributes(), "penalties of weights": penalties}
 
     def fingerprint(self) -> dict[str, Print]:
         """What a trace may depend on: plain attributes, the children, and whether terms of the loss are kept."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import is_
 from typing import Any
 
+from graftax.transforms.compile.reach import Surroundings, has_nodes
 from graftax.transforms.compile.seen import Seen, prints_of
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.graph.node import holds_node, ignored
@@ -89,6 +91,9 @@ class Guard:
         self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
         self._others: list[tuple[Any, list[int]]] = []
         self._arrays: list[tuple[Any, bytes]] = []
+        self._bound: list[tuple[Callable[[], Any], int]] = []
+        self._around: list[tuple[list[Any], list[Any]]] = []  # a list in the surroundings, and what was in it
+        self._empty: list[Any] = []
         self._kept: list[Any] = []
 
     def _look(self) -> None:
@@ -102,10 +107,18 @@ class Guard:
         self._version = structure.version
         self._clear()
         for ref, _ in self._touched:
-            for name, value in () if (node := ref()) is None else node._gx_traced_attributes():
+            node = ref()
+            if isinstance(node, Surroundings):
+                now = [look() for look in node.bindings]
+                self._kept += kept(now, gone)
+                self._bound += [(look, id(value)) for look, value in zip(node.bindings, now, strict=True)]
+                self._empty += [container for container in node.empty if not container]
+            for name, value in () if node is None else node._gx_traced_attributes().items():
                 for one in changing_in(value) if may_change(value) else ():
                     if is_small_array(one):
                         self._arrays.append((one, one.tobytes()))
+                    elif isinstance(node, Surroundings) and isinstance(one, list):
+                        self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif len(one) <= _LONG or holds_node(one):
                         self._kept += kept(one, gone)
                         if one is value and isinstance(node, Module) and isinstance(one, list):
@@ -123,7 +136,20 @@ class Guard:
             return False
         if not all([*ids_in(container)] == ids for container, ids in self._others):
             return False
+        if any(len(one) != len(held) or False in map(is_, one, held) for one, held in self._around):
+            return False
+        if not all(id(look()) == number for look, number in self._bound) or self._is_filled():
+            return False
         return all(array.tobytes() == content for array, content in self._arrays)
+
+    def _is_filled(self) -> bool:
+        """True if there are Modules or Variables where there was nothing."""
+        filled = [container for container in self._empty if container]
+        if any(has_nodes(container) for container in filled):
+            return True
+        if filled:  # with numbers, or the like: not what the function is made of
+            self._empty = [container for container in self._empty if not container]
+        return False
 
     def attributes(self) -> Iterator[tuple[Module, str, Any]]:
         """The attributes of the Modules, as they are now."""

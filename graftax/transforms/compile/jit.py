@@ -217,6 +217,7 @@ class CompiledFunction(Generic[P, R]):
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
             with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
+                frame.looked((around,))
                 for module in modules:
                     frame.watch(module)
                 out = self._fn(*args, **kwargs)
@@ -234,13 +235,13 @@ class CompiledFunction(Generic[P, R]):
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
         if (unfit := no_plain_numbers(concrete, "an argument")) is not None:
             raise unfit
-        modules = reached((self._fn, *(leaf for leaf in leaves if is_static(leaf))))
+        statics = [leaf for leaf in leaves if is_static(leaf)]
+        modules, around = reached((self._fn, *statics), function_name(self._fn))
         # with ranges, a program that has none to look at is a plain one
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
-        statics = [leaf for leaf in leaves if is_static(leaf)]
-        entry = Entry(program, found["frame"], found["out"], found["results"], statics, found["masked"])
+        entry = Entry(program, found["frame"], found["out"], found["results"], [*statics, around], found["masked"])
         entry.warn_of_leaks(transforms, function_name(self._fn))
         found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)
@@ -297,10 +298,12 @@ def jit(
     of, closes over, or names as globals, it or a function of the same file. A function that changes an attribute itself
     is traced until that one stays as it was found. Lists, dicts, sets and NumPy arrays up to 64 KiB in attributes are
     compared by what is in them, and so are the settings of constraints, regularizers, initializers and creators there.
+    The same goes for containers of Modules and such objects in its closure and globals, and what these names stand for.
 
     What is not seen: a Module that is reached in another way, such as a global of another file, and of which nothing
-    but plain attributes is read; other plain objects, callbacks among them; and a change inside of a larger array
-    (assign a new one, or keep it in a Variable).
+    but plain attributes is read; other plain objects, callbacks among them; plain values, arrays and containers of
+    these in the closure and globals; and a change inside of a larger array (assign a new one, or keep it in a
+    Variable).
 
     Args:
         fn: The function; without it, a decorator is returned.

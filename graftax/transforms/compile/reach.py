@@ -1,78 +1,168 @@
-"""Reach: the Modules that a function gets at without being called: what it is a method of, closes over, and names."""
+"""Reach: the Modules that a function gets at without being called: what it is a method of, closes over, and names.
+
+The names and containers through which it does are what else it depends on: a list of layers may grow, a global may
+become another model.
+"""
 
 from __future__ import annotations
 
 import dis
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from graftax.core import libraries
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import Node, holds_node
+from graftax.variables.graph.prints import changing_in
 
 
-def reached(roots: Iterable[Any]) -> list[Module]:
+class Surroundings(Node):
+    """What a function gets at that is no Module: containers of Modules, objects with settings, names for these.
+
+    Args:
+        name: That of the function.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._looks: dict[str, Callable[[], Any]] = {}
+        self.bindings: list[Callable[[], Any]] = []
+        """Those of the above that may become another object: variables, and attributes of plain objects."""
+        self.empty: list[Any] = []
+        """Containers with nothing in them, in which there may be Modules later."""
+
+    @property
+    def path(self) -> str:
+        """The name of the function."""
+        return self._name
+
+    def add(self, name: str, value: Any, look: Callable[[], Any] | None) -> None:
+        """Note something, and how to look for it again."""
+        title, number = name, 1
+        while title in self._looks:  # as it is called in another function
+            number += 1
+            title = f"{name} ({number})"
+        self._looks[title] = partial(_itself, value) if look is None else look
+        if look is not None:
+            self.bindings.append(look)
+
+    def _gx_traced_attributes(self) -> dict[str, Any]:
+        """Return all that is noted, as it is now; a container counts while there are Modules or Variables in it."""
+        found = ((name, look()) for name, look in self._looks.items())
+        return {name: value for name, value in found if isinstance(value, Adjustable) or has_nodes(value)}
+
+
+def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
     """The Modules in some values, each once: in containers, functions and plain objects, but not below Modules.
 
     Of a function these are what it is bound to, its closure, its defaults, what it wraps, and the globals that its code
     names, with the functions of the same file among them. Of a plain object these are its attributes.
+
+    Args:
+        roots: The values.
+        name: What to call the function to which they belong.
     """
     found: dict[int, Module] = {}
+    around = Surroundings(name)
     seen: dict[int, Any] = {}
-    waiting: list[tuple[Any, int]] = [(root, 0) for root in roots]
+    noted: set[int] = set()
+    waiting = [(_Held("", root), 0) for root in roots]
     while waiting:
-        value, depth = waiting.pop()
+        (label, value, look, step), depth = waiting.pop()
+        depth += step
         if isinstance(value, Module):
             found[id(value)] = value
+            if look is not None:
+                around.add(label, value, look)
         elif id(value) not in seen and depth <= _DEEPEST:
             seen[id(value)] = value  # kept, so that its number stays its own
-            waiting += [(one, depth + step) for one, step in _in(value)]
-    return list(found.values())
+            _note(around, label, value, look, depth, noted)
+            waiting += [(one, depth) for one in _in(value)]
+    return list(found.values()), around
 
 
 _DEEPEST = 3  # containers and objects inside of each other; functions do not count
 _LONG = 1000  # elements, beyond which a container is of numbers
 
 
-def _in(value: Any) -> Iterator[tuple[Any, int]]:
-    """What a value holds, and by how much deeper that lies."""
+class _Held(NamedTuple):
+    """A value that another one holds."""
+
+    name: str
+    value: Any
+    look: Callable[[], Any] | None = None  # finds what is there later, where that may be another object
+    deeper: int = 0
+
+
+def _note(
+    around: Surroundings, name: str, value: Any, look: Callable[[], Any] | None, depth: int, noted: set[int]
+) -> None:
+    """Note a value if it holds Modules, or settings, in a way that may change; of containers, the outermost ones."""
+    if id(value) in noted:
+        return
+    if isinstance(value, list | tuple | dict | set):
+        if len(value) > _LONG:
+            return
+        if not value and not isinstance(value, tuple) and depth <= 1:
+            around.empty.append(value)
+        elif not has_nodes(value):
+            return
+    elif not isinstance(value, Adjustable):
+        return
+    noted.update(map(id, changing_in(value)))
+    around.add(name, value, look)
+
+
+def has_nodes(value: Any) -> bool:
+    """True for a Module or Variable, and for a container that has one somewhere."""
+    return any(isinstance(one, Node) for one in value) if isinstance(value, set) else holds_node(value)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _in(value: Any) -> Iterator[_Held]:
+    """What a value holds."""
     if isinstance(value, FunctionType):
-        yield from ((one, 0) for one in _of_function(value))
+        yield from _of_function(value)
     elif isinstance(value, MethodType):
-        yield value.__self__, 0
-        yield value.__func__, 0
+        yield _Held("self", value.__self__)
+        yield _Held("", value.__func__)
     elif isinstance(value, partial):
-        yield from ((one, 0) for one in (value.func, *value.args, *value.keywords.values()))
+        yield from (_Held("", one) for one in (value.func, *value.args, *value.keywords.values()))
     elif isinstance(value, weakref.ref):
-        yield value(), 0
+        yield _Held("", value())
     elif isinstance(value, list | tuple | dict | set | frozenset):
         if len(value) <= _LONG:
-            yield from ((one, 1) for one in (value.values() if isinstance(value, dict) else value))
+            yield from (_Held("", one, deeper=1) for one in (value.values() if isinstance(value, dict) else value))
     elif not isinstance(value, type | ModuleType) and not hasattr(value, "dtype"):
         if (wrapped := getattr(value, "__wrapped__", None)) is not None:
-            yield wrapped, 0
+            yield _Held("", wrapped)
         held = getattr(value, "__dict__", None)
         if isinstance(held, dict) and len(held) <= _LONG:
-            yield from ((one, 1) for one in held.values())
+            yield from (_Held(str(name), one, partial(held.get, name), 1) for name, one in held.items())
 
 
-def _of_function(function: FunctionType) -> Iterator[Any]:
-    for cell in function.__closure__ or ():
+def _of_function(function: FunctionType) -> Iterator[_Held]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
-            yield cell.cell_contents
+            yield _Held(name, cell.cell_contents, partial(getattr, cell, "cell_contents", None))
         except ValueError:  # not assigned yet
             continue
-    yield from function.__defaults__ or ()
-    yield from (function.__kwdefaults__ or {}).values()
-    yield function.__dict__.get("__wrapped__")
+    yield from (_Held("", one) for one in function.__defaults__ or ())
+    yield from (_Held(name, one) for name, one in (function.__kwdefaults__ or {}).items())
+    yield _Held("", function.__dict__.get("__wrapped__"))
     if not function.__module__ or function.__module__.partition(".")[0] not in libraries.names():
         known = function.__globals__
-        for name in set(_globals_in(function.__code__)):
+        for name in sorted(set(_globals_in(function.__code__))):
             value = known.get(name)
             if not isinstance(value, FunctionType) or value.__globals__ is known:
-                yield value
+                yield _Held(name, value, partial(known.get, name))
 
 
 def _globals_in(code: CodeType) -> Iterator[str]:

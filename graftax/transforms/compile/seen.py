@@ -87,4 +87,4 @@ def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
 
 def _containers(node: Node) -> Prints:
     with frames.replaced(()):
-        return {name: print_of(value) for name, value in node._gx_traced_attributes() if may_change(value)}
+        return {name: print_of(value) for name, value in node._gx_traced_attributes().items() if may_change(value)}

@@ -35,7 +35,7 @@ class Entry(Guard):
         self.donated = cast("list[Storage]", list(program.donated))
         self.kept = cast("list[Storage]", list(program.kept))
         self.masked = masked  # whether the results come with their masks, as a pair
-        self.statics = statics  # kept alive, so that their identity stays theirs
+        self.statics = statics  # and what else is to be kept alive, so that its identity stays its own
         self.fresh = True  # not run yet
         self._groups = [cast("Sequence[Storage]", one) for one in program.taken if isinstance(one, Sequence)]
         count = len(self._groups)

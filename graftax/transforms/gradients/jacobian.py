@@ -11,9 +11,10 @@ from graftax.core import tree
 from graftax.core.errors import GradientError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape, unwrap
+from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import rows_differ
-from graftax.transforms.gradients.sources import check_sources, expand, first_argument, function_name
+from graftax.transforms.gradients.sources import check_sources, expand, first_argument
 from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
 from graftax.transforms.lifting.carried import hand_on
 from graftax.variables.state.storage import frames

@@ -234,10 +234,10 @@ class Module(Copied, Freezing, Holder, Constructed):
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` gave."""
 
-    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
-        """What a trace may depend on: plain attributes, and which objects the children are."""
+    def _gx_traced_attributes(self) -> dict[str, Any]:
+        """Return what a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
-        return ((name, value) for name, value in list(self.__dict__.items()) if name not in skip)
+        return {name: value for name, value in list(self.__dict__.items()) if name not in skip}
 
 
 _ABSENT = object()

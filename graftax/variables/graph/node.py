@@ -41,13 +41,13 @@ class Node:
         found = self._locate()
         return (*found[0].edges(), *found[1]) if found else ()
 
-    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
-        """What a trace may depend on besides values, as it is now, by name."""
-        yield from ()
+    def _gx_traced_attributes(self) -> dict[str, Any]:
+        """Return what a trace may depend on besides values, as it is now, by name."""
+        return {}
 
     def fingerprint(self) -> dict[str, Print]:
         """How that is now, such that it can be compared later."""
-        return {name: print_of(value) for name, value in self._gx_traced_attributes()}
+        return {name: print_of(value) for name, value in self._gx_traced_attributes().items()}
 
     def print_for(self, name: str) -> Print | None:
         """How one attribute is now, as in the fingerprint; None if it is absent."""
@@ -77,11 +77,13 @@ class Leaf(Node):
     resting: int = 0
     """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
 
-    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
-        """All that is ever changed about a Variable besides its value."""
-        yield "trainable", self.trainable
-        yield "regularizer", self.__dict__.get("regularizer")
-        yield "constraint", self.__dict__.get("constraint")
+    def _gx_traced_attributes(self) -> dict[str, Any]:
+        """Return all that is ever changed about a Variable besides its value."""
+        found: dict[str, Any] = {"trainable": self.trainable}
+        for name in ("regularizer", "constraint"):
+            if (value := self.__dict__.get(name)) is not None:
+                found[name] = value
+        return found
 
 
 def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:

@@ -135,7 +135,7 @@ def test_fn10_a_later_trace_may_make_variables_that_are_kept():
 
     for columns in 3, 2, 3:
         assert f(np.ones((1, columns), "float32")).tolist() == [[columns, columns]]
-    assert (len(heads), f.trace_count) == (2, 2)
+    assert (len(heads), f.trace_count) == (2, 3)  # the dict has grown since the first trace, which may have counted
     heads[2].w.assign(heads[2].w * 5)
     assert f(np.ones((1, 2), "float32")).tolist() == [[10.0, 10.0]]
 
