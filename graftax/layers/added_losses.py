@@ -41,14 +41,14 @@ class AddsLosses(KerasNames):
         [0.03]
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_regularized", "_added"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_regularized", "_gx_added"})
 
-    _regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()
-    _added: Totals | None = None
+    _gx_regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()
+    _gx_added: Totals | None = None
 
     if TYPE_CHECKING:
 
-        def _title(self) -> str: ...
+        def _gx_title(self) -> str: ...
 
     def add_loss(self, loss: ArrayLike) -> None:
         """Add a term to the loss of the model; to be called inside `call`.
@@ -89,9 +89,9 @@ class AddsLosses(KerasNames):
         """
         return _collected(self)
 
-    def fingerprint(self) -> dict[str, Print]:
+    def _gx_fingerprint(self) -> dict[str, Print]:
         """What a trace may depend on: plain attributes, the children, and whether terms of the loss are kept."""
-        return {**super().fingerprint(), "added losses": print_of([*(self._added or ())])}
+        return {**super()._gx_fingerprint(), "added losses": print_of([*(self._gx_added or ())])}
 
 
 def _add(layer: AddsLosses, loss: ArrayLike) -> None:
@@ -100,19 +100,19 @@ def _add(layer: AddsLosses, loss: ArrayLike) -> None:
     Raises:
         StateError: no layer is being called.
     """
-    term = penalty(loss, f"add_loss of {layer._title()} got")
+    term = penalty(loss, f"add_loss of {layer._gx_title()} got")
     context = contexts.top
     if context is None or context.root is None:
         raise StateError(
-            f"{layer._title()}.add_loss() {'in build' if building.under_way() else 'outside of a call'}",
+            f"{layer._gx_title()}.add_loss() {'in build' if building.under_way() else 'outside of a call'}",
             "the terms of a layer are those of its latest call, and a term that is added here would belong to no call",
             "self.add_loss(...) in call; add_weight(..., regularizer=...) for a penalty on a weight; "
             "a term of the loss in train_step: loss = self.compute_loss(x, y, y_pred) + term",
         )
-    totals = layer._added
+    totals = layer._gx_added
     if totals is None:
         totals = Totals()
-        object.__setattr__(layer, "_added", totals)
+        object.__setattr__(layer, "_gx_added", totals)
         Totals.made += 1
     dtype = "float64" if str(term.dtype) == "float64" else "float32"
     if dtype not in totals or totals[dtype].backend is not registry.current():
@@ -138,7 +138,9 @@ def forget(root: Module, number: int | None = None, stack: tuple[Frame, ...] | N
 
 
 def _totals(root: Module) -> list[AddedLoss]:
-    return [total for layer in walk(root) if isinstance(layer, AddsLosses) for total in (layer._added or {}).values()]
+    return [
+        total for layer in walk(root) if isinstance(layer, AddsLosses) for total in (layer._gx_added or {}).values()
+    ]
 
 
 def _collected(root: Module) -> list[Array]:
@@ -146,12 +148,12 @@ def _collected(root: Module) -> list[Array]:
     found: list[Any] = []
     for layer in walk(root):
         if isinstance(layer, Reparam) and is_trainable(layer) and (term := layer.penalty()) is not None:
-            found.append(penalty(term, f"{type(layer).__name__}.penalty of {layer.path!r} gave"))
+            found.append(penalty(term, f"{type(layer).__name__}.penalty of {layer._gx_path!r} gave"))
         if isinstance(layer, AddsLosses):
             touch(layer)
-            found += [total.value for total in (layer._added or {}).values()]
-            for weight, regularizer in layer._regularized:
+            found += [total.value for total in (layer._gx_added or {}).values()]
+            for weight, regularizer in layer._gx_regularized:
                 if is_trainable(weight):
-                    what = f"the regularizer {named(regularizer)} of {getattr(weight, 'path', '')!r} gave"
+                    what = f"the regularizer {named(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
                     found.append(penalty(regularizer(weight.value), what))
     return found

@@ -68,7 +68,7 @@ def of_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: M
         elif parameters[name].default is inspect.Parameter.empty:
             wanted = ", ".join(f"{argument}{_SUFFIX}" for argument in arguments) or "input_shape"
             raise ArgumentTypeError(
-                f"build(self, {', '.join(names)}) of {layer._title()}",
+                f"build(self, {', '.join(names)}) of {layer._gx_title()}",
                 f"{name!r} is to be the shape of {argument!r}, which "
                 + ("this call leaves out" if argument in arguments else f"is no argument of call: {arguments}"),
                 f"def build(self, {wanted}), or {name}=None where it may be left out; build(self, input_shape) gets "

@@ -31,7 +31,8 @@ from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, compute_dtype
 from graftax.optimizers.engine.sparse_rows import IndexedRows, Touched, check_lazy
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
 from graftax.transforms.gradients.grad import value_and_grad
-from graftax.variables.graph.module import Module
+from graftax.variables.graph.module import Module, keep
+from graftax.variables.graph.reserved import OF_OPTIMIZERS, Words
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -93,7 +94,10 @@ class Optimizer(Rule, Averaging, PureUpdates):
         (5.0, [0.75, -1.75], 1)
     """
 
-    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_rules"}
+    _gx_words: ClassVar[Words] = OF_OPTIMIZERS
+    iterations: Variable
+    gathered: Variable
+    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_gx_rules"}
     arguments: ClassVar[Kinds] = OPTIONS
 
     def __init__(
@@ -115,7 +119,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
         name: str | None = None,
     ) -> None:
         super().__init__(slot_dtype, name)
-        self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
+        keep(self, "iterations", rate.scalar(self, "iterations", "counter", "int32", 0))
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.l2 = l2
@@ -127,8 +131,8 @@ class Optimizer(Rule, Averaging, PureUpdates):
         self.ema_momentum = ema_momentum
         self.loss_scale: Any = loss_scale
         self.lazy = lazy
-        self._rules = Rules(rules)
-        self.others = self._rules.optimizers
+        self._gx_rules = Rules(rules)
+        keep(self, "others", self._gx_rules.optimizers)
         for other in self.others:
             _check_other(other)
 
@@ -151,9 +155,9 @@ class Optimizer(Rule, Averaging, PureUpdates):
             value = as_loss_scale(value)
         super().__setattr__(name, value)
         if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
+            keep(self, "averaged_updates", rate.scalar(self, "averaged_updates", "counter", "int32", 0))
         elif name == "accumulation_steps" and cast(int, value) > 1 and "gathered" not in self.__dict__:
-            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
+            keep(self, "gathered", rate.scalar(self, "gathered", "counter", "int32", 0))
 
     # --- applying -----------------------------------------------------------------------------------------------------
 
@@ -175,13 +179,13 @@ class Optimizer(Rule, Averaging, PureUpdates):
             SelectorError: a rule selects nothing.
         """
         storage.touch(self)
-        self._refuse_swapped()
+        self._gx_refuse_swapped()
         pairs = grads.pair_up(gradients, variables)
-        rows = {id(variable): row for variable, row in self._moving([variable for variable, _ in pairs])}
+        rows = {id(variable): row for variable, row in self._gx_moving([variable for variable, _ in pairs])}
         touched: dict[int, Touched] = {}
 
         def sparse(variable: Variable, given: IndexedRows) -> Array:
-            mover, row = self._mover(variable)
+            mover, row = self._gx_mover(variable)
             if not mover.lazy:
                 return given.dense()
             check_lazy(mover, variable, row, "gathered" in self.__dict__)
@@ -192,14 +196,16 @@ class Optimizer(Rule, Averaging, PureUpdates):
 
         def collect(pairs: list[grads.Pair]) -> None:
             if "gathered" not in self.__dict__:
-                self._move(pairs, rows, touched)
+                self._gx_move(pairs, rows, touched)
             else:
                 here = {id(variable) for variable, _ in pairs}
-                known = {v: r for v, r in self._slots.items() if ACCUMULATED in r.slots and id(v) not in here}
-                absent = {v: self._parts_beside(v) for v, r in known.items() if v.trainable and not r.settings.frozen}
+                known = {v: r for v, r in self._gx_slots.items() if ACCUMULATED in r.slots and id(v) not in here}
+                absent = {
+                    v: self._gx_parts_beside(v) for v, r in known.items() if v.trainable and not r.settings.frozen
+                }
                 still = [row.slots[ACCUMULATED] for v, row in known.items() if v not in absent]
                 all_rows = {**rows, **{id(v): known[v] for v in absent}}
-                move = lambda mean: self._move(mean, all_rows, {})  # noqa: E731
+                move = lambda mean: self._gx_move(mean, all_rows, {})  # noqa: E731
                 accumulate(pairs, all_rows, still, absent, self.gathered, self.accumulation_steps, move)
 
         if self.loss_scale is None:
@@ -207,38 +213,40 @@ class Optimizer(Rule, Averaging, PureUpdates):
         else:
             self.loss_scale.guarded(ready, collect)
 
-    def _move(self, pairs: list[grads.Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
+    def _gx_move(self, pairs: list[grads.Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
         """One update."""
         storage.touch(self)
-        pairs = clip(pairs, self._limits(rows))
+        pairs = clip(pairs, self._gx_limits(rows))
         iterations = self.iterations.value
         steps = Steps(self.__dict__["learning_rate"], iterations)
         work = [(pair, rows[id(pair[0])]) for pair in pairs]
         apply(self, steps, [one for one in work if one[1].settings.optimizer is None], touched)
         for place, other in enumerate(self.others):
             theirs = [pair for pair, row in work if row.settings.optimizer == place]
-            other._move(theirs, {id(v): other._slots.row(v) for v, _ in theirs}, touched)
+            other._gx_move(theirs, {id(v): other._gx_slots.row(v) for v, _ in theirs}, touched)
         if self.ema_momentum is not None:
-            self._follow([variable for variable, _ in pairs], rows)
+            self._gx_follow([variable for variable, _ in pairs], rows)
         self.iterations.assign_add(1)
 
-    def _parts_beside(self, variable: Variable) -> list[Variable]:
+    def _gx_parts_beside(self, variable: Variable) -> list[Variable]:
         """All slots of a variable, except the sum of its gradients."""
-        records = [record for keeper in (self, *self.others) for record in keeper._records()]
+        records = [record for keeper in (self, *self.others) for record in keeper._gx_records()]
         return [one.slot for one in records if one.variable is variable and one.name != ACCUMULATED]
 
-    def _limits(self, rows: Mapping[int, Row]) -> Limits:
+    def _gx_limits(self, rows: Mapping[int, Row]) -> Limits:
         adaptive = None
         if self.adaptive_clip is not None or any(row.settings.adaptive_clip is not None for row in rows.values()):
             adaptive = lambda variable: rows[id(variable)].settings.limit(self.adaptive_clip)  # noqa: E731
         return Limits(self.clipvalue, self.clipnorm, self.global_clipnorm, adaptive)
 
-    def _mover(self, variable: Variable) -> tuple[Optimizer, Row]:
+    def _gx_mover(self, variable: Variable) -> tuple[Optimizer, Row]:
         """The optimizer whose rule moves a variable, and its row there."""
-        row = self._slots.row(variable)
+        row = self._gx_slots.row(variable)
         if row.fresh:
-            self._settle(variable, row)
-        return (self, row) if row.settings.optimizer is None else self.others[row.settings.optimizer]._mover(variable)
+            self._gx_settle(variable, row)
+        return (
+            (self, row) if row.settings.optimizer is None else self.others[row.settings.optimizer]._gx_mover(variable)
+        )
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
@@ -277,10 +285,10 @@ class Optimizer(Rule, Averaging, PureUpdates):
 
     # --- slots and settings -------------------------------------------------------------------------------------------
 
-    def _all_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        row = self._slots.row(variable)
+    def _gx_all_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        row = self._gx_slots.row(variable)
         if row.fresh:
-            self._settle(variable, row)
+            self._gx_settle(variable, row)
         slots = dict(self.create_slots(variable)) if row.settings.optimizer is None else {}
         if taken := [name for name in slots if name in OF_THE_BASE]:
             raise ArgumentError(
@@ -289,14 +297,14 @@ class Optimizer(Rule, Averaging, PureUpdates):
         if "gathered" in self.__dict__:
             slots[ACCUMULATED] = Slot(dtype=compute_dtype(variable.dtype))
         if self.ema_momentum is not None:
-            slots[averaging.SLOT] = averaging.slot_beside(self._mover(variable)[0], variable)
+            slots[averaging.SLOT] = averaging.slot_beside(self._gx_mover(variable)[0], variable)
         return slots
 
-    def _make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
-        super()._make_slots(variable, row, only)
+    def _gx_make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
+        super()._gx_make_slots(variable, row, only)
         if only is None and row.settings.optimizer is not None:
             other = self.others[row.settings.optimizer]
-            other._make_slots(variable, other._slots.row(variable))
+            other._gx_make_slots(variable, other._gx_slots.row(variable))
 
     def slot(self, variable: Variable, name: str) -> Variable:
         """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
@@ -304,7 +312,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
         Raises:
             ArgumentError: there is no such slot.
         """
-        mover = self if name in OF_THE_BASE else self._mover(variable)[0]
+        mover = self if name in OF_THE_BASE else self._gx_mover(variable)[0]
         return super().slot(variable, name) if mover is self else mover.slot(variable, name)
 
     def named_variables(self) -> dict[str, Variable]:
@@ -316,35 +324,35 @@ class Optimizer(Rule, Averaging, PureUpdates):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
-        self._moving(grads.flat_variables(variables))
+        self._gx_moving(grads.flat_variables(variables))
 
-    def _moving(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
+    def _gx_moving(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
         """The variables that are to move, with their rows; slots are made, rules and dtypes checked."""
-        rows = self._settled(variables)
+        rows = self._gx_settled(variables)
         moving = [(v, row) for v, row in rows if v.trainable and not row.settings.frozen]
         grads.require_floating(variable for variable, _ in moving)
         for variable, row in moving:
-            self._make_slots(variable, row)
+            self._gx_make_slots(variable, row)
         for keeper in (self, *self.others):
-            keeper._leave_scopes()
+            keeper._gx_leave_scopes()
         return moving
 
-    def _settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
+    def _gx_settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
         """The variables with their rows, in which the settings are."""
-        self._rules.check(variables)
+        self._gx_rules.check(variables)
         for other in self.others:
-            other._rules.check(variables)
-        rows = [(variable, self._slots.row(variable)) for variable in variables]
+            other._gx_rules.check(variables)
+        rows = [(variable, self._gx_slots.row(variable)) for variable in variables]
         for variable, row in rows:
             if row.fresh:
-                self._settle(variable, row)
+                self._gx_settle(variable, row)
         return rows
 
-    def _settle(self, variable: Variable, row: Row) -> None:
+    def _gx_settle(self, variable: Variable, row: Row) -> None:
         """Find the settings of a variable, in the optimizer that a rule names, too."""
-        settings = self._rules.settings(variable)
+        settings = self._gx_rules.settings(variable)
         if settings.optimizer is not None:
-            ((_, theirs),) = self.others[settings.optimizer]._settled([variable])
+            ((_, theirs),) = self.others[settings.optimizer]._gx_settled([variable])
             theirs.settings = settings.over(theirs.settings)
             settings = replace(settings, frozen=theirs.settings.frozen)
         row.settings, row.fresh = settings, False
@@ -360,8 +368,8 @@ class Optimizer(Rule, Averaging, PureUpdates):
         """
         if isinstance(variables, Module):
             variables = [v for v in variables.variables if v.role == "weight"]
-        rows = self._settled(grads.flat_variables(variables))
-        return explain(self, [(variable, *self._mover(variable)) for variable, _ in rows])
+        rows = self._gx_settled(grads.flat_variables(variables))
+        return explain(self, [(variable, *self._gx_mover(variable)) for variable, _ in rows])
 
     def __repr__(self) -> str:
         kept = self.__dict__["learning_rate"]
@@ -372,7 +380,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
     @property
     def rules(self) -> tuple[RuleLike, ...]:
         """The rules as they were given."""
-        return self._rules.given
+        return self._gx_rules.given
 
 
 def _check_other(other: Any) -> None:

@@ -176,11 +176,11 @@ class AdapterCreator(Constructed):
 
 def adapter_of(item: Any) -> str | None:
     """The name of the adapter that a Variable, or a saved one, is a part of."""
-    owner = getattr(item, "owner", None)
+    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
         if isinstance(owner, Adapter):
             return owner.name
-        owner = owner.owner
+        owner = owner._gx_owner
     return getattr(item, "adapter", None)
 
 

@@ -11,6 +11,7 @@ from graftax.layers.description import describe_call
 from graftax.layers.layer import Layer
 from graftax.training.batch import Batch, unpack
 from graftax.training.heard_limits import limits_of
+from graftax.training.objectives import required_objectives
 from graftax.training.output_masks import masks_of
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.jit import CompiledFunction
@@ -48,7 +49,7 @@ class FirstStep:
             self._traced.add(id(run))
             if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
                 self._trace(run, given)
-        limits, objectives = limits_of(self._model), self._model.objectives
+        limits, objectives = limits_of(self._model), required_objectives(self._model)
         checks = objectives.outputs and objectives.checks_targets()  # else no compiled loss has seen outputs
         if checks or limits:
             for batch in batches:
@@ -57,7 +58,7 @@ class FirstStep:
                     self._check_targets(*unpack(batch))
 
     def _check_targets(self, x: Any, y: Any, sample_weight: Any) -> None:
-        objectives = self._model.objectives
+        objectives = required_objectives(self._model)
         outputs = objectives.outputs
         if y is None:
             return
@@ -80,7 +81,7 @@ class FirstStep:
         if not unbuilt:
             return
         if type(model).call is Layer.call:
-            names = ", ".join(repr(layer.path or layer.name) for layer in unbuilt[:3])
+            names = ", ".join(repr(layer._gx_path or layer.name) for layer in unbuilt[:3])
             self._told = f"fit cannot build {names}: {type(model).__name__} has no call; call them on an example before"
             return
         try:
@@ -101,9 +102,9 @@ class FirstStep:
 def build_all(model: Model, x: Any) -> None:
     """Build what is not built, so that its variables are among those that are trained."""
     unbuilt = frozenset(map(id, unbuilt_below(model)))
-    if unbuilt - model._never_called:
+    if unbuilt - model._gx_never_called:
         model.build_for(x, training=True)
-        object.__setattr__(model, "_never_called", frozenset(map(id, unbuilt_below(model))))
+        object.__setattr__(model, "_gx_never_called", frozenset(map(id, unbuilt_below(model))))
 
 
 def require_restored(*modules: Module) -> None:
@@ -113,7 +114,7 @@ def require_restored(*modules: Module) -> None:
         StateError: names the values.
     """
     for module in modules:
-        waiting = module._pending.waiting() if module._pending is not None else ()
+        waiting = module._gx_pending.waiting() if module._gx_pending is not None else ()
         if waiting:
             raise StateError(
                 f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",

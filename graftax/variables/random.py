@@ -69,14 +69,14 @@ class SeedGenerator(Module):
     def state(self) -> None:
         del self.__dict__["state"]
 
-    def ensure_state(self) -> None:
+    def _gx_ensure_state(self) -> None:
         """Make the state: without a seed, from the path that the generator has now."""
         self.build()
 
     def build(self) -> Variable:
         """Make the state, if there is none yet, and return it."""
         if "state" not in self.__dict__:
-            path = f"{self.path}/state" if self.path else "state"
+            path = f"{self._gx_path}/state" if self._gx_path else "state"
             spec = VariableSpec(
                 shape=(2,),
                 dtype="uint32",
@@ -87,7 +87,7 @@ class SeedGenerator(Module):
                 path=path,
                 owner=self,
             )
-            with creation.remembered(self._captured):
+            with creation.remembered(self._gx_captured):
                 made = make(spec)
             with storage.concretely():  # made by the library: no change that a compiled function makes of its own
                 self.state = made

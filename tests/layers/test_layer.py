@@ -389,12 +389,12 @@ def test_add_weight_goes_through_the_creators():
     assert all(owner is layer for *_, owner in specs)
 
 
-def test_require_built():
+def test__gx_require_built():
     layer = layers.Dense(2, name="head")
     with pytest.raises(gx.errors.NotBuiltError, match=r"'head'.*summary"):
-        layer.require_built("summary()")
+        layer._gx_require_built("summary()")
     layer(X)
-    layer.require_built("summary()")
+    layer._gx_require_built("summary()")
 
 
 # --- building by hand -------------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ class Lookahead(PureUpdates):
     def assign_averages(self) -> None:
         """`Optimizer.assign_averages` of the other one; training that goes on sets out from there."""
         self.optimizer.assign_averages()
-        self._set_out([(variable, row.slots["slow"]) for variable, row in self._slots.items() if row.slots])
+        self._set_out([(variable, row.slots["slow"]) for variable, row in self._gx_slots.items() if row.slots])
 
     def explain(self, variables: Variables) -> Explanation:
         """`Optimizer.explain` of the other one, and what is kept here."""
@@ -108,9 +108,9 @@ class Lookahead(PureUpdates):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, also those of the other one."""
-        for variable, _ in self.optimizer._moving(grads.flat_variables(variables)):
-            self._make_slots(variable, self._slots.row(variable))
-        self._leave_scopes()
+        for variable, _ in self.optimizer._gx_moving(grads.flat_variables(variables)):
+            self._gx_make_slots(variable, self._gx_slots.row(variable))
+        self._gx_leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
         """`Optimizer.apply` of the other one, and the return when it is due."""
@@ -122,9 +122,9 @@ class Lookahead(PureUpdates):
 
     def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:
         storage.touch(self)
-        moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
+        moving = [variable for variable, _ in self.optimizer._gx_moving(grads.flat_variables(variables))]
         pairs = [(variable, self.slot(variable, "slow")) for variable in moving]
-        self._leave_scopes()
+        self._gx_leave_scopes()
         before = self.optimizer.iterations.value
         cond(ops.equal(before, 0), lambda: self._set_out(pairs), lambda: None)
         result = step()

@@ -103,9 +103,9 @@ class Muon(Optimizer):
         others = variable.ndim < 2 or self._others.settings(variable).by
         return {name: Slot() for name in (("momentum", "velocity") if others else ("momentum",))}
 
-    def _settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
+    def _gx_settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
         self._others.check(variables)
-        return super()._settled(variables)
+        return super()._gx_settled(variables)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""

@@ -75,7 +75,7 @@ class SAM(Checked):
         """One step, for the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         storage.touch(self)
-        moving = [variable for variable, _ in self.optimizer._moving(grads.flat_variables(variables))]
+        moving = [variable for variable, _ in self.optimizer._gx_moving(grads.flat_variables(variables))]
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]

@@ -60,24 +60,24 @@ class ScheduleFree(Optimizer):
                 'rules=[("**/embeddings", {"optimizer": graftax.optimizers.Adam(lazy=True)})]',
             )
 
-    def _make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
+    def _gx_make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
         self._check_options()  # again, as they may have been set since
-        if variable.constraint is not None and self._mover(variable)[0] is self:
+        if variable.constraint is not None and self._gx_mover(variable)[0] is self:
             raise ArgumentError(
                 f"{type(self).__name__} got the variable {variable.path!r} with a constraint",
                 "the average is what counts in the end, and it would not hold for that",
                 f'rules=[({variable.path!r}, {{"optimizer": graftax.optimizers.AdamW()}})], or no constraint',
             )
-        super()._make_slots(variable, row, only)
+        super()._gx_make_slots(variable, row, only)
 
-    def _move(self, pairs: list[Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
+    def _gx_move(self, pairs: list[Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
         iterations = self.iterations.value
         dtype = self.largest_rate.dtype
         rate = rates.current(self.__dict__["learning_rate"], iterations, dtype)
         rate = self._scaled(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
         self.largest_rate.assign(ops.maximum(self.largest_rate.value, rate))
         self.weight_sum.assign_add(self.largest_rate.value**self.weight_lr_power)
-        super()._move(pairs, rows, touched)
+        super()._gx_move(pairs, rows, touched)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
@@ -102,19 +102,19 @@ class ScheduleFree(Optimizer):
         """Where the fast sequence goes, and new values of other slots."""
         raise NotImplementedError(f"{type(self).__name__} must define _direction(gradient, slots, step)")
 
-    def _own_averages(self) -> Iterator[tuple[Variable, Array]]:
-        for variable, row in self._slots.items():
+    def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
+        for variable, row in self._gx_slots.items():
             if "z" in row.slots:
                 z = row.slots["z"].value
                 y = cast_to(variable.value, row.slots["z"].dtype)
                 x = cast_to(y + (1 / self.beta_1 - 1) * (y - z), variable.dtype)
                 yield variable, ops.where(ops.equal(self.iterations, 0), variable.value, x)
 
-    def _averages_assigned(self) -> None:
-        for variable, row in self._slots.items():
+    def _gx_averages_assigned(self) -> None:
+        for variable, row in self._gx_slots.items():
             if "z" in row.slots:  # else what is the average now would be taken for a mixture, and left again
                 row.slots["z"].assign(cast_to(variable.value, row.slots["z"].dtype))
-        super()._averages_assigned()
+        super()._gx_averages_assigned()
 
 
 class ScheduleFreeSGD(ScheduleFree):

@@ -103,7 +103,7 @@ class Sophia(Optimizer):
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
         """One estimate of the curvature of ``loss_fn()``, for the trainable ones of the variables."""
-        moving = self._moving(grads.flat_variables(variables))
+        moving = self._gx_moving(grads.flat_variables(variables))
         wrt = [variable for variable, _ in moving]
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
 

@@ -154,7 +154,7 @@ def _plan(
     _programs.move_to_end(full)
     program = _programs[full]
     for node in nodes:
-        object.__setattr__(node, "_watched", True)
+        object.__setattr__(node, "_gx_watched", True)
     return None if program is None else _Plan(program, storages, nodes, backend)
 
 

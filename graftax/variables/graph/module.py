@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from graftax.core import attributes, user_line
 from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
@@ -21,11 +22,12 @@ from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.freezing import Freezing
+from graftax.variables.graph.node import BOOKKEEPING, holds_node, ignored, inside, known_names, names_of, own, own_nodes
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored, inside, own, own_nodes
 from graftax.variables.graph.node import items_of as items_of
+from graftax.variables.graph.reserved import OF_MODULES, Words, refuse
 from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.state import storage
@@ -67,8 +69,13 @@ class Module(Copied, Freezing, Holder, Constructed):
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
-    _seed_root: tuple[int, int] | None = None  # see variables/keys.py
-    _name: str | None = None
+    _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
+    _gx_name: str | None = None
+    _gx_words: ClassVar[Words] = OF_MODULES
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        names_of(cls)  # raises for names that are taken
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
         __getattr__ = attributes.answering("module", attributes.OF_MODULES)
@@ -79,7 +86,7 @@ class Module(Copied, Freezing, Holder, Constructed):
             self = super().__new__(cls)
             active = creation.scopes.items
             if active:  # built later, it will still remember these
-                object.__setattr__(self, "_captured", active)
+                object.__setattr__(self, "_gx_captured", active)
             if (frame := storage.frames.top) is not None:
                 frame.made(self)
             return self
@@ -93,63 +100,63 @@ class Module(Copied, Freezing, Holder, Constructed):
                 "a name starts with a letter and has letters, digits, '_', '-' and '.'",
                 'name="encoder"',
             )
-        self._name = name
+        self._gx_name = name
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        before = self.__dict__.get(name, _ABSENT)
-        if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
-            raise AssignmentError(
-                f"{type(self).__name__}.{name} is a Variable, and got an array of shape {getattr(value, 'shape', ())}",
-                "the Variable would be gone, and the array neither trained nor saved",
-                f"self.{name}.assign(value); or del self.{name} first, if that is meant",
-            )
-        if before is not value and name not in ignored(type(self)):
-            storage.changing(self, name)
-        object.__setattr__(self, name, value)
-        if before is not value and name in self.__dict__ and name not in ignored(type(self)):
-            _adopt(self, (name,), value)
-            if self._watched:
-                structure.bump()
+        names = known_names.get(type(self)) or names_of(type(self))
+        if name in names.words:
+            refuse(self, name, value, names.words[name])
+        keep(self, name, value, names.ignored)
 
     def __delattr__(self, name: str) -> None:
         if name in self.__dict__ and name not in ignored(type(self)):
             storage.changing(self, name)
         object.__delattr__(self, name)
-        if self._watched:
+        if self._gx_watched:
             structure.bump()
 
     # --- the graph --------------------------------------------------------------------------------------------------
 
-    def _walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         return walk_with_edges(self)
 
-    def children(self) -> list[tuple[Edge, Child]]:
+    def _gx_children(self) -> list[tuple[Edge, Child]]:
         """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
-        self.ensure_state()
-        return self._held()
+        self._gx_ensure_state()
+        return self._gx_held()
 
-    def _held(self) -> list[tuple[Edge, Child]]:
+    def _gx_held(self) -> list[tuple[Edge, Child]]:
         """The same, as they are now: nothing is made."""
         skip = ignored(type(self))
         return [(name, value) for name, value in self.__dict__.items() if name not in skip and holds_node(value)]
 
+    @Fallback
+    def owner(self) -> Module | None:
+        """The Module that holds this one, the first that did; None if there is none (any more)."""
+        return self._gx_owner
+
+    @Fallback
+    def path(self) -> str:
+        """Where it hangs: the edges from its outermost owner, such as ``layers/0``; the owner adds none."""
+        return self._gx_path
+
     @property
     def name(self) -> str:
         """The given name, else the class name in snake case."""
-        return self._name or snake_case(type(self).__name__)
+        return self._gx_name or snake_case(type(self).__name__)
 
     @property
     def submodules(self) -> list[Module]:
         """All Modules below this one, each once, depth first."""
-        self._asked()
+        self._gx_asked()
         return [node for node in walk(self) if isinstance(node, Module) and node is not self]
 
     @property
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
-        self._asked()
+        self._gx_asked()
         return [node for node in walk(self) if isinstance(node, Leaf)]  # type: ignore[misc]
 
     @property
@@ -164,7 +171,7 @@ class Module(Copied, Freezing, Holder, Constructed):
 
     def named_variables(self) -> dict[str, Variable]:
         """Variables by their path from this Module."""
-        self._asked()
+        self._gx_asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
             if isinstance(node, Leaf):
@@ -178,14 +185,14 @@ class Module(Copied, Freezing, Holder, Constructed):
                 result[path] = node  # type: ignore[assignment]
         return result
 
-    def _asked(self) -> None:
+    def _gx_asked(self) -> None:
         """Tell the function being compiled, if any, that it asks what there is below."""
         if (frame := storage.frames.top) is not None:
             frame.looked(list(walk(self)))
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 
-    def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
+    def _gx_replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another Module or Variable in the place of one that this Module holds itself.
 
         Args:
@@ -204,18 +211,18 @@ class Module(Copied, Freezing, Holder, Constructed):
             container = container[edge]
         if isinstance(container, tuple):
             raise ArgumentError(
-                f"{type(self).__name__}.{edges[0]} holds {getattr(old, 'path', old)!r} in a tuple",
+                f"{type(self).__name__}.{edges[0]} holds {getattr(old, '_gx_path', old)!r} in a tuple",
                 "tuples cannot be changed",
                 "keep it in a list or a dict",
             )
         container[edges[-1]] = new
         _adopt(self, edges, new)
 
-    def slots(self) -> Sequence[SlotRecord]:
+    def _gx_slot_records(self) -> Sequence[SlotRecord]:
         """Variables kept for other Variables; optimizers have some."""
         return ()
 
-    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+    def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None
 
@@ -226,13 +233,31 @@ class Module(Copied, Freezing, Holder, Constructed):
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` gave."""
 
-    def fingerprint(self) -> dict[str, Print]:
+    def _gx_fingerprint(self) -> dict[str, Print]:
         """What a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
         return {name: print_of(value) for name, value in self.__dict__.items() if name not in skip}
 
 
 _ABSENT = object()
+
+
+def keep(module: Module, name: str, value: Any, untracked: frozenset[str] = BOOKKEEPING) -> None:
+    """Keep something in an attribute of a Module, also under a name that is taken, which is for base classes."""
+    before = module.__dict__.get(name, _ABSENT)
+    if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
+        raise AssignmentError(
+            f"{type(module).__name__}.{name} is a Variable, and got an array of shape {getattr(value, 'shape', ())}",
+            "the Variable would be gone, and the array neither trained nor saved",
+            f"self.{name}.assign(value); or del self.{name} first, if that is meant",
+        )
+    if before is not value and name not in untracked:
+        storage.changing(module, name)
+    object.__setattr__(module, name, value)
+    if before is not value and name in module.__dict__ and name not in untracked:
+        _adopt(module, (name,), value)
+        if module._gx_watched:
+            structure.bump()
 
 
 def snake_case(name: str) -> str:
@@ -250,7 +275,7 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
     owners: list[Any] = [root]
     if isinstance(root, Module):
-        root.ensure_state()
+        root._gx_ensure_state()
         storage.touch(root)
         stack.append(((), own_nodes(root)))
     while stack:
@@ -264,12 +289,12 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        known = node._owner() if node._owner is not None else None
-        if known is not owners[-1] and node.owner is None:
+        known = node._gx_owner_ref() if node._gx_owner_ref is not None else None
+        if known is not owners[-1] and node._gx_owner is None:
             _adopt_node(owners[-1], edges, node)
         yield (*prefix, *edges), node
         if isinstance(node, Module):
-            node.ensure_state()
+            node._gx_ensure_state()
             storage.touch(node)
             stack.append(((*prefix, *edges), own_nodes(node)))
             owners.append(node)
@@ -282,7 +307,7 @@ def walk(root: Node) -> Iterator[Node]:
 
 def outermost(node: Node) -> Node:
     """The root of the graph in which the object hangs."""
-    while (owner := node.owner) is not None:
+    while (owner := node._gx_owner) is not None:
         node = owner
     return node
 
@@ -306,14 +331,14 @@ def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -
 def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
     if node is owner:
         return
-    if node.owner is None:
+    if node._gx_owner is None:
         own(owner, edges, node)
-    if owner._frozen:
+    if owner._gx_frozen:
         if isinstance(node, Leaf):
             node.frozen = True
-        elif isinstance(node, Module) and not node._frozen and not inside(owner, node):
+        elif isinstance(node, Module) and not node._gx_frozen and not inside(owner, node):
             node.trainable = False
-    pending = owner._pending
+    pending = owner._gx_pending
     for edge in edges[:-1]:
         pending = pending.child(edge) if pending is not None else None
     if pending is not None:
@@ -333,7 +358,7 @@ def deliver(pending: Pending, edge: Edge, node: Node) -> None:
 
 def set_pending(module: Module, pending: Pending | None) -> None:
     """Let values wait below a Module; those whose Variables exist already are delivered at once."""
-    object.__setattr__(module, "_pending", pending)
+    object.__setattr__(module, "_gx_pending", pending)
     if pending is None:
         return
     for edges, node in list(own_nodes(module)):

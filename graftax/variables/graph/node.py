@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graftax.core.errors import ArgumentError
+from graftax.variables.graph.reserved import Names, Word, check_class
 from graftax.variables.graph.structure import Print, print_of
 
 if TYPE_CHECKING:
@@ -14,53 +15,53 @@ if TYPE_CHECKING:
 
 Edge: TypeAlias = str | int
 
-BOOKKEEPING = frozenset({"_owner", "_edges", "_pending", "_captured", "_seed_root", "_watched"})
+BOOKKEEPING = frozenset({"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched"})
 """Attributes of Nodes that are no part of the graph, nor of copies."""
 
 
 class Node:
     """Something with a place in the object graph."""
 
-    _owner: weakref.ref[Module] | None = None
-    _edges: tuple[Edge, ...] = ()
-    _watched = False  # some trace depends on its plain attributes
+    _gx_owner_ref: weakref.ref[Module] | None = None
+    _gx_edges: tuple[Edge, ...] = ()
+    _gx_watched = False  # some trace depends on its plain attributes
 
     @property
-    def owner(self) -> Module | None:
+    def _gx_owner(self) -> Module | None:
         """The Module that holds this object, the first one that did; None if there is none (any more)."""
-        found = self._locate()
+        found = self._gx_locate()
         return found[0] if found else None
 
     @property
-    def path(self) -> str:
+    def _gx_path(self) -> str:
         """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner adds none."""
-        return "/".join(map(str, self.edges()))
+        return "/".join(map(str, self._gx_way()))
 
-    def edges(self) -> tuple[Edge, ...]:
+    def _gx_way(self) -> tuple[Edge, ...]:
         """The edges from the outermost owner."""
-        found = self._locate()
-        return (*found[0].edges(), *found[1]) if found else ()
+        found = self._gx_locate()
+        return (*found[0]._gx_way(), *found[1]) if found else ()
 
-    def fingerprint(self) -> dict[str, Print]:
+    def _gx_fingerprint(self) -> dict[str, Print]:
         """What a trace may depend on besides values."""
         return {}
 
-    def print_for(self, name: str) -> Print | None:
+    def _gx_print_for(self, name: str) -> Print | None:
         """How one attribute is now, as in the fingerprint; None if it is absent."""
-        return self.fingerprint().get(name)
+        return self._gx_fingerprint().get(name)
 
-    def _locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
-        owner = self._owner() if self._owner is not None else None
+    def _gx_locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
+        owner = self._gx_owner_ref() if self._gx_owner_ref is not None else None
         if owner is None:
             return None
-        if _follow(owner, self._edges) is self:
-            return owner, self._edges
+        if _follow(owner, self._gx_edges) is self:
+            return owner, self._gx_edges
         # moved within its owner (a list was reordered), or gone
         for edges, node in own_nodes(owner):
             if node is self:
-                self._edges = edges
+                self._gx_edges = edges
                 return owner, edges
-        self._owner = None
+        self._gx_owner_ref = None
         return None
 
 
@@ -73,7 +74,17 @@ class Leaf(Node):
     resting: int = 0
     """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
 
-    def fingerprint(self) -> dict[str, Print]:
+    @property
+    def owner(self) -> Module | None:
+        """The Module that holds this Variable, the first one that did; None if there is none (any more)."""
+        return self._gx_owner
+
+    @property
+    def path(self) -> str:
+        """Where it hangs in the object graph; its name while nothing holds it."""
+        return self._gx_path
+
+    def _gx_fingerprint(self) -> dict[str, Print]:
         """Whether it is trained is all that is ever changed about a Variable."""
         return {"trainable": print_of(self.trainable)}
 
@@ -91,14 +102,29 @@ def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
     return here
 
 
-_ignored: dict[type[Any], frozenset[str]] = {}
+known_names: dict[type[Any], Names] = {}
+"""By class, what `names_of` has found."""
+
+
+def names_of(kind: type[Any]) -> Names:
+    """What a class and its bases say of the names of attributes.
+
+    Raises:
+        AssignmentError: a class has something under a name that is taken which cannot stand there.
+    """
+    if kind not in known_names:
+        words: dict[str, Word] = {}
+        for base in reversed(kind.__mro__):
+            words |= base.__dict__.get("_gx_words", {})
+        check_class(kind, words)
+        ignored = BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
+        known_names[kind] = Names(ignored, words)
+    return known_names[kind]
 
 
 def ignored(kind: type[Any]) -> frozenset[str]:
     """Names of the attributes that are no part of the object graph."""
-    if kind not in _ignored:
-        _ignored[kind] = BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
-    return _ignored[kind]
+    return names_of(kind).ignored
 
 
 def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
@@ -151,8 +177,8 @@ def own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
 def own(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
     """Let the Node hang there, unless that would close a circle."""
     if isinstance(node, Leaf) or not inside(owner, node):
-        node._owner = weakref.ref(owner)
-        node._edges = edges
+        node._gx_owner_ref = weakref.ref(owner)
+        node._gx_edges = edges
 
 
 def inside(node: Node, candidate: Node) -> bool:
@@ -161,5 +187,5 @@ def inside(node: Node, candidate: Node) -> bool:
     while above is not None:
         if above is candidate:
             return True
-        above = above.owner
+        above = above._gx_owner
     return False
