@@ -88,7 +88,7 @@ def _is_stream_of_unbuilt(thing: Any) -> bool:
         return False
     above = thing._gx_owner
     while above is not None:
-        if getattr(above, "built", None) is False:
+        if above._gx_lacks_weights:
             return True
         above = above._gx_owner
     return False

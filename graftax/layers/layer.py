@@ -343,6 +343,10 @@ class Layer(AddsLosses):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
+    @property
+    def _gx_lacks_weights(self) -> bool:  # type: ignore[override]
+        return not building.is_built(self)
+
     def _gx_mark_built(self) -> None:
         """Note that the weights are there; for subclasses that build in another way than through `build`."""
         object.__setattr__(self, "built", True)

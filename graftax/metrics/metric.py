@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.reserved import OF_METRICS, Words
+from graftax.variables.graph.reserved import OF_METRICS, Own, Words
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable, make
@@ -65,7 +65,7 @@ class Metric(Module):
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name)
-        self.dtype = dtype
+        self.dtype: str = cast(Any, Own(dtype))
 
     def add_variable(
         self,

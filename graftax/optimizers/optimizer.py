@@ -31,8 +31,8 @@ from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, compute_dtype
 from graftax.optimizers.engine.sparse_rows import IndexedRows, Touched, check_lazy
 from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
 from graftax.transforms.gradients.grad import value_and_grad
-from graftax.variables.graph.module import Module, keep
-from graftax.variables.graph.reserved import OF_OPTIMIZERS, Words
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.reserved import OF_OPTIMIZERS, Own, Words
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -119,7 +119,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
         name: str | None = None,
     ) -> None:
         super().__init__(slot_dtype, name)
-        keep(self, "iterations", rate.scalar(self, "iterations", "counter", "int32", 0))
+        self.iterations = cast(Any, Own(rate.scalar(self, "iterations", "counter", "int32", 0)))
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.l2 = l2
@@ -132,7 +132,7 @@ class Optimizer(Rule, Averaging, PureUpdates):
         self.loss_scale: Any = loss_scale
         self.lazy = lazy
         self._gx_rules = Rules(rules)
-        keep(self, "others", self._gx_rules.optimizers)
+        self.others = cast(Any, Own(self._gx_rules.optimizers))
         for other in self.others:
             _check_other(other)
 
@@ -155,9 +155,9 @@ class Optimizer(Rule, Averaging, PureUpdates):
             value = as_loss_scale(value)
         super().__setattr__(name, value)
         if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            keep(self, "averaged_updates", rate.scalar(self, "averaged_updates", "counter", "int32", 0))
+            self.averaged_updates = cast(Any, Own(rate.scalar(self, "averaged_updates", "counter", "int32", 0)))
         elif name == "accumulation_steps" and cast(int, value) > 1 and "gathered" not in self.__dict__:
-            keep(self, "gathered", rate.scalar(self, "gathered", "counter", "int32", 0))
+            self.gathered = cast(Any, Own(rate.scalar(self, "gathered", "counter", "int32", 0)))
 
     # --- applying -----------------------------------------------------------------------------------------------------
 

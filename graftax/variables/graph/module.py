@@ -22,12 +22,12 @@ from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.freezing import Freezing
-from graftax.variables.graph.node import BOOKKEEPING, holds_node, ignored, inside, known_names, names_of, own, own_nodes
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
+from graftax.variables.graph.node import holds_node, ignored, inside, names_by_class, own, own_nodes
 from graftax.variables.graph.node import items_of as items_of
-from graftax.variables.graph.reserved import OF_MODULES, Words, refuse
+from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.state import storage
@@ -72,10 +72,11 @@ class Module(Copied, Freezing, Holder, Constructed):
     _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_name: str | None = None
     _gx_words: ClassVar[Words] = OF_MODULES
+    _gx_lacks_weights = False  # a layer that is not built
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        names_of(cls)  # raises for names that are taken
+        names_by_class[cls]  # raises for names that are taken
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
         __getattr__ = attributes.answering("module", attributes.OF_MODULES)
@@ -105,10 +106,24 @@ class Module(Copied, Freezing, Holder, Constructed):
     # --- attributes -------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        names = known_names.get(type(self)) or names_of(type(self))
+        names = names_by_class[type(self)]
         if name in names.words:
-            refuse(self, name, value, names.words[name])
-        keep(self, name, value, names.ignored)
+            value = allowed(self, name, value, names.words[name])
+        before = self.__dict__.get(name, _ABSENT)
+        if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
+            raise AssignmentError(
+                f"{type(self).__name__}.{name} is a Variable, and got an array of shape {getattr(value, 'shape', ())}",
+                "the Variable would be gone, and the array neither trained nor saved",
+                f"self.{name}.assign(value); or del self.{name} first, if that is meant",
+            )
+        changes = before is not value and name not in names.ignored
+        if changes:
+            storage.changing(self, name)
+        object.__setattr__(self, name, value)
+        if changes and name in self.__dict__:
+            _adopt(self, (name,), value)
+            if self._gx_watched:
+                structure.bump()
 
     def __delattr__(self, name: str) -> None:
         if name in self.__dict__ and name not in ignored(type(self)):
@@ -240,24 +255,6 @@ class Module(Copied, Freezing, Holder, Constructed):
 
 
 _ABSENT = object()
-
-
-def keep(module: Module, name: str, value: Any, untracked: frozenset[str] = BOOKKEEPING) -> None:
-    """Keep something in an attribute of a Module, also under a name that is taken, which is for base classes."""
-    before = module.__dict__.get(name, _ABSENT)
-    if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
-        raise AssignmentError(
-            f"{type(module).__name__}.{name} is a Variable, and got an array of shape {getattr(value, 'shape', ())}",
-            "the Variable would be gone, and the array neither trained nor saved",
-            f"self.{name}.assign(value); or del self.{name} first, if that is meant",
-        )
-    if before is not value and name not in untracked:
-        storage.changing(module, name)
-    object.__setattr__(module, name, value)
-    if before is not value and name in module.__dict__ and name not in untracked:
-        _adopt(module, (name,), value)
-        if module._gx_watched:
-            structure.bump()
 
 
 def snake_case(name: str) -> str:

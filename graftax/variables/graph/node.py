@@ -102,29 +102,29 @@ def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
     return here
 
 
-known_names: dict[type[Any], Names] = {}
-"""By class, what `names_of` has found."""
-
-
-def names_of(kind: type[Any]) -> Names:
-    """What a class and its bases say of the names of attributes.
+class _NamesByClass(dict[type[Any], Names]):
+    """What each class and its bases say of the names of attributes, found when it is first asked for.
 
     Raises:
         AssignmentError: a class has something under a name that is taken which cannot stand there.
     """
-    if kind not in known_names:
+
+    def __missing__(self, kind: type[Any]) -> Names:
         words: dict[str, Word] = {}
         for base in reversed(kind.__mro__):
             words |= base.__dict__.get("_gx_words", {})
         check_class(kind, words)
         ignored = BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
-        known_names[kind] = Names(ignored, words)
-    return known_names[kind]
+        self[kind] = Names(ignored, words)
+        return self[kind]
+
+
+names_by_class = _NamesByClass()
 
 
 def ignored(kind: type[Any]) -> frozenset[str]:
     """Names of the attributes that are no part of the object graph."""
-    return names_of(kind).ignored
+    return names_by_class[kind].ignored
 
 
 def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:

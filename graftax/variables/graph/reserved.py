@@ -126,17 +126,31 @@ OF_OPTIMIZERS: Words = {
     **_all(OWN, "iterations averaged_updates gathered others"),
     "arguments": KINDS,
 }
-OF_METRICS: Words = _all(METHOD, "update update_state result reset reset_state add_variable add_weight")
+OF_METRICS: Words = {
+    **_all(METHOD, "update update_state result reset reset_state add_variable add_weight"),
+    "dtype": OWN,
+}
 OF_LOSSES: Words = {**_all(METHOD, "call keeps ranges check_targets"), **_all(PROPERTY, "formula")}
 
 
-class Names(NamedTuple):
-    """What a class says of the names of its attributes."""
+class Names:
+    """What a class says of the names of attributes.
 
-    ignored: frozenset[str]
-    """Those that are no part of the object graph."""
-    words: Words
-    """Those that are taken."""
+    Args:
+        ignored: Those that are no part of the object graph.
+        words: Those that are taken.
+    """
+
+    __slots__ = ("ignored", "words")
+
+    def __init__(self, ignored: frozenset[str], words: Words) -> None:
+        self.ignored, self.words = ignored, words
+
+
+class Own(NamedTuple):
+    """What a base class assigns under a name that is taken, which is its own: ``self.iterations = Own(variable)``."""
+
+    value: Any
 
 
 def check_class(kind: type[Any], words: Words) -> None:
@@ -158,14 +172,16 @@ def check_class(kind: type[Any], words: Words) -> None:
             )
 
 
-def refuse(target: Any, name: str, value: Any, word: Word) -> None:
-    """Raise if what is assigned to a name that is taken cannot stand there.
+def allowed(target: Any, name: str, value: Any, word: Word) -> Any:
+    """Return what is to be kept under a name that is taken.
 
     Raises:
-        AssignmentError: it says what to write.
+        AssignmentError: it cannot stand there; what to write.
     """
+    if isinstance(value, Own):
+        return value.value
     if word.in_object(value):
-        return
+        return value
     kind = type(target).__name__
     raise AssignmentError(
         f"{kind}.{name} got an object of type {type(value).__name__}",
