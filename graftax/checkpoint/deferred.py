@@ -14,7 +14,8 @@ from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.paths import joined
 from graftax.core.errors import DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.module import Module, set_pending
+from graftax.variables.graph.adoption import set_pending
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 

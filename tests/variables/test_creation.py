@@ -16,7 +16,8 @@ from graftax.layers.layer import Layer
 from graftax.reparam.low_rank import LowRank
 from graftax.transforms.compile.jit import jit
 from graftax.variables.creation import scopes, variable_creator_scope
-from graftax.variables.graph.module import Module, set_pending
+from graftax.variables.graph.adoption import set_pending
+from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable
 

@@ -12,20 +12,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from graftax.core import attributes, user_line
+from graftax.core import attributes
 from graftax.core.errors import ArgumentError, AssignmentError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
+from graftax.variables.graph.adoption import adopt, adopt_node
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.freezing import Freezing
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored, inside, names_by_class, own, own_nodes
+from graftax.variables.graph.node import holds_node, ignored, names_by_class, own_nodes
 from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import Print, print_of
@@ -121,7 +122,7 @@ class Module(Copied, Freezing, Holder, Constructed):
             storage.changing(self, name)
         object.__setattr__(self, name, value)
         if changes and name in self.__dict__:
-            _adopt(self, (name,), value)
+            adopt(self, (name,), value)
             if self._gx_watched:
                 structure.bump()
 
@@ -231,7 +232,7 @@ class Module(Copied, Freezing, Holder, Constructed):
                 "keep it in a list or a dict",
             )
         container[edges[-1]] = new
-        _adopt(self, edges, new)
+        adopt(self, edges, new)
 
     def _gx_slot_records(self) -> Sequence[SlotRecord]:
         """Variables kept for other Variables; optimizers have some."""
@@ -288,7 +289,7 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         seen.add(id(node))
         known = node._gx_owner_ref() if node._gx_owner_ref is not None else None
         if known is not owners[-1] and node._gx_owner is None:
-            _adopt_node(owners[-1], edges, node)
+            adopt_node(owners[-1], edges, node)
         yield (*prefix, *edges), node
         if isinstance(node, Module):
             node._gx_ensure_state()
@@ -307,60 +308,3 @@ def outermost(node: Node) -> Node:
     while (owner := node._gx_owner) is not None:
         node = owner
     return node
-
-
-# --- adoption ---------------------------------------------------------------------------------------------------------
-
-
-def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
-    if isinstance(value, Node):
-        _adopt_node(owner, edges, value)
-    elif isinstance(value, list | tuple | dict) and depth < 32:
-        for edge, element in items_of(value):
-            _adopt(owner, (*edges, edge), element, depth + 1)
-    elif isinstance(value, set | frozenset) and any(isinstance(element, Node) for element in value):
-        user_line.warn(
-            f"{type(owner).__name__}.{edges[0]} is a set that holds Modules or Variables: they are not found in there, "
-            "neither trained nor saved, since a set has no order. Use a list or a dict.",
-        )
-
-
-def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
-    if node is owner:
-        return
-    if node._gx_owner is None:
-        own(owner, edges, node)
-    if owner._gx_frozen:
-        if isinstance(node, Leaf):
-            node.frozen = True
-        elif isinstance(node, Module) and not node._gx_frozen and not inside(owner, node):
-            node.trainable = False
-    pending = owner._gx_pending
-    for edge in edges[:-1]:
-        pending = pending.child(edge) if pending is not None else None
-    if pending is not None:
-        deliver(pending, edges[-1], node)
-
-
-def deliver(pending: Pending, edge: Edge, node: Node) -> None:
-    """Give a Node, and all that hangs below it, the values that wait for it."""
-    if isinstance(node, VariableLike):  # a Variable, or an expression for which the value of a plain one may wait
-        with storage.concretely():
-            pending.claim(edge, node)  # type: ignore[arg-type]
-    if isinstance(node, Module):
-        below = pending.child(edge)
-        if below is not None:
-            set_pending(node, below)
-
-
-def set_pending(module: Module, pending: Pending | None) -> None:
-    """Let values wait below a Module; those whose Variables exist already are delivered at once."""
-    object.__setattr__(module, "_gx_pending", pending)
-    if pending is None:
-        return
-    for edges, node in list(own_nodes(module)):
-        below: Pending | None = pending
-        for edge in edges[:-1]:
-            below = below.child(edge) if below is not None else None
-        if below is not None:
-            deliver(below, edges[-1], node)

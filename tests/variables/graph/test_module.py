@@ -13,7 +13,8 @@ import pytest
 from graftax.core.errors import ArgumentError
 from graftax.transforms.compile.jit import jit
 from graftax.transforms.functional import state
-from graftax.variables.graph.module import Module, SlotRecord, set_pending, snake_case, structure, walk
+from graftax.variables.graph.adoption import set_pending
+from graftax.variables.graph.module import Module, SlotRecord, snake_case, structure, walk
 from graftax.variables.state.storage import touch
 from graftax.variables.variable import Variable
 
