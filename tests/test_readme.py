@@ -13,6 +13,7 @@ NOT_RUN = {
     "docs/errors.md": "each block is a program that fails; tests/test_errors_page.py runs them",
     "docs/api.md": "a list without programs",
     "docs/benchmarks.md": "a table without programs",
+    "docs/cases.md": "tables without programs",
     "docs/differences.md": "a table without programs",
 }
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]

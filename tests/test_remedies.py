@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,13 @@ INTERNAL = re.compile(r"graftax\.(backends|numpy|module|cli|checkpoint|backend)\
 FOREIGN = {"Place", "Selector"}
 
 
-def texts() -> Iterator[tuple[str, str]]:
+@cache
+def texts() -> list[tuple[str, str]]:
+    """Every string of the package, read when the first test asks for them."""
+    return list(strings())
+
+
+def strings() -> Iterator[tuple[str, str]]:
     """Every string of the package that is no docstring, with its place; what is put into it stands as ``x``."""
     for file in sorted(PACKAGE.rglob("*.py")):
         if file.name == "__init__.py":
@@ -49,9 +56,6 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield where, "".join(str(v.value) if isinstance(v, ast.Constant) else "x" for v in node.values)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside | docs:
                 yield where, node.value
-
-
-TEXTS = list(texts())
 
 
 def resolved(root: str, rest: list[str]) -> object:
@@ -72,9 +76,9 @@ def resolved(root: str, rest: list[str]) -> object:
 
 
 def test_a5_every_dotted_name_in_a_message_is_there():
-    assert len(TEXTS) > 3000
+    assert len(texts()) > 3000
     missing, count = [], 0
-    for where, text in TEXTS:
+    for where, text in texts():
         for match in DOTTED.finditer(text):
             if INTERNAL.match(match[0]) or match[0].endswith(".x") or text in NAMES:
                 continue
@@ -101,7 +105,7 @@ def classes() -> dict[str, list[object]]:
 
 def test_a5_every_class_that_a_message_calls_is_there():
     known = classes().keys() | FOREIGN
-    assert [f"{where}: {m[0]}" for where, text in TEXTS for m in CLASS.finditer(text) if m[0] not in known] == []
+    assert [f"{where}: {m[0]}" for where, text in texts() for m in CLASS.finditer(text) if m[0] not in known] == []
 
 
 def calls(text: str) -> Iterator[tuple[str, ast.Call]]:
@@ -150,7 +154,7 @@ def accepted(taker: object) -> set[str] | None:
 
 def test_a5_every_keyword_in_a_call_of_a_message_is_taken():
     wrong, count = [], 0
-    for where, text in TEXTS:
+    for where, text in texts():
         for name, call in calls(text):
             for keyword in call.keywords:
                 known = [accepted(taker) for taker in takers(name)]
@@ -173,7 +177,7 @@ def test_a5_lists_of_dtypes_have_bfloat16():
     """A list of three and more float dtypes in a message names bfloat16, which every backend of ours has."""
     short = [
         f"{where}: {text}"
-        for where, text in TEXTS
+        for where, text in texts()
         if "float16" in text and "float32" in text and "float64" in text and "bfloat16" not in text
     ]
     assert len(short) == 1, "the names that NumPy itself has, which no message shows alone"

@@ -36,7 +36,9 @@ def namespaces() -> dict[str, ModuleType]:
 
 
 def first_sentence(thing: object) -> str:
-    """The first sentence of a docstring, on one line, fit for a table."""
+    """The first sentence of a docstring, on one line, fit for a table; of a tuple of names, its names."""
+    if isinstance(thing, tuple):  # of names; what its class says tells nothing
+        return f"`{'`, `'.join(thing[:9])}`" + (f" and {len(thing) - 9} more." if len(thing) > 9 else ".")
     paragraph = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
     sentence = paragraph.partition(". ")[0].rstrip(".") + "." if paragraph else ""
     return sentence.replace("|", "\\|")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from pathlib import Path
 
 from graftax.ops.names import ALIASES
-from graftax.ops.table import OPS, TYPES, Op
+from graftax.ops.signatures import Op, Parameter, parameters
+from graftax.ops.table import OPS
 
 STUB = Path(__file__).parents[1] / "graftax" / "ops" / "__init__.pyi"
 
@@ -26,23 +26,14 @@ from graftax.core.typedefs import Array, ArrayLike, DTypeLike
 
 def typed(op: Op) -> list[str]:
     """The parameters of a row with their types."""
-    definition = ast.parse(f"def f({op.signature}): ...").body[0]
-    assert isinstance(definition, ast.FunctionDef)
-    given = definition.args
-    parts = []
-    defaults: list[ast.expr | None] = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
-    for parameter, default in zip(given.args, defaults, strict=True):
-        parts.append(_parameter(parameter, default))
-    if given.vararg:
-        parts.append(f"*{_parameter(given.vararg, None)}")
-    for parameter, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        parts.append(_parameter(parameter, default))
-    return parts
+    return [_parameter(one) for one in parameters(op)]
 
 
-def _parameter(parameter: ast.arg, default: ast.expr | None) -> str:
-    kind = ast.unparse(parameter.annotation) if parameter.annotation else TYPES[parameter.arg]
-    return f"{parameter.arg}: {kind}" + (f" = {ast.unparse(default)}".replace("'", '"') if default else "")
+def _parameter(one: Parameter) -> str:
+    kind = one.kind.type.removeprefix("Sequence[").removesuffix("]") if one.starred else one.kind.type
+    kind += " | None" if one.optional else ""
+    default = f" = {one.default}".replace("'", '"') if one.default else ""
+    return f"{'*' if one.starred else ''}{one.name}: {kind}{default}"
 
 
 def row(op: Op) -> str:

@@ -1,4 +1,4 @@
-"""What a backend with transforms offers to find out what went wrong inside a program."""
+"""What a backend that traces offers to find out what went wrong inside a program."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex12
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of a dtype, however it is spelt.
+    """Return the name of a dtype, however it is spelt.
 
     Raises:
         DTypeError: there is no such dtype, or its package is missing.
@@ -55,13 +55,13 @@ _NAMES = frozenset(
 
 
 def host_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a canonical name; bfloat16 and its like come from ml_dtypes."""
+    """Return the NumPy dtype of a canonical name; bfloat16 and its like come from ml_dtypes."""
     found: np.dtype[Any] = np.dtype(name if name in _NAMES else getattr(_more_dtypes(), name))
     return found
 
 
 def limits(dtype: str) -> tuple[Any, Any]:
-    """The smallest and the largest number of a dtype by name, infinity aside; of the parts of complex ones."""
+    """Return the smallest and the largest number of a dtype by name, infinity aside; of the parts of complex ones."""
     if dtype == "bool":
         return 0, 1
     extra = None if dtype in _NAMES else _more_dtypes()
@@ -72,7 +72,7 @@ def limits(dtype: str) -> tuple[Any, Any]:
 
 
 def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
-    """A NumPy array of the values, whose memory is nobody else's.
+    """Return a NumPy array of the values, whose memory is nobody else's.
 
     Args:
         x: Python numbers, nested lists of them, or anything with ``__array__``.
@@ -107,7 +107,7 @@ def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
 
 
 def no_plain_numbers(x: Any, name: str = "") -> ArgumentTypeError | None:
-    """The error for an array of NumPy, or nested lists with one, that says more than numbers; None for any other value.
+    """Return the error for an array of NumPy, or lists with one, that says more than numbers; None for other values.
 
     Args:
         x: Any value.
@@ -137,7 +137,7 @@ def no_plain_numbers(x: Any, name: str = "") -> ArgumentTypeError | None:
 
 
 def owned(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy for a device to read whenever it likes: it may do so later, and must not see what is written by then.
+    """Return a copy for a device to read whenever it likes: it must not see what is written by then.
 
     A large copy begins at a multiple of 64 bytes, so that a device whose memory is that of the host takes it as it is.
     """

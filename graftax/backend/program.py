@@ -6,12 +6,27 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from graftax.core.culprit import Culprit
+from graftax.core.typedefs import Array
 
 
 class Cell(Protocol):
     """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.state.storage.Storage`)."""
 
     buffer: Any
+
+
+class Lift(Protocol):
+    """What a function that is being traced reads cells through."""
+
+    level: Any
+    cells: list[Any]
+    """Those that were read."""
+    groups: list[Sequence[Cell]]
+    """Cells of one dtype that may share a buffer, put in here while the function runs."""
+
+    def read(self, cell: Cell, like: Any = None) -> Array:
+        """The value of a cell, of the shape of its buffer or that of another value; ask once for each cell."""
+        ...
 
 
 class Program(Protocol):

@@ -1,33 +1,33 @@
-"""What a backend must offer, in four groups; a backend may lack a group, and says so.
+"""A backend as a whole: its name, its groups, the words that it has for its library.
 
-The groups are deliberately narrow. Everything else in graftax is written on top of them, so a new backend is one
-folder with up to four classes and a line in the registry.
+The groups are deliberately narrow. Everything else in graftax is written on top of them, so that a new backend is one
+package with a class for each group that it has. What each group must do is written down in `graftax.backend.api`.
 
-*arrays* (required)
-    ``numpy`` is a namespace with the functions of the NumPy API (jax.numpy, numpy). Results are canonical: never
-    64 bits wide unless the backend was told to (JAX: ``jax_enable_x64``), and equal to NumPy's to rounding.
-    The primitives of neural networks that NumPy lacks are in `graftax.backend.neural`. Channels are always last.
-*random* (required)
-    Stateless and keyed. A key is a uint32 array of shape (2,). The generator is Threefry-2x32 in JAX's partitionable
-    form, so that a key gives the same bits on every backend.
-*transforms* (optional)
-    Tracing with late inputs (see `graftax.backend.program`), gradients, compilation, control flow (see
-    `graftax.backend.control`).
-*devices* (optional)
-    Listing, placing, waiting.
+*arrays*, *random* (required), *devices*
+    What there is to compute with, here in this file.
+*tracing*
+    Levels, and nested containers (`graftax.backend.tracing`). Whoever has one of the next five has it, too.
+*gradients*, *vectorizing*, *compiling*, *control_flow*, *callbacks*
+    Derivatives; rows computed together; functions traced once and run as programs; loops and branches within a
+    program; Python called from one. Each has its own module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from graftax.backend.checking import Checking
-from graftax.backend.control import ControlFlow
+from graftax.backend.callbacks import Callbacks
+from graftax.backend.compiling import Compiling
+from graftax.backend.control_flow import ControlFlow
+from graftax.backend.gradients import Gradients
 from graftax.backend.neural import Neural
 from graftax.backend.packing import Packing
-from graftax.backend.program import Cell, Program
+from graftax.backend.tracing import Tracing
+from graftax.backend.vectorizing import Vectorizing
+from graftax.backend.wording import Wording
+from graftax.core.errors import GraftaxError
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 if TYPE_CHECKING:
@@ -144,155 +144,6 @@ class Random(Protocol):
         ...
 
 
-class Lift(Protocol):
-    """What a function that is being traced reads cells through."""
-
-    level: Any
-    cells: list[Any]
-    """Those that were read."""
-    groups: list[Sequence[Cell]]
-    """Cells of one dtype that may share a buffer, put in here while the function runs."""
-
-    def read(self, cell: Cell, like: Any = None) -> Array:
-        """The value of a cell, of the shape of its buffer or that of another value; ask once for each cell."""
-        ...
-
-
-class Recorder(Protocol):
-    """What wants to know which operations are run on the arrays that it tracks."""
-
-    def tracks(self, values: Sequence[Any]) -> bool:
-        """True if it tracks one of these arrays, told apart by identity."""
-        ...
-
-    def record(self, call: Callable[..., Sequence[Any]], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """``outputs`` were computed as ``call(*inputs)``, which may be called again under any transform.
-
-        ``call.key`` is equal for calls that do the same, and None (or cannot be hashed) where that is not known.
-        """
-        ...
-
-
-class Transforms(ControlFlow, Checking, Protocol):
-    """Tracing, gradients, compilation. A *level* is the trace that operations go to, an opaque object."""
-
-    def is_tracer(self, x: Any) -> bool:
-        """True for a traced value."""
-        ...
-
-    def level(self) -> Any:
-        """The level now."""
-        ...
-
-    def eager(self) -> bool:
-        """True if operations run at once."""
-        ...
-
-    def staged_within(self, level: Any) -> bool:
-        """True if, inside ``level``, a program is being written down: concrete arrays would become its constants.
-
-        None for any level: true in every such trace.
-        """
-        ...
-
-    def leaks(self, value: Any, level: Any) -> bool:
-        """True if the value lives in a trace inside ``level``, and so will be gone before it."""
-        ...
-
-    def flatten(self, tree: Any) -> tuple[list[Any], Any]:
-        """Leaves and structure of nested containers; None is structure."""
-        ...
-
-    def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
-        """The same, each leaf with the way to it as Python writes it: ``(".mu", "[0]", "['w']")``."""
-        ...
-
-    def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
-        """The containers again."""
-        ...
-
-    def trace(
-        self,
-        function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]],
-        leaves: list[Any],
-        looks: str = "plain",
-    ) -> Program:
-        """Run ``function(lift, leaves) -> (results, [(cell, new value)])`` once, abstractly; see `Program`.
-
-        ``looks`` says what a run of it raises for (`graftax.backend.traced_checks`).
-
-        Raises:
-            CompileError: it needs the value of a traced array; the message names the line.
-        """
-        ...
-
-    def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
-        """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
-        ...
-
-    def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Shapes and dtypes of the results, nothing computed."""
-        ...
-
-    def start_recording(self, recorder: Recorder) -> tuple[Any, Any]:
-        """Tell the recorder what this thread computes from now on; the level that records, and the one around it."""
-        ...
-
-    def stop_recording(self, recorder: Recorder, level: Any) -> None:
-        """Tell it no more; recorders may stop in any order."""
-        ...
-
-    def unrecorded_copy(self, value: Array, level: Any) -> Array:
-        """A copy that the recorders of that level do not notice."""
-        ...
-
-    def vjp(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """The results, and the function from their cotangents to those of the arguments."""
-        ...
-
-    def vjp_with_aux(
-        self, function: Callable[..., tuple[Any, Any]], *args: Any
-    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:
-        """The same for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
-        ...
-
-    def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: Any) -> Array:
-        """The value at a level; when cotangents go back to ``token``, ``hear`` gets that of the value, if it has one.
-
-        ``token`` is a floating scalar that is differentiated at that level.
-        """
-        ...
-
-    def custom_vjp(
-        self,
-        function: Callable[[list[Any]], list[Any]],
-        forward: Callable[[list[Any]], tuple[list[Any], list[Any], Any]],
-        backward: Callable[[list[Any], Any, list[Any]], list[Any]],
-        inputs: list[Any],
-        refused: Sequence[Callable[[], Exception] | None],
-    ) -> list[Any]:
-        """``function(inputs)``, with a rule for its cotangents.
-
-        ``forward(inputs)`` gives the same results, arrays to keep, and any object to keep. ``backward(arrays, object,
-        cotangents of results)`` gets None for an integer result, and gives the cotangents of the inputs, None for zero.
-        All three are pure and may be run later, and at levels inside the present one. ``refused`` has for each input
-        what gives the error to raise where that is differentiated.
-        """
-        ...
-
-    def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """The results and their tangents."""
-        ...
-
-    def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
-        """The function of each row, computed together, or ``chunk_size`` rows at a time."""
-        ...
-
-    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function compiled; it must not read Variables."""
-        ...
-
-
 class Devices(Protocol):
     """Where arrays live."""
 
@@ -319,13 +170,42 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def wording(self) -> Wording:
+        """What messages call its library."""
+        ...
+
+    @property
+    def libraries(self) -> Collection[str]:
+        """Top-level packages that it is made of, itself included: their lines are none of the user's."""
+        ...
+
+    @property
+    def notices(self) -> Collection[str]:
+        """How the notes begin that its libraries add to exceptions, and that say nothing about the user's code."""
+        ...
+
+    def translated(self, error: Exception) -> GraftaxError | None:
+        """The error of graftax that says what an error of its libraries means; None where that is not known."""
+        ...
+
+    @property
     def arrays(self) -> Arrays: ...
     @property
     def random(self) -> Random: ...
     @property
-    def transforms(self) -> Transforms: ...
-    @property
     def devices(self) -> Devices: ...
+    @property
+    def tracing(self) -> Tracing: ...
+    @property
+    def gradients(self) -> Gradients: ...
+    @property
+    def vectorizing(self) -> Vectorizing: ...
+    @property
+    def compiling(self) -> Compiling: ...
+    @property
+    def control_flow(self) -> ControlFlow: ...
+    @property
+    def callbacks(self) -> Callbacks: ...
     def has(self, group: str) -> bool:
         """True if the backend has the group of that name."""
         ...

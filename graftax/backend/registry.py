@@ -2,18 +2,18 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import cast
 
 from graftax.backend.protocol import Backend
-from graftax.core.errors import BackendCapabilityError, BackendError
+from graftax.core import libraries
+from graftax.core.errors import BackendError
 from graftax.core.scopes import ScopeStack
 
 _BUILT_IN = {"jax": "graftax.backend.jax.backend", "numpy": "graftax.backend.numpy.backend"}
 _GROUP = "graftax.backends"
-_OWNERS = {"arrays": "jax, numpy", "random": "jax, numpy", "transforms": "jax", "devices": "jax"}
 
 _loaded: dict[str, Backend] = {}
 _default: list[str] = []  # the one global choice; empty until made
@@ -26,14 +26,26 @@ def available() -> list[str]:
 
 
 def load(name: str) -> Backend:
-    """The backend of that name, imported on first use.
+    """Return the backend of that name, imported on first use.
 
     Raises:
         BackendError: there is none of that name, or its package is not installed.
     """
     if name not in _loaded:
-        _loaded[name] = _factory(name)()
+        backend = _factory(name)()
+        libraries.add(backend)
+        _loaded[name] = backend
     return _loaded[name]
+
+
+def having(group: str) -> list[str]:
+    """The names of the backends that have a group, of those that can be imported."""
+    found = []
+    for name in available():
+        with suppress(Exception):  # the package of somebody else is broken: it offers nothing now
+            if load(name).has(group):
+                found.append(name)
+    return found
 
 
 def _factory(name: str) -> Callable[[], Backend]:
@@ -103,28 +115,13 @@ def use(name: str) -> _Use:
     return _Use(name)
 
 
-class BackendBase:
-    """A backend that lacks every optional group; subclass it and give those you have."""
-
-    name = ""
-    groups: tuple[str, ...] = ()
-
-    def has(self, group: str) -> bool:
-        """True if the backend has the group of that name."""
-        return group in self.groups
-
-    def missing(self, group: str) -> BackendCapabilityError:
-        """The error for a group that this backend lacks."""
-        owners = _OWNERS.get(group, "none")
-        return BackendCapabilityError(
-            f"the backend {self.name!r} has no {group}",
-            f"it offers {', '.join(self.groups)}; {group} is offered by: {owners}",
-            f'graftax.backend.use("{owners.split(",")[0]}")',
-        )
-
-
 @contextmanager
 def scope(backend: Backend) -> Iterator[Backend]:
     """Put a backend object in charge for a block; for backends that are not registered, as in tests."""
-    with _scope.entered(backend):
-        yield backend
+    new = libraries.add(backend)
+    try:
+        with _scope.entered(backend):
+            yield backend
+    finally:
+        if new:
+            libraries.remove(backend)

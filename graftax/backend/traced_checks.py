@@ -46,7 +46,7 @@ def wanted(of_ranges: bool = False) -> bool:
         of_ranges: Whether it is one of those that `RANGES` looks at, too.
     """
     looked_at = traces.top in (CHECKED, EAGER) or (of_ranges and traces.top == RANGES)
-    return looked_at or not registry.current().transforms.staged_within(None)
+    return looked_at or not registry.current().tracing.staged_within(None)
 
 
 def tell(explain: Explain, wrong: Callable[[Any], Any], value: Any) -> None:
@@ -57,14 +57,16 @@ def tell(explain: Explain, wrong: Callable[[Any], Any], value: Any) -> None:
 
 def emit(explain: Explain, bad: Any, *looked_at: Any) -> None:
     """Note a check: it fails where ``bad`` is true, and ``explain(*looked_at)`` tells why."""
-    registry.current().transforms.note_check(explain, bad, looked_at)
+    registry.current().tracing.note_check(explain, bad, looked_at)
 
 
 def require_compiled(asks: str) -> None:
     """Raise if a program is being written down that nobody will look at the checks of."""
-    if traces.top is None and registry.current().transforms.staged_within(None):
+    backend = registry.current()
+    if traces.top is None and backend.has("tracing") and backend.tracing.staged_within(None):
+        words = backend.wording
         raise StateError(
-            f"{asks} inside a function that JAX compiles, or inside a loop that runs as one program",
+            f"{asks} inside a function that {words.title} compiles, or inside a loop that runs as one program",
             "it looks at values, which are there only after the program has run, and nobody would look",
-            "graftax.jit(fn) around the whole, in place of jax.jit",
+            f"graftax.jit(fn) around the whole, in place of {words.compile}",
         )

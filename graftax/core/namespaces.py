@@ -73,6 +73,24 @@ def public(space: str) -> Iterator[str]:
             yield name
 
 
+def names_in(module: dict[str, Any], *modules: str) -> list[str]:
+    """Return the public names that a package imported: its ``__all__``, which so repeats none of them.
+
+    Args:
+        module: The variables of the package.
+        modules: Names of modules that are public, too; the others are attributes only because something imported them.
+
+    Example:
+        >>> names_in({"Dense": int, "inspect": inspect, "_hidden": int})
+        ['Dense']
+    """
+    return sorted(
+        name
+        for name, found in module.items()
+        if not name.startswith("_") and (name in modules or not inspect.ismodule(found))
+    )
+
+
 def _is_own(thing: Any, home: str) -> bool:
     return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith(home)
 

@@ -1,8 +1,8 @@
 """Short tracebacks: at the doors of graftax an exception loses the frames of libraries, and keeps those of the user.
 
-From ``fit`` to the line of a layer's ``call`` there are dozens of frames of graftax and JAX. A door is a public
-function that runs code of the user, or may raise for what the user gives. ``GRAFTAX_TRACEBACK=full`` in the environment
-keeps everything. Without an exception a door costs nothing, or one call of Python.
+From ``fit`` to the line of a layer's ``call`` there are dozens of frames of graftax and of its libraries. A door is a
+public function that runs code of the user, or may raise for what the user gives. ``GRAFTAX_TRACEBACK=full`` in the
+environment keeps everything. Without an exception a door costs nothing, or one call of Python.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
-from graftax.core import user_line
+from graftax.core import libraries, user_line
 from graftax.core.argument_kinds import flags_of, no_flag
 from graftax.core.errors import GraftaxError
 from graftax.core.misbound import misbound
@@ -22,7 +22,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SWITCH = "GRAFTAX_TRACEBACK"
-_NOTICE_OF_JAX = "--------------------\nFor simplicity, JAX has removed its internal frames"
 _HIDDEN = f"  {SWITCH}=full in the environment shows the frames inside of libraries"
 
 
@@ -75,7 +74,7 @@ def shorten(error: BaseException) -> None:
         current.__traceback__ = _of_user(current)
         notes = getattr(current, "__notes__", None)
         if notes:
-            notes[:] = [note for note in notes if not note.startswith(_NOTICE_OF_JAX)]
+            notes[:] = [note for note in notes if not note.startswith(libraries.notices())]
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 

@@ -15,10 +15,11 @@ from functools import cache
 from types import FrameType, TracebackType
 from typing import Any, TypeAlias
 
+from graftax.core import libraries
+
 Place: TypeAlias = tuple[str, int]
 """A file, and a line of it counted from 1."""
 
-_LIBRARIES = frozenset({"graftax", "jax", "jaxlib", "numpy"})
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen")
 _WIDTH = 120
 
@@ -56,15 +57,15 @@ def of_traceback(traceback: TracebackType | None) -> Place | None:
 def of_lines(lines: Iterable[Place]) -> Place | None:
     """The innermost line of the user among lines of a stack that is gone, innermost first; None if there is none."""
     for filename, number in lines:
-        if not filename.startswith((*_library_folders(), "<")):
+        if not filename.startswith((*_folders_of(libraries.names()), "<")):
             return filename, number
     return None
 
 
 @cache
-def _library_folders() -> tuple[str, ...]:
+def _folders_of(names: frozenset[str]) -> tuple[str, ...]:
     """Where the libraries are, and the standard library, but not what is installed below it."""
-    found = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(_LIBRARIES)]
+    found = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(names)]
     folders = [os.path.join(os.path.dirname(one), "") for one in found if one]
     below = os.path.dirname(os.__file__)
     standard = [name for name in os.listdir(below) if name not in ("site-packages", "dist-packages")]
@@ -104,6 +105,6 @@ def root_of(frame: FrameType) -> str:
 
 def _is_library(space: dict[str, Any], filename: str) -> bool:
     root = str(space.get("__name__", "")).partition(".")[0]
-    if root in _LIBRARIES:
+    if root in libraries.names():
         return not filename.startswith("<doctest")  # an example in a docstring is a program of somebody
     return root in sys.stdlib_module_names and filename.startswith(_STANDARD)

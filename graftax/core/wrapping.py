@@ -17,6 +17,11 @@ def carry_names(wrapper: W, fn: Any) -> W:
     return wrapper
 
 
+def function_name(fn: Callable[..., Any]) -> str:
+    """Return what a function is called in messages."""
+    return getattr(fn, "__qualname__", None) or repr(fn)
+
+
 def wraps(fn: Any) -> Callable[[W], W]:
     """Decorate a wrapper of ``fn``: as `functools.wraps`, but names only."""
     return lambda wrapper: carry_names(wrapper, fn)

@@ -3,6 +3,7 @@
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import names_in as _names_in
 from graftax.layers.activation import Activation as Activation
 from graftax.layers.batch_normalization import BatchNormalization as BatchNormalization
 from graftax.layers.conv import Conv1D as Conv1D
@@ -51,52 +52,7 @@ from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("layers")
 
-__all__ = [
-    "GRU",
-    "LSTM",
-    "Activation",
-    "Add",
-    "Average",
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "AveragePooling3D",
-    "AvgPool1D",
-    "AvgPool2D",
-    "AvgPool3D",
-    "BatchNormalization",
-    "Concatenate",
-    "Conv1D",
-    "Conv2D",
-    "Conv3D",
-    "DTypePolicy",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D",
-    "GlobalAvgPool1D",
-    "GlobalAvgPool2D",
-    "GlobalMaxPool1D",
-    "GlobalMaxPool2D",
-    "GlobalMaxPooling1D",
-    "GlobalMaxPooling2D",
-    "Layer",
-    "LayerNormalization",
-    "MaxPool1D",
-    "MaxPool2D",
-    "MaxPool3D",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "MaxPooling3D",
-    "Maximum",
-    "Minimum",
-    "MultiHeadAttention",
-    "Multiply",
-    "Reshape",
-    "RotaryEmbedding",
-    "Subtract",
-]
+__all__ = _names_in(globals())  # pyright: ignore[reportUnsupportedDunderAll]  # of what is imported above
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
@@ -36,30 +37,6 @@ def flag(name: str, value: bool) -> bool:
     if not isinstance(value, bool | int | np.bool_) or value not in (0, 1):
         raise ArgumentError(f"{name}={value!r}", f"{name} is True or False", f"{name}=True")
     return bool(value)
-
-
-def switched_off(switch: str, part: str, initializer: Any, usual: type, regularizer: Any, constraint: Any) -> None:
-    """Raise if there are settings for a weight that the layer is told to do without.
-
-    Args:
-        switch: The argument that is False.
-        part: What its settings are called after: ``bias`` for ``bias_initializer`` and the others.
-        initializer: What the weight would start as.
-        usual: The kind of initializer that it has unless told.
-        regularizer: A penalty on it, or None.
-        constraint: A projection of it, or None.
-
-    Raises:
-        ArgumentError: names what would be ignored.
-    """
-    start = None if type(initializer) is usual else initializer
-    for setting, given in (("initializer", start), ("regularizer", regularizer), ("constraint", constraint)):
-        if given is not None:
-            raise ArgumentError(
-                f"{switch}=False and {part}_{setting}={given!r:.60}",
-                f"without a {part} nothing would use it",
-                f"{switch}=True, or no {part}_{setting}",
-            )
 
 
 def axis_number(name: str, value: int) -> int:
@@ -162,12 +139,12 @@ def check_last_axis(x: Array, size: int) -> None:
 def wide(x: Array) -> Array:
     """At least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
     kind = str(x.dtype)
-    return x if kind in ("float32", "float64") or "complex" in kind else ops.cast(x, "float32")
+    return x if kind in ("float32", "float64") or is_complex(kind) else ops.cast(x, "float32")
 
 
 def narrow(out: Array, x: Array) -> Array:
     """A result in the dtype of the input, unless that holds no fractions."""
-    return ops.cast(out, x.dtype) if "float" in str(x.dtype) else out
+    return ops.cast(out, x.dtype) if is_floating(x.dtype) else out
 
 
 def _no_array(given: Any = None) -> ArgumentTypeError:

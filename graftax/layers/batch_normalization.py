@@ -5,19 +5,19 @@ from __future__ import annotations
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axis_number, flag, narrow, single_shape, switched_off, wide, within
-from graftax.layers.layer import Layer
+from graftax.layers.arguments import axis_number, flag, narrow, single_shape, wide, within
 from graftax.layers.masking import calm, checked, spread
+from graftax.layers.normalization import Normalization
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.weight_settings import WeightSettings
 from graftax.ops.checks import axis_in_range
-from graftax.variables import constraints, initializers, regularizers
+from graftax.variables import initializers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
-from graftax.variables.variable import Variable
 
 
-class BatchNormalization(Layer):
+class BatchNormalization(Normalization):
     r"""Shifts and scales each channel to mean 0 and variance 1, by the batch in training, by moving averages otherwise.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
@@ -63,11 +63,6 @@ class BatchNormalization(Layer):
     Source: Ioffe and Szegedy, arXiv 1502.03167.
     """
 
-    supports_masking = True
-    compiles_call = True
-    gamma: Variable | None
-    beta: Variable | None
-
     def __init__(
         self,
         axis: int = -1,
@@ -88,46 +83,30 @@ class BatchNormalization(Layer):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        super().__init__(name, trainable, dtype)
+        super().__init__(
+            epsilon=epsilon,
+            center=center,
+            scale=scale,
+            beta=WeightSettings.of(
+                initializer=beta_initializer, regularizer=beta_regularizer, constraint=beta_constraint
+            ),
+            gamma=WeightSettings.of(
+                initializer=gamma_initializer, regularizer=gamma_regularizer, constraint=gamma_constraint
+            ),
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
         self.axis = axis_number("axis", axis)
         self.momentum = within("momentum", momentum, 0, 1)
-        self.epsilon = within("epsilon", epsilon, 0, float("inf"))
-        self.center, self.scale = flag("center", center), flag("scale", scale)
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
-        self.beta_regularizer = regularizers.get(beta_regularizer)
-        self.gamma_regularizer = regularizers.get(gamma_regularizer)
-        self.beta_constraint = constraints.get(beta_constraint)
-        self.gamma_constraint = constraints.get(gamma_constraint)
-        beta = self.beta_initializer, initializers.Zeros, self.beta_regularizer, self.beta_constraint
-        gamma = self.gamma_initializer, initializers.Ones, self.gamma_regularizer, self.gamma_constraint
-        for switch, on, part, settings in (("center", center, "beta", beta), ("scale", scale, "gamma", gamma)):
-            if not on:
-                switched_off(switch, part, *settings)
         self.unbiased_moving_variance = flag("unbiased_moving_variance", unbiased_moving_variance)
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)
         shape = (sizes[axis_in_range("BatchNormalization", self.axis, len(sizes))],)
-        self.gamma = self.beta = None
-        if self.scale:
-            self.gamma = self.add_weight(
-                shape,
-                self.gamma_initializer,
-                name="gamma",
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )
-        if self.center:
-            self.beta = self.add_weight(
-                shape,
-                self.beta_initializer,
-                name="beta",
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )
+        self.make_scale_and_shift(shape)
         self.moving_mean = self.add_weight(
             shape, self.moving_mean_initializer, name="moving_mean", trainable=False, role="state"
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graftax.core import user_line
 from graftax.core.attributes import OF_LAYERS, missing, public_names
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
 from graftax.core.known_names import closest
 from graftax.core.scopes import ScopeStack
@@ -120,7 +121,7 @@ def is_built(layer: Layer) -> bool:
 
 def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
-    found = several_shapes.of_call(layer, signature, args, kwargs)
+    found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
     with _called.entered(layer):
         if several_shapes.names_of_shapes(type(layer).build):
             layer.build(**found)
@@ -228,7 +229,7 @@ def _codes(kind: type[Layer], name: str) -> Iterator[CodeType]:
 def note_dtypes(layer: Layer, weight: Any) -> None:
     """Note whether weights have to be cast where the layer reads them: a creator may store them in another dtype."""
     stored = (v.dtype for v in walk(weight) if isinstance(v, Variable) and v.role == "weight")
-    if any("float" in dtype and dtype != layer._gx_dtypes.compute_dtype for dtype in stored):
+    if any(is_floating(dtype) and dtype != layer._gx_dtypes.compute_dtype for dtype in stored):
         object.__setattr__(layer, "_gx_casts", True)
 
 

@@ -43,7 +43,7 @@ _parts: ScopeStack[str] = ScopeStack("part of a program")
 def named_part(path: str) -> Iterator[None]:
     """Inside, what is traced belongs to the layer of that path, which profilers show and `graftax.find_nan` tells."""
     backend = registry.current()
-    if not backend.has("transforms"):
+    if not backend.has("tracing"):
         yield
         return
     outer = _parts.top
@@ -51,7 +51,7 @@ def named_part(path: str) -> Iterator[None]:
         name = path[len(outer) + 1 :]
     else:
         name = path if outer is None else f"/{path}"  # of a layer that another one holds: its path begins anew
-    with _parts.entered(path), backend.transforms.named(name):
+    with _parts.entered(path), backend.tracing.named(name):
         yield
 
 

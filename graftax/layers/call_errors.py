@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from graftax.core import foreign_errors, tree, user_line
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError
 from graftax.layers.description import describe_call
 from graftax.variables.graph.module import Module
@@ -51,14 +52,14 @@ def gives_nothing(title: str) -> ArgumentTypeError:
 def _complex_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The dtype and shape of the first complex array of a call; empty for none."""
     for leaf in tree.flatten((args, kwargs)):
-        if "complex" in str(getattr(leaf, "dtype", "")):
+        if is_complex(getattr(leaf, "dtype", "")):
             return f"{leaf.dtype}{list(leaf.shape)}"
     return ""
 
 
 def _real_weights(layer: Any, title: str, given: str) -> GraftaxError | None:
     """The error for complex numbers that meet the weights of a layer of ours."""
-    if not type(layer).__module__.startswith("graftax.layers.") or "complex" in layer._gx_dtypes.compute_dtype:
+    if not type(layer).__module__.startswith("graftax.layers.") or is_complex(layer._gx_dtypes.compute_dtype):
         return None
     return DTypeError(
         f"{title} got complex numbers, {given}",

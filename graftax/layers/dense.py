@@ -10,6 +10,7 @@ from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, positive, single_shape
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
@@ -69,8 +70,19 @@ class Dense(KernelLayer):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        weights = kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer
-        super().__init__(activation, use_bias, *weights, kernel_constraint, bias_constraint, name, trainable, dtype)
+        super().__init__(
+            activation=activation,
+            use_bias=use_bias,
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
         self.units = positive("units", units)
 
     def build(self, input_shape: Shape) -> None:

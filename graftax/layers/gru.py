@@ -11,6 +11,7 @@ from graftax.layers.arguments import flag
 from graftax.layers.dense import linear
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
+from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
@@ -99,14 +100,30 @@ class GRU(Recurrent):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        initial = kernel_initializer, recurrent_initializer, bias_initializer
-        penalties = kernel_regularizer, recurrent_regularizer, bias_regularizer
-        projections = kernel_constraint, recurrent_constraint, bias_constraint
-        dropped = dropout, recurrent_dropout, seed
-        returned = return_sequences, return_state, go_backwards
-        gates = activation, recurrent_activation, use_bias
-        common = name, trainable, dtype
-        super().__init__(units, *gates, *initial, *penalties, *projections, *dropped, *returned, *common)
+        super().__init__(
+            units,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
+            use_bias=use_bias,
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
+            dropout=dropout,
+            recurrent_dropout=recurrent_dropout,
+            seed=seed,
+            return_sequences=return_sequences,
+            return_state=return_state,
+            go_backwards=go_backwards,
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
         self.reset_after = flag("reset_after", reset_after)
 
     def bias_shape(self) -> Shape:

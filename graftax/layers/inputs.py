@@ -6,6 +6,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_floating
 from graftax.core.typedefs import unwrap
 from graftax.layers.description import all_numbers
 from graftax.variables import masks
@@ -23,7 +24,7 @@ def inputs_in(dtype: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
             return leaf
         array = leaf if arrays.is_array(leaf) else arrays.asarray(leaf)
         kind = str(array.dtype)
-        if kind != dtype and "float" in kind:
+        if kind != dtype and is_floating(kind):
             array = array.astype(dtype)
         if array is not leaf:
             masks.carry_over(leaf, array)

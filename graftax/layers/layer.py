@@ -327,9 +327,9 @@ class Layer(AddsLosses):
     def build_for(self, *args: Any, **kwargs: Any) -> Any:
         """Make all weights below for inputs like these, computing nothing; give the shapes and dtypes of the output."""
         backend = registry.current()
-        if not backend.has("transforms"):
+        if not backend.has("tracing"):
             return self(*args, **kwargs)
-        transforms = backend.transforms
+        transforms = backend.tracing
 
         def run() -> Any:
             with storage.frames.entered(Abstract(storage.frames.top, transforms.level())):

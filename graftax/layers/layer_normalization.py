@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axis_numbers, flag, narrow, single_shape, switched_off, wide, within
-from graftax.layers.layer import Layer
+from graftax.layers.arguments import axis_numbers, narrow, single_shape, wide
 from graftax.layers.masking import calm, checked, spread
+from graftax.layers.normalization import Normalization
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.weight_settings import WeightSettings
 from graftax.ops.checks import axis_in_range
-from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
-from graftax.variables.variable import Variable
 
 
-class LayerNormalization(Layer):
+class LayerNormalization(Normalization):
     r"""Shifts and scales each element to mean 0 and variance 1 over some axes, the last unless told.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
@@ -57,11 +55,6 @@ class LayerNormalization(Layer):
     Source: Ba et al., arXiv 1607.06450.
     """
 
-    supports_masking = True
-    compiles_call = True
-    gamma: Variable | None
-    beta: Variable | None
-
     def __init__(
         self,
         axis: int | Sequence[int] = -1,
@@ -78,43 +71,27 @@ class LayerNormalization(Layer):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        super().__init__(name, trainable, dtype)
+        super().__init__(
+            epsilon=epsilon,
+            center=center,
+            scale=scale,
+            beta=WeightSettings.of(
+                initializer=beta_initializer, regularizer=beta_regularizer, constraint=beta_constraint
+            ),
+            gamma=WeightSettings.of(
+                initializer=gamma_initializer, regularizer=gamma_regularizer, constraint=gamma_constraint
+            ),
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
         self.axis = axis_numbers("axis", axis)
-        self.epsilon = within("epsilon", epsilon, 0, math.inf)
-        self.center, self.scale = flag("center", center), flag("scale", scale)
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
-        self.beta_regularizer = regularizers.get(beta_regularizer)
-        self.gamma_regularizer = regularizers.get(gamma_regularizer)
-        self.beta_constraint = constraints.get(beta_constraint)
-        self.gamma_constraint = constraints.get(gamma_constraint)
-        beta = self.beta_initializer, initializers.Zeros, self.beta_regularizer, self.beta_constraint
-        gamma = self.gamma_initializer, initializers.Ones, self.gamma_regularizer, self.gamma_constraint
-        for switch, on, part, settings in (("center", center, "beta", beta), ("scale", scale, "gamma", gamma)):
-            if not on:
-                switched_off(switch, part, *settings)
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)
         shape = tuple(sizes[i] for i in self._axes(len(sizes)))
         self.shape = shape
-        self.gamma = self.beta = None
-        if self.scale:
-            self.gamma = self.add_weight(
-                shape,
-                self.gamma_initializer,
-                name="gamma",
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )
-        if self.center:
-            self.beta = self.add_weight(
-                shape,
-                self.beta_initializer,
-                name="beta",
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )
+        self.make_scale_and_shift(shape)
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         axes = self._axes(x.ndim)

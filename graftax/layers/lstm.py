@@ -13,6 +13,7 @@ from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import flag
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
+from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.given_back import activated
@@ -104,14 +105,30 @@ class LSTM(Recurrent):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        initial = kernel_initializer, recurrent_initializer, bias_initializer
-        penalties = kernel_regularizer, recurrent_regularizer, bias_regularizer
-        projections = kernel_constraint, recurrent_constraint, bias_constraint
-        dropped = dropout, recurrent_dropout, seed
-        returned = return_sequences, return_state, go_backwards
-        gates = activation, recurrent_activation, use_bias
-        common = name, trainable, dtype
-        super().__init__(units, *gates, *initial, *penalties, *projections, *dropped, *returned, *common)
+        super().__init__(
+            units,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
+            use_bias=use_bias,
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
+            dropout=dropout,
+            recurrent_dropout=recurrent_dropout,
+            seed=seed,
+            return_sequences=return_sequences,
+            return_state=return_state,
+            go_backwards=go_backwards,
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
         self.unit_forget_bias = flag("unit_forget_bias", unit_forget_bias)
         start = self.bias_initializer
         if self.use_bias and self.unit_forget_bias and isinstance(start, Constant) and np.shape(unwrap(start.value)):

@@ -10,6 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core import tree
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, unwrap
 from graftax.layers.signature import Signature
@@ -118,7 +119,7 @@ def hide(x: Array, mask: Array | None) -> Array:
 
 def calm(x: Array, mask: Array | None) -> Array:
     """``x`` with zeros for nan and infinities where the mask hides, so that they spoil no gradient."""
-    if mask is None or "float" not in str(x.dtype):
+    if mask is None or not is_floating(x.dtype):
         return x
     return ops.where(ops.logical_or(spread(mask, x.ndim), ops.isfinite(x)), x, 0)
 
@@ -239,7 +240,7 @@ def marked(inputs: Any, mask: Any) -> Any:
     if tree.is_leaf(inputs):
         if mask is None:
             return inputs
-        fresh = calm(inputs, mask) if "float" in str(inputs.dtype) else _copy(inputs)
+        fresh = calm(inputs, mask) if is_floating(inputs.dtype) else _copy(inputs)
         masks.set_mask(fresh, mask, calm=True)
         return fresh
     pairs = zip(tree.flatten(inputs), tree.flatten(mask), strict=True)

@@ -11,18 +11,17 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, switched_off, within
+from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, within
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, checked, hide
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.weight_settings import WeightSettings
 from graftax.transforms.flow.scan import scan
-from graftax.variables import constraints, initializers, random, regularizers
-from graftax.variables.constraints import ConstraintLike
+from graftax.variables import initializers, random
 from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
-from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.variable import Variable
 
 
@@ -40,18 +39,13 @@ class Recurrent(Layer):
     def __init__(
         self,
         units: int,
+        *,
         activation: ActivationLike,
         recurrent_activation: ActivationLike,
         use_bias: bool,
-        kernel_initializer: InitializerLike,
-        recurrent_initializer: InitializerLike,
-        bias_initializer: InitializerLike,
-        kernel_regularizer: RegularizerLike,
-        recurrent_regularizer: RegularizerLike,
-        bias_regularizer: RegularizerLike,
-        kernel_constraint: ConstraintLike,
-        recurrent_constraint: ConstraintLike,
-        bias_constraint: ConstraintLike,
+        kernel: WeightSettings,
+        recurrent: WeightSettings,
+        bias: WeightSettings,
         dropout: float,
         recurrent_dropout: float,
         seed: int | None,
@@ -67,18 +61,17 @@ class Recurrent(Layer):
         self.activation = activations.get(activation)
         self.recurrent_activation = activations.get(recurrent_activation)
         self.use_bias = flag("use_bias", use_bias)
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.recurrent_initializer = initializers.get(recurrent_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.recurrent_constraint = constraints.get(recurrent_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
         if not self.use_bias:
-            settings = self.bias_regularizer, self.bias_constraint
-            switched_off("use_bias", "bias", self.bias_initializer, initializers.Zeros, *settings)
+            bias.check_unused("use_bias", "bias", initializers.Zeros)
+        self.kernel_initializer = kernel.initializer
+        self.kernel_regularizer = kernel.regularizer
+        self.kernel_constraint = kernel.constraint
+        self.recurrent_initializer = recurrent.initializer
+        self.recurrent_regularizer = recurrent.regularizer
+        self.recurrent_constraint = recurrent.constraint
+        self.bias_initializer = bias.initializer
+        self.bias_regularizer = bias.regularizer
+        self.bias_constraint = bias.constraint
         self.dropout = within("dropout", dropout, 0, 1)
         self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
         self.seed = None if seed is None else checked_seed(seed)
@@ -225,7 +218,7 @@ class Recurrent(Layer):
 def _over_time(step: Callable[[Any, Any], Any], state: tuple[Array, ...], rows: Any) -> tuple[tuple[Array, ...], Array]:
     if not rows[0].shape[0]:
         raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
-    if registry.current().has("transforms"):
+    if registry.current().has("control_flow"):
         last, outputs = scan(step, state, rows)
         return last, outputs
     drive, present = rows

@@ -5,15 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.layers import shapes
 from graftax.layers.signature import Signature
-
-if TYPE_CHECKING:
-    from graftax.layers.layer import Layer
 
 _SUFFIX = "_shape"
 
@@ -45,13 +42,14 @@ def bound(build: Callable[..., Any], title: str, given: tuple[Any, ...], named: 
         ) from None
 
 
-def of_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def of_call(
+    build: Callable[..., Any], title: str, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
     """What `build` gets in the first call: the shape of the first argument, or a dict of shapes by parameter.
 
     Raises:
         ArgumentTypeError: a parameter is not called as an argument of `call` and ``_shape``.
     """
-    build = type(layer).build
     names = names_of_shapes(build)
     if not names:
         return tree.map_structure(shapes.shape_of, signature.given(signature.first, args, kwargs))
@@ -68,7 +66,7 @@ def of_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: M
         elif parameters[name].default is inspect.Parameter.empty:
             wanted = ", ".join(f"{argument}{_SUFFIX}" for argument in arguments) or "input_shape"
             raise ArgumentTypeError(
-                f"build(self, {', '.join(names)}) of {layer._gx_title()}",
+                f"build(self, {', '.join(names)}) of {title}",
                 f"{name!r} is to be the shape of {argument!r}, which "
                 + ("this call leaves out" if argument in arguments else f"is no argument of call: {arguments}"),
                 f"def build(self, {wanted}), or {name}=None where it may be left out; build(self, input_shape) gets "

@@ -9,6 +9,7 @@ Example:
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import names_in as _names_in
 from graftax.losses.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.losses.classification import CategoricalCrossentropy as CategoricalCrossentropy
 from graftax.losses.classification import Hinge as Hinge
@@ -28,25 +29,7 @@ from graftax.losses.regression import MeanSquaredError as MeanSquaredError
 from graftax.losses.regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from graftax.losses.regression import Poisson as Poisson
 
-__all__ = [
-    "BinaryCrossentropy",
-    "CategoricalCrossentropy",
-    "CosineSimilarity",
-    "FunctionLoss",
-    "Hinge",
-    "Huber",
-    "KLDivergence",
-    "LogCosh",
-    "Loss",
-    "MeanAbsoluteError",
-    "MeanAbsolutePercentageError",
-    "MeanSquaredError",
-    "MeanSquaredLogarithmicError",
-    "Poisson",
-    "SparseCategoricalCrossentropy",
-    "SquaredHinge",
-    "get",
-]
+__all__ = _names_in(globals())  # pyright: ignore[reportUnsupportedDunderAll]  # of what is imported above
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("losses", _CLASSES)

@@ -11,6 +11,7 @@ Example:
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import names_in as _names_in
 from graftax.metrics.accuracy import Accuracy as Accuracy
 from graftax.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
 from graftax.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy
@@ -40,35 +41,7 @@ from graftax.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
 from graftax.metrics.regression import MeanSquaredError as MeanSquaredError
 from graftax.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
 
-__all__ = [
-    "AUC",
-    "Accuracy",
-    "BinaryAccuracy",
-    "BinaryCrossentropy",
-    "CategoricalAccuracy",
-    "CategoricalCrossentropy",
-    "F1Score",
-    "FBetaScore",
-    "FalseNegatives",
-    "FalsePositives",
-    "Mean",
-    "MeanAbsoluteError",
-    "MeanMetricWrapper",
-    "MeanSquaredError",
-    "Metric",
-    "Precision",
-    "Recall",
-    "RootMeanSquaredError",
-    "SampleMetric",
-    "SparseCategoricalAccuracy",
-    "SparseCategoricalCrossentropy",
-    "SparseTopKCategoricalAccuracy",
-    "Sum",
-    "TopKCategoricalAccuracy",
-    "TrueNegatives",
-    "TruePositives",
-    "get",
-]
+__all__ = _names_in(globals())  # pyright: ignore[reportUnsupportedDunderAll]  # of what is imported above
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("metrics", _CLASSES)

@@ -13,6 +13,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
 from graftax.core.tree import flatten, map_structure
 from graftax.core.typedefs import Array, ArrayLike, Shape
@@ -29,7 +30,7 @@ def floating(x: ArrayLike, name: str = "y_pred") -> Array:
     """
     array = ops.asarray(x)
     dtype = array.dtype.name
-    if dtype.startswith("complex"):
+    if is_complex(dtype):
         raise DTypeError(f"{name} of dtype {dtype}", "losses, metrics and penalties are real", f"ops.abs({name})")
     return array if dtype in ("float32", "float64") else ops.cast(array, "float32")
 
@@ -45,13 +46,9 @@ def arrays(y: Any) -> Any:
 
 def prepared(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Arrays, or structures of them; half precision widened, floating targets in the dtype of the predictions."""
-    y_pred = map_structure(lambda y: floating(y) if _inexact(y) else y, arrays(y_pred))
-    wide = next((y.dtype.name for y in flatten(y_pred) if _inexact(y)), None)
-    return map_structure(lambda y: ops.cast(y, wide) if wide and _inexact(y) else y, arrays(y_true)), y_pred
-
-
-def _inexact(y: Array) -> bool:
-    return "float" in y.dtype.name
+    y_pred = map_structure(lambda y: floating(y) if is_floating(y.dtype) else y, arrays(y_pred))
+    wide = next((y.dtype.name for y in flatten(y_pred) if is_floating(y.dtype)), None)
+    return map_structure(lambda y: ops.cast(y, wide) if wide and is_floating(y.dtype) else y, arrays(y_true)), y_pred
 
 
 def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
@@ -286,7 +283,7 @@ def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Arr
         [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
     given = weight = ops.asarray(weight)
-    if given.dtype.name.startswith("complex"):
+    if is_complex(given.dtype):
         raise DTypeError(f"{name} of dtype {given.dtype.name}", "weights are real", f"ops.real({name})")
     shape = values.shape
     if weight.shape == (*shape, 1):

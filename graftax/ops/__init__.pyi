@@ -257,7 +257,7 @@ def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Arr
 def count_nonzero(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """How many values are not zero."""
 
-def transpose(x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = None) -> Array:
+def transpose(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Axes in another order; all reversed unless told."""
 
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Array:
@@ -566,9 +566,7 @@ def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: b
 def norm(x: ArrayLike, ord: float = 2, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0."""
 
-def moments(
-    x: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = None, keepdims: bool = False
-) -> tuple[Array, Array]:
+def moments(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> tuple[Array, Array]:
     """Mean and variance, half precision taken in float32."""
 
 def standardize(x: ArrayLike, axis: int | Sequence[int] | None = -1, epsilon: float = 0.001) -> Array:

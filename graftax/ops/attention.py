@@ -6,6 +6,7 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import DTypeError, ShapeError
+from graftax.core.typedefs import Array
 from graftax.ops.neural import FUNCTIONS
 from graftax.ops.structure import row
 
@@ -14,7 +15,14 @@ __all__ = ["FUNCTIONS"]
 
 @row
 def dot_product_attention(
-    a: Arrays, query: Any, key: Any, value: Any, mask: Any, bias: Any, scale: float | None, is_causal: bool
+    a: Arrays,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    bias: Array | None,
+    scale: float | None,
+    is_causal: bool,
 ) -> Any:
     """``(batch, t, heads, d), (batch, s, kv_heads, d), (batch, s, kv_heads, e) -> (batch, t, heads, e)``."""
     _check(query, key, value)
@@ -41,7 +49,7 @@ def dot_product_attention(
     return a.numpy.swapaxes(out.reshape(out.shape[0], heads, queries, value.shape[3]), 1, 2)
 
 
-def _check(query: Any, key: Any, value: Any) -> None:
+def _check(query: Array, key: Array, value: Array) -> None:
     shown = f"dot_product_attention: query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
     if not query.ndim == key.ndim == value.ndim == 4:
         raise ShapeError(
@@ -63,7 +71,7 @@ def _check(query: Any, key: Any, value: Any) -> None:
         )
 
 
-def _spread(a: Arrays, name: str, x: Any, whole: tuple[int, ...], shared: int) -> Any:
+def _spread(a: Arrays, name: str, x: Array | None, whole: tuple[int, ...], shared: int) -> Any:
     """A mask or bias with heads in groups, where they are."""
     if x is None:
         return None

@@ -173,13 +173,13 @@ def axis_in_range(op: str, axis: int, ndim: int) -> int:
 
 
 @_checks("take")
-def _take(arrays: Arrays, x: Any, indices: Any, axis: int | None) -> None:
+def _take(arrays: Arrays, x: Array, indices: Array, axis: int | None) -> None:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
     check_range(arrays, "take", "indices", indices, size)
 
 
 @_checks("take_along_axis")
-def _take_along_axis(arrays: Arrays, x: Any, indices: Any, axis: int) -> None:
+def _take_along_axis(arrays: Arrays, x: Array, indices: Array, axis: int) -> None:
     axis = axis_in_range("take_along_axis", axis, x.ndim)
     if indices.ndim != x.ndim:
         raise ShapeError(
@@ -191,7 +191,7 @@ def _take_along_axis(arrays: Arrays, x: Any, indices: Any, axis: int) -> None:
 
 
 @_checks("gather_nd")
-def _gather_nd(arrays: Arrays, x: Any, indices: Any) -> None:
+def _gather_nd(arrays: Arrays, x: Array, indices: Array) -> None:
     depth = indices.shape[-1] if indices.ndim else 0
     if not indices.ndim or depth > x.ndim:
         raise ShapeError(
@@ -219,12 +219,12 @@ def _no_such_element(shape: tuple[int, ...], host: Any) -> GraftaxError:
 
 
 @_checks("one_hot")
-def _one_hot(arrays: Arrays, indices: Any, num_classes: int, axis: int, dtype: str) -> None:
+def _one_hot(arrays: Arrays, indices: Array, num_classes: int, axis: int, dtype: str) -> None:
     check_range(arrays, "one_hot", "indices", indices, num_classes)
 
 
 @_checks("scatter_add")
-def _scatter_add(arrays: Arrays, x: Any, indices: Any, updates: Any) -> None:
+def _scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array) -> None:
     axis_in_range("scatter_add", 0, x.ndim)
     check_range(arrays, "scatter_add", "indices", indices, x.shape[0])
     wanted = (*indices.shape, *x.shape[1:])
@@ -237,7 +237,7 @@ def _scatter_add(arrays: Arrays, x: Any, indices: Any, updates: Any) -> None:
 
 
 @_checks("segment_sum")
-def _segment_sum(arrays: Arrays, x: Any, segment_ids: Any, num_segments: int) -> None:
+def _segment_sum(arrays: Arrays, x: Array, segment_ids: Array, num_segments: int) -> None:
     if not x.ndim or tuple(segment_ids.shape) != tuple(x.shape[:1]):
         raise ShapeError(
             f"segment_sum: x {list(x.shape)}, segment_ids {list(segment_ids.shape)}",
@@ -248,17 +248,17 @@ def _segment_sum(arrays: Arrays, x: Any, segment_ids: Any, num_segments: int) ->
 
 
 @_checks("slice")
-def _slice(arrays: Arrays, x: Any, begin: Any, shape: Any) -> None:
+def _slice(arrays: Arrays, x: Array, begin: Array, shape: Any) -> None:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     _block(arrays, "slice", x, begin, sizes)
 
 
 @_checks("slice_update")
-def _slice_update(arrays: Arrays, x: Any, begin: Any, updates: Any) -> None:
+def _slice_update(arrays: Arrays, x: Array, begin: Array, updates: Array) -> None:
     _block(arrays, "slice_update", x, begin, tuple(getattr(updates, "shape", ())))
 
 
-def _block(arrays: Arrays, op: str, x: Any, begin: Any, sizes: tuple[int, ...]) -> None:
+def _block(arrays: Arrays, op: str, x: Array, begin: Array, sizes: tuple[int, ...]) -> None:
     have = tuple(x.shape)
     if begin.dtype.kind not in "iu":
         check_range(arrays, op, "begin", begin, 0)
@@ -331,7 +331,7 @@ def _shown(value: Any) -> str:
 
 
 @_checks("bincount")
-def _bincount(arrays: Arrays, x: Any, length: int | None) -> None:
+def _bincount(arrays: Arrays, x: Array, length: int | None) -> None:
     if length is not None:
         check_range(arrays, "bincount", "x", x, length)
     else:
@@ -339,7 +339,7 @@ def _bincount(arrays: Arrays, x: Any, length: int | None) -> None:
 
 
 @_checks("diagonal")
-def _diagonal(arrays: Arrays, x: Any, offset: int, axis1: int, axis2: int) -> None:
+def _diagonal(arrays: Arrays, x: Array, offset: int, axis1: int, axis2: int) -> None:
     if axis_in_range("diagonal", axis1, x.ndim) == axis_in_range("diagonal", axis2, x.ndim):
         raise ArgumentError(
             f"diagonal: axis1 = {axis1}, axis2 = {axis2} of x {list(x.shape)}",
@@ -349,7 +349,7 @@ def _diagonal(arrays: Arrays, x: Any, offset: int, axis1: int, axis2: int) -> No
 
 
 @_checks("tril", "triu")
-def _matrices(arrays: Arrays, x: Any, k: int) -> None:
+def _matrices(arrays: Arrays, x: Array, k: int) -> None:
     if x.ndim < 2:
         raise ShapeError(f"tril, triu: x {list(x.shape)}", "a matrix has two axes", "ops.diag(x), or x[None]")
 
@@ -362,7 +362,7 @@ def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
 
 
 @_checks("tensordot")
-def _tensordot(arrays: Arrays, x: Any, y: Any, axes: Any) -> None:
+def _tensordot(arrays: Arrays, x: Array, y: Array, axes: Any) -> None:
     if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
         raise ShapeError(
             f"tensordot: x {list(x.shape)}, y {list(y.shape)}, axes = {axes}",
@@ -372,14 +372,14 @@ def _tensordot(arrays: Arrays, x: Any, y: Any, axes: Any) -> None:
 
 
 @_checks("quantile")
-def _quantile(arrays: Arrays, x: Any, q: Any, axis: Any, keepdims: bool) -> None:
+def _quantile(arrays: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
     for one in q if isinstance(q, tuple) else (q,):
         if not 0 <= one <= 1:
             raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")
 
 
 @_checks("top_k")
-def _top_k(arrays: Arrays, x: Any, k: int) -> None:
+def _top_k(arrays: Arrays, x: Array, k: int) -> None:
     if not x.ndim or not 0 <= k <= x.shape[-1]:
         raise ArgumentError(
             f"top_k: k = {k}, x {list(x.shape)}",

@@ -1,16 +1,6 @@
 """From a row of the table to a function: a fast path for arrays, a slow one for everything else, errors in three beats.
 
-The function is compiled from its signature, so that Python itself binds the arguments. What it does, for ``add``::
-
-    def add(x, y):
-        native, target, canonical, check = bindings.get(current()) or bind()
-        if not (type(x) in native and type(y) in native and x.dtype == y.dtype):
-            x, y = prepare(op, ("x", "y"), (x, y))  # unwraps Variables, converts, compares dtypes
-        check(x, y)  # where the op has one
-        try:
-            return target(x, y)
-        except Exception as error:
-            return explain("add", error, {"x": x, "y": y})  # raises, naming the op and the shapes
+`graftax.ops.source` writes the function; what it calls is here.
 """
 
 from __future__ import annotations
@@ -23,75 +13,35 @@ import numpy as np
 
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.misbound import as_written, too_many
 from graftax.core.typedefs import VariableLike
+from graftax.ops import source
 from graftax.ops.arguments import maker
 from graftax.ops.attention import FUNCTIONS
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
-from graftax.ops.kinds import REFUSED_KINDS, refuse_kind
 from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
-from graftax.ops.signatures import bare, compiled_head, needed, parameters, settings, signature
-from graftax.ops.table import ARRAYS, OPTIONAL, SEQUENCES, Op
+from graftax.ops.refused_kinds import refuse_kind
+from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _REAL = frozenset({bool, int, float})
 _LITERALS = frozenset({*NUMBERS, list, tuple})
 _ABSENT: Any = object()
 _native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
-_SHARED = frozenset("x y z kernel updates values min max query key value".split())  # must agree in dtype
-KEEPING = frozenset({"scatter_add", "slice_update"})
-"""Ops whose result has the dtype of the first array, whatever the others are."""
-_STRUCTURE = frozenset({"padding"})
 
 
 def build(op: Op) -> Callable[..., Any]:
-    """The public function of a row."""
-    starred = parameters(op)
-    names = [bare(name) for name in starred]
-    arrays = [name for name in names if name in ARRAYS]
-    sequences = [name for name in names if name in SEQUENCES]
-    space: dict[str, Any] = {}
-    more = "" if any(name.startswith("*") for name in starred) else " or more"
-    lines = [
-        f"def {op.name}({compiled_head(op)}):",
-        f"    if unknown{more}{''.join(f' or {name} is absent' for name in needed(op))}:",
-        f"        return again(op, locals(), {op.name})",
-        "    native, target, canonical, check = bindings.get(current()) or bind()",
-    ]
-    lines += _converted(op, space)
-    if op.name == "cast":  # a Python number must be one of the new dtype
-        lines += ["    if type(x) in literals: x = current().arrays.asarray(unwrapped(x), canonical(dtype))"]
-    if arrays:
-        listed = ", ".join(arrays)
-        lines += [
-            f"    if not ({' and '.join(_fast(op, arrays))}):",
-            f"        {listed}, = prepare(op, {tuple(arrays)!r}, ({listed},))",
-        ]
-    lines += [f"    {name} = sequence(op, {name!r}, {name})" for name in sequences]
-    if "object" in names:
-        lines += ["    object = unwrapped(object)"]
-    if "axis" in names and arrays[:1] == ["x"] and op.name != "expand_dims":  # NumPy would let 0 and -1 pass
-        lines += ["    if axis is not None and axis != () and not x.ndim: axis_in_range(op.name, axis, 0)"]
-    if op.name in REFUSED_KINDS:
-        lines += ["    refuse_kind(op.name, x)"]
-    passed = _passed(starred)
-    if op.name in CHECKS:
-        lines += [f"    check({', '.join(names)})"]
-    lines += [
-        "    try:",
-        f"        return target({passed})",
-        "    except Exception as error:",
-        f"        return explain(op.name, error, {{{', '.join(f'{name!r}: {name}' for name in names)}}})",
-    ]
+    """Return the public function of a row."""
     bindings: dict[Backend, Any] = {}
-    space |= {
+    space = {
         "bindings": bindings,
         "bind": partial(_bind, op, bindings),
         "current": current,
-        "prepare": _prepare,
+        "prepare": partial(_prepare, array_parameters(op)),
         "sequence": _sequence,
         "unwrapped": _unwrapped,
         "frozen": _frozen,
@@ -107,8 +57,10 @@ def build(op: Op) -> Callable[..., Any]:
         "op": op,
         "__name__": "graftax.ops",
     }
-    exec(compile("\n".join(lines), f"<graftax.ops.{op.name}>", "exec"), space)
-    function: Callable[..., Any] = space[op.name]
+    for one in settings(op):
+        if one.kind.takes not in ("dtype", "structure"):
+            space[f"make_{one.name}"] = maker(op.name, one)
+    function = source.run(op, source.write(op, checked=op.name in CHECKS), space)
     origin = f"\n\nAs {op.source.removeprefix('fused ')}.{op.name}." if "numpy" in op.source else ""
     function.__doc__ = op.doc + origin
     function.__annotations__ = {}
@@ -116,57 +68,21 @@ def build(op: Op) -> Callable[..., Any]:
     return function
 
 
-def _converted(op: Op, space: dict[str, Any]) -> list[str]:
-    """The lines that check what is no array, each argument by its type; what makes it goes into the space."""
-    lines = []
-    for name, kind, default in settings(op):
-        if name == "dtype":
-            lines.append("    dtype = " + (f"{default} if dtype is None else " if default else "") + "canonical(dtype)")
-            continue
-        test, make = maker(op.name, name, kind, default)
-        if test != "True":
-            space[f"made_{name}"] = make
-            lines.append(f"    if not ({test}): {name} = made_{name}({name})")
-        elif name in _STRUCTURE:
-            lines.append(f"    if type({name}) not in atoms: {name} = frozen({name})")
-    return lines
-
-
-def _fast(op: Op, arrays: list[str]) -> list[str]:
-    """What is true of arguments that need no preparation."""
-    shared = [name for name in arrays if name in _SHARED]
-    tests = [f"type({name}) in native" for name in arrays if name not in shared[1:]]
-    for name in shared[1:]:
-        test = f"type({name}) in native and {shared[0]}.dtype == {name}.dtype"
-        if op.weak and op.name not in KEEPING:
-            test = f"type({name}) in numbers and fits({shared[0]}.dtype, {name}) or {test}"
-        if name in OPTIONAL:
-            test = f"{name} is None or {test}"
-        tests.append(f"({test})")
-    return tests
-
-
 def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
     """Call an op whose arguments have second names with the first ones, or say what is wrong with them."""
     unknown, more = given.pop("unknown"), given.pop("more", ())
-    names = [bare(name) for name in parameters(op)]
+    names = [one.name for one in parameters(op)]
     if more:
         places = list(signature(op).parameters.values())
         count = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in places) + len(more)
-        raise too_many(op.name, count, f"its arguments are ({op.signature})", f"ops.{as_written(op.name, places)}")
+        raise too_many(op.name, count, f"its arguments are ({shown(op)})", f"ops.{as_written(op.name, places)}")
     if unknown:
         second = KEYWORDS.get(op.name, {})
         defaults = {name: one.default for name, one in signature(op).parameters.items()}
         if all(name in second and given[second[name]] is defaults[second[name]] for name in unknown):
             return function(**{**given, **{second[name]: value for name, value in unknown.items()}})
-        raise misspelt(op.name, op.signature, names, unknown)
-    raise absent(op.name, op.signature, [name for name in names if given[name] is _ABSENT])
-
-
-def _passed(names: list[str]) -> str:
-    """Positional up to the last array, by keyword from there on."""
-    last = max((i for i, name in enumerate(names) if bare(name) in ARRAYS | SEQUENCES), default=-1)
-    return ", ".join(name if i <= last else f"{name}={name}" for i, name in enumerate(names))
+        raise misspelt(op.name, shown(op), names, unknown)
+    raise absent(op.name, shown(op), [name for name in names if given[name] is _ABSENT])
 
 
 def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
@@ -182,8 +98,8 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
             space = getattr(space, part)
         target = getattr(space, op.name)
     if op.source.startswith("fused"):
-        static = [n for n in map(bare, parameters(op)) if n not in ARRAYS | SEQUENCES]
-        target = arrays.fused(target, tuple(static))
+        static = tuple(one.name for one in parameters(op) if not one.takes_arrays)
+        target = arrays.fused(target, static)
     native = _native.setdefault(backend, set())
     check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
     bindings[backend] = native, target, arrays.canonical_dtype, check
@@ -230,35 +146,36 @@ def _unwrapped(value: Any) -> Any:
     return value
 
 
-def _prepare(op: Op, names: tuple[str, ...], values: tuple[Any, ...]) -> list[Any]:
+def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> list[Any]:
     """Native arrays of the arguments, Python numbers left to adapt where the op lets them, dtypes compared."""
     arrays = current().arrays
     ready: list[Any] = []
     numbers = 0
-    for name, value in zip(names, values, strict=True):
-        if value is None and name in OPTIONAL:
+    for one, value in zip(given, values, strict=True):
+        if value is None and one.optional:
             ready.append(None)
-        elif op.weak and name in _SHARED and (number := _as_number(value)) is not None:
+        elif op.weak and one.kind.agrees and (number := _as_number(value)) is not None:
             ready.append(number)
             numbers += 1
         else:
-            ready.append(to_array(arrays, value, op.name, name))
-    shared = [i for i, name in enumerate(names) if name in _SHARED and ready[i] is not None]
-    if numbers and numbers == len(shared):  # nothing but Python numbers: the widest kind decides
-        kind = max((type(ready[i]) for i in shared), key=NUMBERS.index)
-        ready[shared[0]] = arrays.asarray(kind(ready[shared[0]]))
-    found = [i for i in shared if not isinstance(ready[i], NUMBERS)]
+            ready.append(to_array(arrays, value, op.name, one.name))
+    agreeing = [i for i, one in enumerate(given) if one.kind.agrees and ready[i] is not None]
+    if numbers and numbers == len(agreeing):  # nothing but Python numbers: the widest kind decides
+        kind = max((type(ready[i]) for i in agreeing), key=NUMBERS.index)
+        ready[agreeing[0]] = arrays.asarray(kind(ready[agreeing[0]]))
+    found = [i for i in agreeing if not isinstance(ready[i], NUMBERS)]
     if len(found) > 1:
-        _compare(arrays, op.name, [names[i] for i in found], [ready[i] for i in found])
-    if found and len(shared) > 1:
-        _meet(arrays, op.name, [(names[i], ready[i]) for i in shared])
-        for i in shared:
+        _compare(arrays, op.name, [given[i].name for i in found], [ready[i] for i in found])
+    if found and len(agreeing) > 1:
+        keeps = any(one.kind.fills for one in given)
+        _meet(arrays, op.name, [(given[i].name, ready[i]) for i in agreeing], keeps)
+        for i in agreeing:
             if type(ready[i]) is int and ready[i] > INT32:
                 ready[i] = arrays.asarray(ready[i], ready[found[0]].dtype)
     return ready
 
 
-def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]]) -> None:
+def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) -> None:
     """Python numbers, and arrays that such a number became, must fit the arrays that they meet."""
     strong = [one for one in given if not isinstance(one[1], NUMBERS) and not arrays.is_weak(one[1])]
     arrays_given = [one for one in given if not isinstance(one[1], NUMBERS)]
@@ -266,7 +183,7 @@ def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]]) -> None:
     dtype = arrays.canonical_dtype(array.dtype)
     for name, value in given:
         if isinstance(value, NUMBERS):
-            check_number(arrays, op, name, value, other, dtype, op in KEEPING)
+            check_number(arrays, op, name, value, other, dtype, keeps)
         elif strong and arrays.is_weak(value):
             check_weak(arrays, op, name, value, other, dtype)
 
@@ -299,18 +216,18 @@ def _compare(arrays: Arrays, op: str, names: list[str], values: list[Any]) -> No
 
 
 def _width(dtype: str) -> tuple[bool, str]:
-    return "float" in dtype or "complex" in dtype, dtype[-2:]
+    return is_inexact(dtype), dtype[-2:]
 
 
-def _sequence(op: Op, name: str, values: Any) -> list[Any]:
-    """Native arrays of a list or tuple of arrays, of one dtype."""
+def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:
+    """Native arrays of a list or tuple of arrays, of one dtype where they must agree."""
     if isinstance(values, VariableLike) or not isinstance(values, (list, tuple)):
         if not hasattr(values, "__iter__") or isinstance(values, (str, dict)):
             raise _no_array(op.name, name, values)
         values = list(_unwrapped(values))
     arrays = current().arrays
     ready = [to_array(arrays, value, op.name, f"{name}[{i}]") for i, value in enumerate(values)]
-    if len(ready) > 1 and op.name not in ("meshgrid", "broadcast_arrays"):
+    if len(ready) > 1 and agree:
         first = ready[0].dtype
         if any(value.dtype != first for value in ready):
             _compare(arrays, op.name, [f"{name}[{i}]" for i in range(len(ready))], ready)

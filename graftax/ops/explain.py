@@ -9,18 +9,21 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graftax.core import foreign_errors
+from graftax.core.broadcasting import INSTEAD, mismatch
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, GraftaxError, NumericsError, ShapeError
 from graftax.core.tree import flatten
+from graftax.ops.signatures import Op, array_parameters, parameters
 
 _AXIS: type[Exception] = np.exceptions.AxisError
 _PLAIN = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
 _EXPLAIN: dict[str, Callable[..., GraftaxError | None]] = {}
 
 
-def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
+def explain(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
     """Raise what went wrong as an error of graftax; what is not understood is raised as it came."""
     if isinstance(error, GraftaxError):
         raise error
+    op = row.name
     if isinstance(error, np.linalg.LinAlgError):
         raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
     of_numpy = type(error).__module__.startswith("numpy")  # such as a dtype for which it has no loop
@@ -29,10 +32,16 @@ def explain(op: str, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         if (known := foreign_errors.explained(error, f"ops.{op}({describe(arguments)})")) is not None:
             raise known from error
         raise error
-    told: Callable[..., GraftaxError | None] = _EXPLAIN.get(op, _broadcast)
-    better = told(op, **arguments) if op in _EXPLAIN or {"x", "y"} <= arguments.keys() else None
+    operands = [one.name for one in array_parameters(row) if one.kind.broadcasts and arguments[one.name] is not None]
+    better = None
+    if op in _EXPLAIN:
+        better = _EXPLAIN[op](op, **arguments)
+    elif len(operands) > 1:
+        first, *others = operands
+        tried = (_broadcast(op, arguments[first], arguments[one], first, one) for one in others)
+        better = next(filter(None, tried), None)
     if better is None:
-        better = _axis(op, arguments) or _general(op, error, arguments)
+        better = _axis(row, arguments) or _general(op, error, arguments)
     raise better from None
 
 
@@ -55,21 +64,27 @@ def _general(op: str, error: Exception, arguments: dict[str, Any]) -> GraftaxErr
     return kind(f"{op}({describe(arguments)})", told, f"see help(ops.{op})")
 
 
-def _axis(op: str, arguments: dict[str, Any]) -> GraftaxError | None:
-    x, axis = arguments.get("x"), arguments.get("axis", arguments.get("axes") if op == "moments" else None)
-    ndim = getattr(x, "ndim", None)
-    if ndim is None or axis is None or op == "expand_dims":
+def _axis(row: Op, arguments: dict[str, Any]) -> GraftaxError | None:
+    """The error for axes that the first array does not have, or that are given twice."""
+    first, *others = parameters(row)
+    x = arguments[first.name]
+    if not hasattr(x, "ndim"):
         return None
-    given = flatten(axis)
-    for one in given:
-        if not -ndim <= one < ndim:
-            return ShapeError(
-                f"{op}: axis = {one} of x {list(x.shape)}",  # type: ignore[union-attr]
-                f"axes of an array with {ndim} axes are in [{-ndim}, {ndim})",
-                "axis=-1 for the last one",
-            )
-    if len({one % ndim for one in given}) < len(given):
-        return ArgumentError(f"{op}: axis = {axis}", "an axis is there twice", "each axis once")
+    ndim = x.ndim
+    for one in others:
+        axis = arguments[one.name]
+        if axis is None or not one.kind.of_first:
+            continue
+        given = flatten(axis)
+        for number in given:
+            if not -ndim <= number < ndim:
+                return ShapeError(
+                    f"{row.name}: {one.name} = {number} of {first.name} {list(x.shape)}",
+                    f"axes of an array with {ndim} axes are in [{-ndim}, {ndim})",
+                    f"{one.name}=-1 for the last one",
+                )
+        if len({number % ndim for number in given}) < len(given):
+            return ArgumentError(f"{row.name}: {one.name} = {axis}", "an axis is there twice", "each axis once")
     return None
 
 
@@ -85,16 +100,10 @@ def _shape(value: Any) -> list[int]:
     return list(np.shape(value) if not hasattr(value, "shape") else value.shape)
 
 
-def _broadcast(op: str, x: Any, y: Any, **rest: Any) -> GraftaxError | None:
+def _broadcast(op: str, x: Any, y: Any, first: str = "x", second: str = "y") -> GraftaxError | None:
     left, right = _shape(x), _shape(y)
-    for back in range(1, min(len(left), len(right)) + 1):
-        if left[-back] != right[-back] and 1 not in (left[-back], right[-back]):
-            return ShapeError(
-                f"{op}: x {left}, y {right}",
-                f"counted from the end, axis -{back} has {left[-back]} against {right[-back]}, and neither is 1",
-                "reshape one, or insert an axis of size 1 with ops.expand_dims",
-            )
-    return None
+    reason = mismatch(left, right)
+    return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, INSTEAD) if reason else None
 
 
 @_explains("matmul", "dot")

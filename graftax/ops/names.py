@@ -105,7 +105,7 @@ _LINES = {
     "fori_loop": "graftax.scan, or graftax.while_loop",
     "get_item": "x[i]",
     "hstack": "ops.concatenate(arrays, axis=1)",
-    "image": "jax.image.resize(x, shape, 'linear')",
+    "image": "a function of the backend's own library, which takes arrays of ops, too",
     "is_tensor": 'hasattr(x, "dtype")',
     "item": "float(x)",
     "layer_normalization": "ops.standardize(x), or graftax.layers.LayerNormalization()",
@@ -194,7 +194,11 @@ def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
         instead = f"graftax.layers.activations.{name}(x)"
     else:
         near = [_OPS[name]] if name in _OPS else get_close_matches(name.lower(), names, n=1, cutoff=0.7)
-        instead = f"ops.{near[0]}" if near else "dir(graftax.ops) for all names; jax.numpy takes arrays, too"
+        instead = (
+            f"ops.{near[0]}"
+            if near
+            else "dir(graftax.ops) for all names; functions of the backend's own library take arrays, too"
+        )
     return MissingAttributeError(f"graftax.ops.{name}", "there is no function of that name", instead)
 
 

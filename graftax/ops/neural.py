@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, NumericsError, ShapeError
+from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
 from graftax.ops.reductions import FUNCTIONS, accumulating, inexact
 from graftax.ops.structure import real, row
@@ -21,47 +22,47 @@ __all__ = ["FUNCTIONS"]
 
 @row
 @real
-def erf(a: Arrays, x: Any) -> Any:
+def erf(a: Arrays, x: Array) -> Any:
     return a.erf(inexact(a, x))
 
 
 @row
 @real
-def sigmoid(a: Arrays, x: Any) -> Any:
+def sigmoid(a: Arrays, x: Array) -> Any:
     return a.sigmoid(inexact(a, x))
 
 
 @row
-def rsqrt(a: Arrays, x: Any) -> Any:
+def rsqrt(a: Arrays, x: Array) -> Any:
     return a.rsqrt(inexact(a, x))
 
 
 @row
 @real
-def softplus(a: Arrays, x: Any) -> Any:
+def softplus(a: Arrays, x: Array) -> Any:
     return a.numpy.logaddexp(x, a.numpy.zeros_like(x))
 
 
 @row
 @real
-def log_sigmoid(a: Arrays, x: Any) -> Any:
+def log_sigmoid(a: Arrays, x: Array) -> Any:
     return -softplus(a, -x)
 
 
 @row
-def divide_no_nan(a: Arrays, x: Any, y: Any) -> Any:
+def divide_no_nan(a: Arrays, x: Array, y: Any) -> Any:
     zero = y == 0
     return a.numpy.where(zero, 0, x / a.numpy.where(zero, 1, y))
 
 
 @row
-def xlogy(a: Arrays, x: Any, y: Any) -> Any:
+def xlogy(a: Arrays, x: Any, y: Array) -> Any:
     zero = x == 0
     return a.numpy.where(zero, 0, x * a.numpy.log(a.numpy.where(zero, 1, y)))
 
 
 @row
-def squared_difference(a: Arrays, x: Any, y: Any) -> Any:
+def squared_difference(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.square(x - y)
 
 
@@ -93,7 +94,7 @@ for _name in ("svd", "qr", "pinv"):
     FUNCTIONS[_name] = partial(_linalg, _name)
 
 
-def _of_square(name: str, a: Arrays, x: Any) -> Any:
+def _of_square(name: str, a: Arrays, x: Array) -> Any:
     _square(name, x)
     return _linalg(name, a, x)
 
@@ -103,20 +104,20 @@ for _name in ("det", "slogdet", "eigh"):
 
 
 @row
-def cholesky(a: Arrays, x: Any) -> Any:
+def cholesky(a: Arrays, x: Array) -> Any:
     _square("cholesky", x)
     symmetric = (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
     return _finite(a, "cholesky", _linalg("cholesky", a, symmetric), "the matrix is not positive definite", x)
 
 
 @row
-def inv(a: Arrays, x: Any) -> Any:
+def inv(a: Arrays, x: Array) -> Any:
     _square("inv", x)
     return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
 
 
 @row
-def solve(a: Arrays, x: Any, y: Any) -> Any:
+def solve(a: Arrays, x: Array, y: Array) -> Any:
     _square("solve", x)
     if y.ndim == 0 or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
         raise ShapeError(
@@ -127,7 +128,7 @@ def solve(a: Arrays, x: Any, y: Any) -> Any:
     return _finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
 
 
-def _square(op: str, x: Any) -> None:
+def _square(op: str, x: Array) -> None:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
 
@@ -142,7 +143,7 @@ def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
     raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
 
 
-def _transform(name: str, a: Arrays, x: Any, n: int | None, axis: int) -> Any:
+def _transform(name: str, a: Arrays, x: Array, n: int | None, axis: int) -> Any:
     """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
     if x.dtype.kind == "c" and name == "rfft":
         raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
@@ -162,7 +163,7 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
 
 
 @row
-def conv(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def conv(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
     space = _space("conv", x, kernel)
     if x.shape[-1] != kernel.shape[-2] * groups or kernel.shape[-1] % groups:
         raise ShapeError(
@@ -178,7 +179,7 @@ def conv(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, dilation: A
 
 
 @row
-def conv_transpose(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def conv_transpose(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilation: Any) -> Any:
     space = _space("conv_transpose", x, kernel)
     if x.shape[-1] != kernel.shape[-2]:
         raise ShapeError(
@@ -203,17 +204,17 @@ def conv_transpose(a: Arrays, x: Any, kernel: Any, strides: Any, padding: Any, d
 
 @row
 @real
-def max_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
+def max_pool(a: Arrays, x: Array, window: Any, strides: Any, padding: Any) -> Any:
     return a.max_pool(x, *_pool("max_pool", x, window, strides, padding))
 
 
 @row
 @accumulating
-def sum_pool(a: Arrays, x: Any, window: Any, strides: Any, padding: Any) -> Any:
+def sum_pool(a: Arrays, x: Array, window: Any, strides: Any, padding: Any) -> Any:
     return a.sum_pool(x, *_pool("sum_pool", x, window, strides, padding))
 
 
-def _pool(op: str, x: Any, window: Any, strides: Any, padding: Any) -> tuple[Any, Any, Any]:
+def _pool(op: str, x: Array, window: Any, strides: Any, padding: Any) -> tuple[Any, Any, Any]:
     if x.ndim < 3:
         raise ShapeError(
             f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
@@ -223,7 +224,7 @@ def _pool(op: str, x: Any, window: Any, strides: Any, padding: Any) -> tuple[Any
     return window, strides, _padding(op, padding, x.shape[1:-1], window, strides)
 
 
-def _space(op: str, x: Any, kernel: Any) -> int:
+def _space(op: str, x: Array, kernel: Array) -> int:
     space = x.ndim - 2
     if 0 in kernel.shape[:-2]:
         raise ShapeError(f"{op}: kernel {list(kernel.shape)}", "its window is empty", "a window of 1 at least")
@@ -236,7 +237,7 @@ def _space(op: str, x: Any, kernel: Any) -> int:
     return int(space)
 
 
-def _each(name: str, value: Any, space: int) -> tuple[int, ...]:
+def _each(name: str, value: int | tuple[int, ...], space: int) -> tuple[int, ...]:
     values = (value,) * space if isinstance(value, int) else tuple(value)
     if len(values) != space or not all(isinstance(v, int) and v > 0 for v in values):
         raise ArgumentError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError
 from graftax.ops.checks import at_hand
 
@@ -71,7 +72,7 @@ def can_hold(dtype: str, number: complex) -> bool:
     """True if a number is one of a dtype, whatever digits it loses."""
     if dtype == "bool":
         return isinstance(number, bool) or number in (0, 1)
-    if "complex" not in dtype and number.imag:
+    if not is_complex(dtype) and number.imag:
         return False
     if not _is_integer(dtype):
         return True
@@ -88,7 +89,7 @@ def _kind_of(arrays: Arrays, number: complex) -> str:
 
 
 def _wider(number: complex, dtype: str) -> str | None:
-    if "complex" in dtype or isinstance(number, complex):
+    if is_complex(dtype) or isinstance(number, complex):
         return None
     named = ["int32", "float32"] if _is_integer(dtype) else ["float32"]
     return next((name for name in named if name != dtype and limits(name)[0] <= number <= limits(name)[1]), None)

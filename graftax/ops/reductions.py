@@ -7,49 +7,50 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
 from graftax.ops.structure import FUNCTIONS, accumulating, in_float32, real, row
 
 __all__ = ["FUNCTIONS", "accumulating", "in_float32", "inexact"]
 
 
-def inexact(a: Arrays, x: Any) -> Any:
+def inexact(a: Arrays, x: Array) -> Any:
     """Integers as floats."""
     return a.asarray(x, a.canonical_dtype("float64")) if x.dtype.kind in "iub" else x
 
 
 @row
 @accumulating
-def cumsum(a: Arrays, x: Any, axis: int | None) -> Any:
+def cumsum(a: Arrays, x: Array, axis: int | None) -> Any:
     return a.numpy.cumsum(x, axis)
 
 
 @row
 @accumulating
-def cumprod(a: Arrays, x: Any, axis: int | None) -> Any:
+def cumprod(a: Arrays, x: Array, axis: int | None) -> Any:
     return a.numpy.cumprod(x, axis)
 
 
 @row
 @in_float32
-def var(a: Arrays, x: Any, axis: Any, ddof: int, keepdims: bool) -> Any:
+def var(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keepdims: bool) -> Any:
     found = a.numpy.var(x, axis=axis, ddof=ddof if ddof < _count(x, axis) else 0, keepdims=keepdims)
     return found if ddof < _count(x, axis) else found * math.nan
 
 
 @row
 @in_float32
-def std(a: Arrays, x: Any, axis: Any, ddof: int, keepdims: bool) -> Any:
+def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keepdims: bool) -> Any:
     found = a.numpy.std(x, axis=axis, ddof=ddof if ddof < _count(x, axis) else 0, keepdims=keepdims)
     return found if ddof < _count(x, axis) else found * math.nan
 
 
-def _some(op: str, x: Any, axis: Any) -> None:
+def _some(op: str, x: Array, axis: int | tuple[int, ...] | None) -> None:
     if not _count(x, axis):
         raise ShapeError(f"{op}: x {list(x.shape)}, axis = {axis}", "there are no values", "at least one value")
 
 
-def _count(x: Any, axis: Any) -> int:
+def _count(x: Array, axis: int | tuple[int, ...] | None) -> int:
     """How many values make one result; fewer than ddof leave nothing to divide by."""
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     return math.prod(x.shape[i] for i in axes if -x.ndim <= i < x.ndim)
@@ -58,7 +59,7 @@ def _count(x: Any, axis: Any) -> int:
 @row
 @real
 @in_float32
-def median(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
+def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
     _some("median", x, axis)
     return a.numpy.median(x, axis=axis, keepdims=keepdims)
 
@@ -66,13 +67,13 @@ def median(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
 @row
 @real
 @in_float32
-def quantile(a: Arrays, x: Any, q: Any, axis: Any, keepdims: bool) -> Any:
+def quantile(a: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
     _some("quantile", x, axis)
     x = inexact(a, x)
     return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
 
 
-def _shifted(a: Arrays, x: Any, axis: Any) -> tuple[Any, Any, Any]:
+def _shifted(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> tuple[Any, Any, Any]:
     """``x - m``, ``m`` and the sum of ``exp(x - m)``, 1 in place of 0; m is the maximum, 0 where all are -inf."""
     highest: Any = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True, initial=-math.inf))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
@@ -84,7 +85,7 @@ def _shifted(a: Arrays, x: Any, axis: Any) -> tuple[Any, Any, Any]:
 @row
 @real
 @in_float32
-def softmax(a: Arrays, x: Any, axis: Any) -> Any:
+def softmax(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
     moved, _, total = _shifted(a, inexact(a, x), axis)
     return a.numpy.exp(moved) / total
 
@@ -92,7 +93,7 @@ def softmax(a: Arrays, x: Any, axis: Any) -> Any:
 @row
 @real
 @in_float32
-def log_softmax(a: Arrays, x: Any, axis: Any) -> Any:
+def log_softmax(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
     moved, _, total = _shifted(a, inexact(a, x), axis)
     return moved - a.numpy.log(total)
 
@@ -100,7 +101,7 @@ def log_softmax(a: Arrays, x: Any, axis: Any) -> Any:
 @row
 @real
 @in_float32
-def logsumexp(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
+def logsumexp(a: Arrays, x: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
     x = inexact(a, x)
     infinite = a.numpy.any(x == math.inf, axis=axis, keepdims=True)
     _, highest, total = _shifted(a, a.numpy.where(infinite & ~a.numpy.isnan(x), 0, x), axis)
@@ -112,7 +113,7 @@ def logsumexp(a: Arrays, x: Any, axis: Any, keepdims: bool) -> Any:
 
 @row
 @in_float32
-def norm(a: Arrays, x: Any, ord: float, axis: Any, keepdims: bool) -> Any:
+def norm(a: Arrays, x: Any, ord: float, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
     x = a.numpy.abs(inexact(a, x))
     if ord == math.inf:
         return a.numpy.max(x, axis=axis, keepdims=keepdims, initial=0)
@@ -129,7 +130,7 @@ def norm(a: Arrays, x: Any, ord: float, axis: Any, keepdims: bool) -> Any:
 
 @row
 @in_float32
-def moments(a: Arrays, x: Any, axes: Any, keepdims: bool) -> Any:
+def moments(a: Arrays, x: Array, axes: Any, keepdims: bool) -> Any:
     x = inexact(a, x)
     mean = a.numpy.mean(x, axis=axes, keepdims=True)
     variance = a.numpy.mean(a.numpy.square(a.numpy.abs(x - mean)), axis=axes, keepdims=keepdims)
@@ -138,7 +139,7 @@ def moments(a: Arrays, x: Any, axes: Any, keepdims: bool) -> Any:
 
 @row
 @in_float32
-def standardize(a: Arrays, x: Any, axis: Any, epsilon: float) -> Any:
+def standardize(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, epsilon: float) -> Any:
     x = inexact(a, x)
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
     return a.standardize(x, tuple(axis_in_range("standardize", one, x.ndim) for one in axes), epsilon)

@@ -1,75 +1,126 @@
-"""What the signature of a row says: parameters, which must be given, their types and defaults."""
+"""What a row of the table says: the op and its parameters, each with its kind and default."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
 
-from graftax.ops.table import ARRAYS, SEQUENCES, TYPES, Op
-
-
-def parameters(op: Op) -> list[str]:
-    """The names in order, a star before the one that takes many."""
-    arguments = _arguments(op)
-    names = [argument.arg for argument in arguments.args]
-    if arguments.vararg:
-        names.append(f"*{arguments.vararg.arg}")
-    return names + [argument.arg for argument in arguments.kwonlyargs]
+from graftax.ops.parameter_kinds import KINDS, Kind
 
 
-def bare(name: str) -> str:
-    """The name without a star."""
-    return name.lstrip("*")
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row.
+
+    Args:
+        name: As in ``ops.name``.
+        signature: The parameters with their kinds, as Python writes types.
+        result: The type of the result.
+        doc: One sentence.
+        source: ``"numpy"`` (the namespace of the backend), ``"composition"`` (of ours), and
+            ``"fused numpy"``, ``"fused"``: the same, in a form that backends may compile, since all but the arrays is
+            static and no value is looked at.
+        weak: Python numbers among the operands take the dtype of the others.
+    """
+
+    name: str
+    signature: str
+    result: str
+    doc: str
+    source: str
+    weak: bool
 
 
-def _arguments(op: Op) -> ast.arguments:
-    return ast.parse(f"def f({op.signature}): ...").body[0].args  # type: ignore[attr-defined,no-any-return]
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an op.
+
+    Args:
+        name: As in calls.
+        kind: What it takes.
+        optional: True if None passes.
+        default: As Python writes it; None if the argument must be given.
+        starred: True if it gathers all that follows.
+        by_name: True if it is given by keyword alone.
+    """
+
+    name: str
+    kind: Kind
+    optional: bool = False
+    default: str | None = None
+    starred: bool = False
+    by_name: bool = False
+
+    @property
+    def takes_arrays(self) -> bool:
+        """True for one array, and for a list of them."""
+        return self.kind.takes in ("array", "arrays")
 
 
-def _with_defaults(op: Op) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    arguments = _arguments(op)
-    missing: list[ast.expr | None] = [None] * (len(arguments.args) - len(arguments.defaults))
-    yield from zip(arguments.args, [*missing, *arguments.defaults], strict=True)
-    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+@cache
+def parameters(op: Op) -> tuple[Parameter, ...]:
+    """Return the parameters of an op, in order.
+
+    Raises:
+        SyntaxError: If the row has a kind that there is not.
+    """
+    definition = ast.parse(f"def f({op.signature}): ...").body[0]
+    assert isinstance(definition, ast.FunctionDef)  # it was just written
+    given = definition.args
+    found = []
+    defaults = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
+    for argument, default in zip(given.args, defaults, strict=True):
+        found.append(_parameter(op, argument, default))
+    if given.vararg:
+        found.append(_parameter(op, given.vararg, None, starred=True))
+    for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        found.append(_parameter(op, argument, default, by_name=True))
+    return tuple(found)
+
+
+def _parameter(
+    op: Op, argument: ast.arg, default: ast.expr | None, starred: bool = False, by_name: bool = False
+) -> Parameter:
+    written = ast.unparse(argument.annotation) if argument.annotation else "Operand"
+    name = written.removesuffix(" | None")
+    if name not in KINDS:
+        raise SyntaxError(f"{op.name}: {argument.arg}: {written}; graftax.ops.parameter_kinds has no such kind")
+    said = None if default is None else ast.unparse(default)
+    return Parameter(argument.arg, KINDS[name], name != written, said, starred, by_name)
+
+
+def array_parameters(op: Op) -> tuple[Parameter, ...]:
+    """Return the parameters that are one array each."""
+    return tuple(one for one in parameters(op) if one.kind.takes == "array")
+
+
+def settings(op: Op) -> tuple[Parameter, ...]:
+    """Return the parameters that are no arrays."""
+    return tuple(one for one in parameters(op) if one.kind.takes not in ("array", "arrays", "data"))
 
 
 def needed(op: Op) -> list[str]:
-    """The parameters that must be given."""
-    return [argument.arg for argument, default in _with_defaults(op) if default is None]
+    """Return the names of what must be given."""
+    return [one.name for one in parameters(op) if one.default is None and not one.starred]
 
 
-def settings(op: Op) -> Iterator[tuple[str, str, str | None]]:
-    """The parameters that are no arrays: name, type, and default as Python writes it (None if it must be given)."""
-    for argument, default in _with_defaults(op):
-        name = argument.arg
-        if name not in ARRAYS | SEQUENCES and name != "object":
-            kind = ast.unparse(argument.annotation) if argument.annotation else TYPES[name]
-            yield name, kind, None if default is None else ast.unparse(default)
+def shown(op: Op) -> str:
+    """Return the parameters as messages show them: names and defaults."""
+    return str(signature(op)).removeprefix("(").removesuffix(")")
 
 
-def compiled_head(op: Op) -> str:
-    """The parameters as the function is compiled with them.
-
-    What must be given is ``absent`` unless it is; more arguments than there are, and unknown names, are gathered: so
-    that all is told in our words.
-    """
-    arguments = _arguments(op)
-    named = {argument.arg: default for argument, default in _with_defaults(op)}
-    gathered = arguments.vararg.arg if arguments.vararg else "more"
-
-    def head(argument: ast.arg) -> str:
-        default = named[argument.arg]
-        return f"{argument.arg}={'absent' if default is None else ast.unparse(default)}"
-
-    parts = [*map(head, arguments.args), f"*{gathered}", *map(head, arguments.kwonlyargs), "**unknown"]
-    return ", ".join(parts)
-
-
+@cache
 def signature(op: Op) -> inspect.Signature:
-    """What editors and ``help`` show."""
-    space: dict[str, Any] = {}
-    exec(compile(f"def f({op.signature}): ...", op.name, "exec"), space)
-    found = inspect.signature(space["f"])
-    return found.replace(parameters=[one.replace(annotation=one.empty) for one in found.parameters.values()])
+    """Return what ``help`` and ``inspect`` show."""
+    return inspect.Signature([_shown_parameter(one) for one in parameters(op)])
+
+
+def _shown_parameter(one: Parameter) -> inspect.Parameter:
+    found = inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if one.starred:
+        found = found.replace(kind=inspect.Parameter.VAR_POSITIONAL)
+    elif one.by_name:
+        found = found.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    return found if one.default is None else found.replace(default=ast.literal_eval(one.default))

@@ -10,7 +10,9 @@ import numpy as np
 
 from graftax.backend.host import check_fits
 from graftax.backend.protocol import Arrays
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.ops.checks import axis_in_range
 from graftax.ops.numbers import check_filling
@@ -33,7 +35,7 @@ def real(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(function)
-    def call(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+    def call(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
         if x.dtype.kind == "c":
             name = function.__name__
             raise DTypeError(f"{name}: x {x.dtype.name}", "it takes real numbers", f"ops.{name}(ops.abs(x))")
@@ -46,7 +48,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of ``x`` with half precision computed in float32 and rounded at the end."""
 
     @wraps(function)
-    def wide(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+    def wide(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
         dtype = x.dtype
         if dtype.itemsize >= 4 or dtype.kind in "iub":
             return function(a, x, *args, **options)
@@ -61,18 +63,18 @@ def accumulating(function: Callable[..., Any]) -> Callable[..., Any]:
     inner = in_float32(function)
 
     @wraps(function)
-    def wide(a: Arrays, x: Any, *args: Any, **options: Any) -> Any:
+    def wide(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
         return inner(a, _counted(a, x), *args, **options)
 
     return wide
 
 
-def _counted(a: Arrays, x: Any) -> Any:
+def _counted(a: Arrays, x: Array) -> Any:
     narrow = x.dtype.kind in "iub" and x.dtype.itemsize < 4
     return a.asarray(x, "uint32" if x.dtype.kind == "u" else "int32") if narrow else x
 
 
-def positions(a: Arrays, indices: Any) -> Any:
+def positions(a: Arrays, indices: Array) -> Any:
     """Indices wide enough for any axis: JAX compares them with its size in their own dtype."""
     return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
 
@@ -98,7 +100,7 @@ def ones(a: Arrays, shape: Any, dtype: Any) -> Any:
 
 
 @row
-def full(a: Arrays, shape: Any, fill_value: Any, dtype: Any) -> Any:
+def full(a: Arrays, shape: Any, fill_value: Array, dtype: Any) -> Any:
     dtype = dtype or a.canonical_dtype(fill_value.dtype)
     check_filling(a, "full", "fill_value", fill_value, dtype)
     return a.numpy.full(shape, fill_value, dtype)
@@ -146,25 +148,25 @@ def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dty
 
 
 @row
-def zeros_like(a: Arrays, x: Any, dtype: Any) -> Any:
+def zeros_like(a: Arrays, x: Array, dtype: Any) -> Any:
     return a.numpy.zeros_like(x, dtype=dtype or x.dtype)
 
 
 @row
-def ones_like(a: Arrays, x: Any, dtype: Any) -> Any:
+def ones_like(a: Arrays, x: Array, dtype: Any) -> Any:
     return a.numpy.ones_like(x, dtype=dtype or x.dtype)
 
 
 @row
-def full_like(a: Arrays, x: Any, fill_value: Any, dtype: Any) -> Any:
+def full_like(a: Arrays, x: Array, fill_value: Array, dtype: Any) -> Any:
     dtype = dtype or a.canonical_dtype(x.dtype)
     check_filling(a, "full_like", "fill_value", fill_value, dtype)
     return a.numpy.full_like(x, fill_value, dtype=dtype)
 
 
 @row
-def cast(a: Arrays, x: Any, dtype: Any) -> Any:
-    if x.dtype.kind == "c" and dtype != "bool" and "complex" not in dtype:
+def cast(a: Arrays, x: Array, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and dtype != "bool" and not is_complex(dtype):
         raise DTypeError(
             f"cast: x of dtype {x.dtype.name} to {dtype}",
             "the imaginary part would be lost",
@@ -174,39 +176,39 @@ def cast(a: Arrays, x: Any, dtype: Any) -> Any:
 
 
 @row
-def repeat(a: Arrays, x: Any, repeats: Any, axis: int | None) -> Any:
+def repeat(a: Arrays, x: Array, repeats: Any, axis: int | None) -> Any:
     counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
     return a.numpy.repeat(x, counts, axis)
 
 
 @row
-def stop_gradient(a: Arrays, x: Any) -> Any:
+def stop_gradient(a: Arrays, x: Array) -> Any:
     return a.stop_gradient(x)
 
 
 @row
-def reshape(a: Arrays, x: Any, shape: Any) -> Any:
+def reshape(a: Arrays, x: Array, shape: Any) -> Any:
     return x.reshape(shape)
 
 
 @row
-def take(a: Arrays, x: Any, indices: Any, axis: int | None) -> Any:
+def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
     return a.numpy.take(x, positions(a, indices), axis)
 
 
 @row
-def take_along_axis(a: Arrays, x: Any, indices: Any, axis: int) -> Any:
+def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
     return a.numpy.take_along_axis(x, positions(a, indices), axis)
 
 
 @row
-def gather_nd(a: Arrays, x: Any, indices: Any) -> Any:
+def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
     indices = positions(a, indices)
     return x[tuple(indices[..., i] for i in range(indices.shape[-1]))]
 
 
 @row
-def one_hot(a: Arrays, indices: Any, num_classes: int, axis: int, dtype: Any) -> Any:
+def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: Any) -> Any:
     axis = axis_in_range("one_hot", axis, indices.ndim + 1)
     indices = positions(a, indices)
     classes = a.numpy.arange(num_classes, dtype=indices.dtype).reshape((-1, *[1] * (indices.ndim - axis)))
@@ -214,33 +216,33 @@ def one_hot(a: Arrays, indices: Any, num_classes: int, axis: int, dtype: Any) ->
 
 
 @row
-def scatter_add(a: Arrays, x: Any, indices: Any, updates: Any) -> Any:
+def scatter_add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
     return _added(a, x, positions(a, indices), updates)
 
 
 @in_float32
-def _added(a: Arrays, x: Any, indices: Any, updates: Any) -> Any:
+def _added(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
     return a.scatter_add(x, indices, a.asarray(updates, x.dtype))
 
 
 @row
 @accumulating
-def segment_sum(a: Arrays, x: Any, segment_ids: Any, num_segments: int) -> Any:
+def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
     return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), positions(a, segment_ids), x)
 
 
 @row
-def slice_(a: Arrays, x: Any, begin: Any, shape: Any) -> Any:
+def slice_(a: Arrays, x: Array, begin: Array, shape: Any) -> Any:
     return a.slice(x, positions(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
 
 
 @row
-def slice_update(a: Arrays, x: Any, begin: Any, updates: Any) -> Any:
+def slice_update(a: Arrays, x: Array, begin: Array, updates: Array) -> Any:
     return a.slice_update(x, positions(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
 
 
 @row
-def split(a: Arrays, x: Any, sections: Any, axis: int) -> Any:
+def split(a: Arrays, x: Array, sections: Any, axis: int) -> Any:
     size = x.shape[axis_in_range("split", axis, x.ndim)]
     if isinstance(sections, int) and (sections <= 0 or size % sections):
         raise ShapeError(
@@ -259,14 +261,14 @@ def split(a: Arrays, x: Any, sections: Any, axis: int) -> Any:
 
 
 @row
-def unstack(a: Arrays, x: Any, axis: int) -> Any:
+def unstack(a: Arrays, x: Array, axis: int) -> Any:
     axis = axis_in_range("unstack", axis, x.ndim)
     lead = (slice(None),) * axis
     return tuple(a.numpy.asarray(x[(*lead, i)]) for i in range(x.shape[axis]))
 
 
 @row
-def pad(a: Arrays, x: Any, pad_width: Any, mode: str, constant_values: float) -> Any:
+def pad(a: Arrays, x: Array, pad_width: Any, mode: str, constant_values: float) -> Any:
     known = ("constant", "edge", "reflect", "symmetric", "wrap")
     if mode not in known:
         raise ArgumentError(f"pad: mode = {mode!r}", "there is no such mode", f"one of {', '.join(known)}")
@@ -298,13 +300,13 @@ def _are_borders(width: Any, ndim: int) -> bool:
 
 
 @row
-def sort(a: Arrays, x: Any, axis: int, descending: bool) -> Any:
+def sort(a: Arrays, x: Array, axis: int, descending: bool) -> Any:
     done = a.numpy.sort(x, axis=axis_in_range("sort", axis, x.ndim))
     return a.numpy.flip(done, axis) if descending else done
 
 
 @row
-def argsort(a: Arrays, x: Any, axis: int, descending: bool) -> Any:
+def argsort(a: Arrays, x: Array, axis: int, descending: bool) -> Any:
     axis = axis_in_range("argsort", axis, x.ndim)
     if not descending:
         return a.numpy.argsort(x, axis=axis, stable=True)
@@ -313,32 +315,32 @@ def argsort(a: Arrays, x: Any, axis: int, descending: bool) -> Any:
 
 
 @row
-def top_k(a: Arrays, x: Any, k: int) -> Any:
+def top_k(a: Arrays, x: Array, k: int) -> Any:
     return a.top_k(x, k)
 
 
 @row
-def searchsorted(a: Arrays, x: Any, values: Any, side: str) -> Any:
+def searchsorted(a: Arrays, x: Array, values: Array, side: str) -> Any:
     return a.numpy.searchsorted(x, values, side=side)
 
 
 @row
-def nonzero(a: Arrays, x: Any) -> Any:
+def nonzero(a: Arrays, x: Array) -> Any:
     return tuple(a.numpy.nonzero(x))
 
 
 @row
-def unique(a: Arrays, x: Any) -> Any:
+def unique(a: Arrays, x: Array) -> Any:
     return a.numpy.unique(x)
 
 
 @row
-def isin(a: Arrays, x: Any, values: Any) -> Any:
+def isin(a: Arrays, x: Array, values: Array) -> Any:
     return a.numpy.isin(x, values)
 
 
 @row
-def bincount(a: Arrays, x: Any, length: int | None) -> Any:
+def bincount(a: Arrays, x: Array, length: int | None) -> Any:
     if length is None:
         return a.numpy.bincount(x)
     flat = positions(a, x).reshape(-1)
@@ -346,20 +348,20 @@ def bincount(a: Arrays, x: Any, length: int | None) -> Any:
 
 
 @row
-def shape(a: Arrays, x: Any) -> tuple[int, ...]:
+def shape(a: Arrays, x: Array) -> tuple[int, ...]:
     return tuple(x.shape)
 
 
 @row
-def ndim(a: Arrays, x: Any) -> int:
+def ndim(a: Arrays, x: Array) -> int:
     return len(x.shape)
 
 
 @row
-def size(a: Arrays, x: Any) -> int:
+def size(a: Arrays, x: Array) -> int:
     return math.prod(x.shape)
 
 
 @row
-def to_numpy(a: Arrays, x: Any) -> Any:
+def to_numpy(a: Arrays, x: Array) -> Any:
     return a.to_numpy(x)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import Array
-from graftax.variables.graph.module import Module
-from graftax.variables.variable import Variable
-
-Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
+from graftax.optimizers.engine.gradients import Variables
 
 
 @runtime_checkable

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.core.wrapping import wraps
-from graftax.optimizers.arguments import OPTIONS, Kinds
-from graftax.optimizers.describe import call_of
-from graftax.optimizers.engine import averaging
-from graftax.optimizers.engine import gradients as grads
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import OPTIONS, Kinds
 from graftax.optimizers.engine import learning_rate as rate
-from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.engine.accumulation import accumulate
-from graftax.optimizers.engine.apply import Steps, apply
-from graftax.optimizers.engine.averaging import Averaging
-from graftax.optimizers.engine.clipping import Limits, clip
-from graftax.optimizers.engine.explain import Explanation, explain
+from graftax.optimizers.engine.apply_rule import apply_rule
+from graftax.optimizers.engine.clipping import clip
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
+from graftax.optimizers.engine.planning import Planning
 from graftax.optimizers.engine.pure_updates import PureUpdates
-from graftax.optimizers.engine.rule import Rule
-from graftax.optimizers.engine.rules import RuleLike, Rules
-from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, compute_dtype
-from graftax.optimizers.engine.sparse_rows import IndexedRows, Touched, check_lazy
-from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.engine.settings import RuleLike
+from graftax.optimizers.engine.step import steps_from
+from graftax.optimizers.engine.update import Update
+from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.transforms.gradients.grad import value_and_grad
-from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_OPTIMIZERS, Own, Words
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 
-class Optimizer(Rule, Averaging, PureUpdates):
+class Optimizer(Planning, PureUpdates):
     """The base of every optimizer: subclass it, say what to keep for a variable, and how to move it.
 
     An update clips the gradients by value, by norm, by global norm, and relative to the weights; then, for each
@@ -95,10 +89,11 @@ class Optimizer(Rule, Averaging, PureUpdates):
     """
 
     _gx_words: ClassVar[Words] = OF_OPTIMIZERS
+    arguments: ClassVar[Kinds] = OPTIONS
+
     iterations: Variable
     gathered: Variable
-    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_gx_rules"}
-    arguments: ClassVar[Kinds] = OPTIONS
+    others: tuple[Optimizer, ...]
 
     def __init__(
         self,
@@ -129,12 +124,9 @@ class Optimizer(Rule, Averaging, PureUpdates):
         self.adaptive_clip = adaptive_clip
         self.accumulation_steps = accumulation_steps
         self.ema_momentum = ema_momentum
-        self.loss_scale: Any = loss_scale
+        self.loss_scale = as_loss_scale(loss_scale)
         self.lazy = lazy
-        self._gx_rules = Rules(rules)
-        self.others = cast(Any, Own(self._gx_rules.optimizers))
-        for other in self.others:
-            _check_other(other)
+        self._gx_keep_rules(rules)
 
     # --- the learning rate --------------------------------------------------------------------------------------------
 
@@ -180,73 +172,33 @@ class Optimizer(Rule, Averaging, PureUpdates):
         """
         storage.touch(self)
         self._gx_refuse_swapped()
-        pairs = grads.pair_up(gradients, variables)
-        rows = {id(variable): row for variable, row in self._gx_moving([variable for variable, _ in pairs])}
-        touched: dict[int, Touched] = {}
-
-        def sparse(variable: Variable, given: IndexedRows) -> Array:
-            mover, row = self._gx_mover(variable)
-            if not mover.lazy:
-                return given.dense()
-            check_lazy(mover, variable, row, "gathered" in self.__dict__)
-            touched[id(variable)], sums = given.summed()
-            return sums
-
-        ready = grads.prepare([pair for pair in pairs if id(pair[0]) in rows], sparse)
-
-        def collect(pairs: list[grads.Pair]) -> None:
-            if "gathered" not in self.__dict__:
-                self._gx_move(pairs, rows, touched)
-            else:
-                here = {id(variable) for variable, _ in pairs}
-                known = {v: r for v, r in self._gx_slots.items() if ACCUMULATED in r.slots and id(v) not in here}
-                absent = {
-                    v: self._gx_parts_beside(v) for v, r in known.items() if v.trainable and not r.settings.frozen
-                }
-                still = [row.slots[ACCUMULATED] for v, row in known.items() if v not in absent]
-                all_rows = {**rows, **{id(v): known[v] for v in absent}}
-                move = lambda mean: self._gx_move(mean, all_rows, {})  # noqa: E731
-                accumulate(pairs, all_rows, still, absent, self.gathered, self.accumulation_steps, move)
-
+        updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
+        then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
         if self.loss_scale is None:
-            collect(ready)
+            then(updates)
         else:
-            self.loss_scale.guarded(ready, collect)
+            self.loss_scale.unscale(updates, then)
 
-    def _gx_move(self, pairs: list[grads.Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
-        """One update."""
+    def _gx_accumulate(self, updates: list[Update]) -> None:
+        """Keep the sum of the gradients; make an update along the mean once enough batches are there."""
+        absent, frozen = self._gx_absent(updates)
+        accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._gx_update)
+
+    def _gx_update(self, updates: list[Update]) -> None:
+        """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
         storage.touch(self)
-        pairs = clip(pairs, self._gx_limits(rows))
-        iterations = self.iterations.value
-        steps = Steps(self.__dict__["learning_rate"], iterations)
-        work = [(pair, rows[id(pair[0])]) for pair in pairs]
-        apply(self, steps, [one for one in work if one[1].settings.optimizer is None], touched)
+        updates = clip(updates, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
+        step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
+        apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
         for place, other in enumerate(self.others):
-            theirs = [pair for pair, row in work if row.settings.optimizer == place]
-            other._gx_move(theirs, {id(v): other._gx_slots.row(v) for v, _ in theirs}, touched)
+            other._gx_take_over([update for update in updates if update.settings.optimizer == place])
         if self.ema_momentum is not None:
-            self._gx_follow([variable for variable, _ in pairs], rows)
+            self._gx_average(updates)
         self.iterations.assign_add(1)
 
-    def _gx_parts_beside(self, variable: Variable) -> list[Variable]:
-        """All slots of a variable, except the sum of its gradients."""
-        records = [record for keeper in (self, *self.others) for record in keeper._gx_records()]
-        return [one.slot for one in records if one.variable is variable and one.name != ACCUMULATED]
-
-    def _gx_limits(self, rows: Mapping[int, Row]) -> Limits:
-        adaptive = None
-        if self.adaptive_clip is not None or any(row.settings.adaptive_clip is not None for row in rows.values()):
-            adaptive = lambda variable: rows[id(variable)].settings.limit(self.adaptive_clip)  # noqa: E731
-        return Limits(self.clipvalue, self.clipnorm, self.global_clipnorm, adaptive)
-
-    def _gx_mover(self, variable: Variable) -> tuple[Optimizer, Row]:
-        """The optimizer whose rule moves a variable, and its row there."""
-        row = self._gx_slots.row(variable)
-        if row.fresh:
-            self._gx_settle(variable, row)
-        return (
-            (self, row) if row.settings.optimizer is None else self.others[row.settings.optimizer]._gx_mover(variable)
-        )
+    def _gx_take_over(self, updates: list[Update]) -> None:
+        """Make one update of variables that the rules of another optimizer leave to this one."""
+        self._gx_update([self._gx_update_for(u.variable, u.gradient, u.rows) for u in updates])
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
@@ -264,9 +216,9 @@ class Optimizer(Rule, Averaging, PureUpdates):
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
-        moving = [variable for variable in grads.flat_variables(variables) if variable.trainable]
-        (_, found), gradients = self.value_and_scaled_grad(loss_fn, moving, has_aux)
-        self.apply(gradients, moving)
+        trainable = [variable for variable in flat_variables(variables) if variable.trainable]
+        (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
+        self.apply(gradients, trainable)
         return found
 
     def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
@@ -283,117 +235,8 @@ class Optimizer(Rule, Averaging, PureUpdates):
         """The loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
         return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))
 
-    # --- slots and settings -------------------------------------------------------------------------------------------
-
-    def _gx_all_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        row = self._gx_slots.row(variable)
-        if row.fresh:
-            self._gx_settle(variable, row)
-        slots = dict(self.create_slots(variable)) if row.settings.optimizer is None else {}
-        if taken := [name for name in slots if name in OF_THE_BASE]:
-            raise ArgumentError(
-                f"{type(self).__name__}.create_slots declares {taken[0]!r}", "the base class has one", "another name"
-            )
-        if "gathered" in self.__dict__:
-            slots[ACCUMULATED] = Slot(dtype=compute_dtype(variable.dtype))
-        if self.ema_momentum is not None:
-            slots[averaging.SLOT] = averaging.slot_beside(self._gx_mover(variable)[0], variable)
-        return slots
-
-    def _gx_make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
-        super()._gx_make_slots(variable, row, only)
-        if only is None and row.settings.optimizer is not None:
-            other = self.others[row.settings.optimizer]
-            other._gx_make_slots(variable, other._gx_slots.row(variable))
-
-    def slot(self, variable: Variable, name: str) -> Variable:
-        """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
-
-        Raises:
-            ArgumentError: there is no such slot.
-        """
-        mover = self if name in OF_THE_BASE else self._gx_mover(variable)[0]
-        return super().slot(variable, name) if mover is self else mover.slot(variable, name)
-
-    def named_variables(self) -> dict[str, Variable]:
-        """Its own and those of optimizers in its rules; a slot is at ``slots/<path of its variable>/<its name>``."""
-        found = super().named_variables()
-        for place, other in enumerate(self.others):
-            found |= {f"others/{place}/{path}": v for path, v in other.named_variables().items()}
-        return found
-
-    def build(self, variables: Variables) -> None:
-        """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
-        self._gx_moving(grads.flat_variables(variables))
-
-    def _gx_moving(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
-        """The variables that are to move, with their rows; slots are made, rules and dtypes checked."""
-        rows = self._gx_settled(variables)
-        moving = [(v, row) for v, row in rows if v.trainable and not row.settings.frozen]
-        grads.require_floating(variable for variable, _ in moving)
-        for variable, row in moving:
-            self._gx_make_slots(variable, row)
-        for keeper in (self, *self.others):
-            keeper._gx_leave_scopes()
-        return moving
-
-    def _gx_settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
-        """The variables with their rows, in which the settings are."""
-        self._gx_rules.check(variables)
-        for other in self.others:
-            other._gx_rules.check(variables)
-        rows = [(variable, self._gx_slots.row(variable)) for variable in variables]
-        for variable, row in rows:
-            if row.fresh:
-                self._gx_settle(variable, row)
-        return rows
-
-    def _gx_settle(self, variable: Variable, row: Row) -> None:
-        """Find the settings of a variable, in the optimizer that a rule names, too."""
-        settings = self._gx_rules.settings(variable)
-        if settings.optimizer is not None:
-            ((_, theirs),) = self.others[settings.optimizer]._gx_settled([variable])
-            theirs.settings = settings.over(theirs.settings)
-            settings = replace(settings, frozen=theirs.settings.frozen)
-        row.settings, row.fresh = settings, False
-
-    def explain(self, variables: Variables) -> Explanation:
-        """What this optimizer does with each variable, as a table that can be printed.
-
-        Args:
-            variables: Variables, or a Module for all its weights, trainable or not.
-
-        Raises:
-            SelectorError: a rule selects nothing.
-        """
-        if isinstance(variables, Module):
-            variables = [v for v in variables.variables if v.role == "weight"]
-        rows = self._gx_settled(grads.flat_variables(variables))
-        return explain(self, [(variable, *self._gx_mover(variable)) for variable, _ in rows])
-
     def __repr__(self) -> str:
         kept = self.__dict__["learning_rate"]
         if isinstance(kept, VariableLike) and (arrays := registry.current().arrays).is_concrete(kept.value):
             kept = float(str(arrays.to_numpy(kept.value)))  # 0.1 as written, not its float32
         return call_of(self, learning_rate=kept)
-
-    @property
-    def rules(self) -> tuple[RuleLike, ...]:
-        """The rules as they were given."""
-        return self._gx_rules.given
-
-
-def _check_other(other: Any) -> None:
-    """Raise unless an optimizer may be named in the rules of another one."""
-    if not isinstance(other, Optimizer):
-        raise ArgumentTypeError(
-            f"a rule names {other!r} as optimizer",
-            "it moves variables with its `update`, and has to be an Optimizer",
-            '("head/**", {"optimizer": graftax.optimizers.SGD(0.1)})',
-        )
-    if "gathered" in other.__dict__ or other.ema_momentum is not None or other.loss_scale is not None:
-        raise ArgumentError(
-            f"a rule names {other!r} as optimizer",
-            "gradients are gathered, averages kept and losses scaled once, by the optimizer around it",
-            "accumulation_steps=, ema_momentum= and loss_scale= for the one that has the rule",
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from graftax.backend import registry
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.arithmetic import Arithmetic
@@ -47,7 +48,7 @@ class Reparam(Module, Arithmetic):
 
     def __init__(self, spec: VariableSpec) -> None:
         super().__init__(spec.name)
-        if not spec.trainable and not _is_real(spec.dtype):
+        if not spec.trainable and not is_inexact(spec.dtype):
             raise CreatorError(
                 f"{type(self).__name__} for {spec.path!r} of dtype {spec.dtype}",
                 "an expression computes with real numbers, and frozen integers are codes or counts",
@@ -104,7 +105,7 @@ class Reparam(Module, Arithmetic):
                 f"whoever asked for this weight computes with shape {self._shape}",
                 "combine the parts to that shape; spec.shape is what was asked for",
             )
-        if not _is_real(str(value.dtype)) and _is_real(self._dtype):
+        if not is_inexact(str(value.dtype)) and is_inexact(self._dtype):
             raise DTypeError(
                 f"{type(self).__name__}.forward of {self._gx_path!r} gave dtype {value.dtype}",
                 f"it stands for a weight of dtype {self._dtype}, and no gradient goes through integers",
@@ -142,10 +143,6 @@ class Reparam(Module, Arithmetic):
         return Arithmetic.__eq__(self, other)
 
     __hash__ = Module.__hash__
-
-
-def _is_real(dtype: str) -> bool:
-    return "float" in dtype or "complex" in dtype
 
 
 def _described(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError
 
 _MARGIN = 1.05  # what starts from random vectors ends a little further off the next time
@@ -17,7 +18,7 @@ _MARGIN = 1.05  # what starts from random vectors ends a little further off the 
 def distance(new: Any, old: Any) -> float:
     """How far a value is from another, relative to the norm of that."""
     to_numpy: Callable[[Any], Any] = registry.current().arrays.to_numpy
-    a, b = (np.asarray(to_numpy(x), "complex128" if "complex" in str(x.dtype) else "float64") for x in (new, old))
+    a, b = (np.asarray(to_numpy(x), "complex128" if is_complex(x.dtype) else "float64") for x in (new, old))
     norm = float(np.linalg.norm(b))
     return float(np.linalg.norm(a - b)) / (norm or 1.0)
 

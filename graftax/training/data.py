@@ -200,6 +200,8 @@ def _gives_batches(x: Any) -> bool:
     """True for what has an index for each batch, such as a PyDataset of Keras: its parts have rows in common."""
     if any(base.__name__ in ("PyDataset", "Sequence") and base.__module__ != "typing" for base in type(x).__mro__):
         return True
+    if any(base.__name__ == "Dataset" and base.__module__.startswith("torch.") for base in type(x).__mro__):
+        return False  # one sample for an index, whatever shape that has
     try:
         item = x[0]
     except Exception:  # noqa: BLE001 - what it does there is not what was asked for

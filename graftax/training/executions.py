@@ -46,9 +46,14 @@ def stacked(batches: list[Batch]) -> Batch:
     return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
 
 
-def compiled(
-    model: Any, step: str, known: dict[str, Callable[..., Any]], check_nans: bool, eager: bool
-) -> Callable[..., Any]:
+class CompiledSteps(dict[str, Callable[..., Any]]):
+    """The compiled steps of a model, by name; a copy of the model compiles its own."""
+
+    def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
+        return CompiledSteps, ()
+
+
+def compiled(model: Any, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
     """A step of a model, by name, compiled if the backend can and it is not to run eagerly.
 
     Args:
@@ -58,7 +63,7 @@ def compiled(
         check_nans: Whether it raises for results that are not finite.
         eager: Whether it is to run eagerly.
     """
-    if not registry.current().has("transforms"):
+    if not registry.current().has("tracing"):
         return getattr(model, step)  # type: ignore[no-any-return]
     name = f"{step}, checked" if check_nans else step
     if name not in known:
@@ -67,7 +72,7 @@ def compiled(
             function = begun_anew(model, function)
         plain = RANGES if step in ("test_step", "predict_step") else PLAIN
         known[name] = CompiledFunction(function, looks=RESULTS if check_nans else plain)
-    return eagerly(known[name]) if eager else known[name]
+    return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
 
 
 def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graftax.core.errors import GraftaxError, StateError
 from graftax.layers.building import unbuilt_below
@@ -11,15 +11,12 @@ from graftax.layers.description import describe_call
 from graftax.layers.layer import Layer
 from graftax.training.batch import Batch, unpack
 from graftax.training.heard_limits import limits_of
-from graftax.training.objectives import required_objectives
+from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import frames
-
-if TYPE_CHECKING:
-    from graftax.training.model import Model
 
 
 class FirstStep:
@@ -27,12 +24,14 @@ class FirstStep:
 
     Args:
         model: Whose steps they are.
+        objectives: What compares its outputs with targets.
         builds: Whether the model is to be built before the first step: a ``train_step`` of the user asks for its
             variables, which must be there.
     """
 
-    def __init__(self, model: Model, builds: bool) -> None:
+    def __init__(self, model: Layer, objectives: Objectives, builds: bool) -> None:
         self._model = model
+        self._objectives = objectives
         self._builds = builds
         self._traced: set[int] = set()
         self._told = ""
@@ -49,7 +48,7 @@ class FirstStep:
             self._traced.add(id(run))
             if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
                 self._trace(run, given)
-        limits, objectives = limits_of(self._model), required_objectives(self._model)
+        limits, objectives = limits_of(self._model), self._objectives
         checks = objectives.outputs and objectives.checks_targets()  # else no compiled loss has seen outputs
         if checks or limits:
             for batch in batches:
@@ -58,7 +57,7 @@ class FirstStep:
                     self._check_targets(*unpack(batch))
 
     def _check_targets(self, x: Any, y: Any, sample_weight: Any) -> None:
-        objectives = required_objectives(self._model)
+        objectives = self._objectives
         outputs = objectives.outputs
         if y is None:
             return
@@ -99,12 +98,22 @@ class FirstStep:
             run.forget()  # the step has made weights after it asked which there are
 
 
-def build_all(model: Model, x: Any) -> None:
-    """Build what is not built, so that its variables are among those that are trained."""
+def build_all(model: Layer, x: Any, never_called: frozenset[int]) -> frozenset[int]:
+    """Build what is not built, so that its variables are among those that are trained.
+
+    Args:
+        model: The model.
+        x: An example of its input.
+        never_called: What an earlier look found that no call builds, by id; it costs no second look.
+
+    Returns:
+        What no call builds, by id.
+    """
     unbuilt = frozenset(map(id, unbuilt_below(model)))
-    if unbuilt - model._gx_never_called:
-        model.build_for(x, training=True)
-        object.__setattr__(model, "_gx_never_called", frozenset(map(id, unbuilt_below(model))))
+    if not unbuilt - never_called:
+        return never_called
+    model.build_for(x, training=True)
+    return frozenset(map(id, unbuilt_below(model)))
 
 
 def require_restored(*modules: Module) -> None:

@@ -43,7 +43,6 @@ def fit(
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     data.require_enough(validation, sum(map(is_due, epochs)))
-    data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
     params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
@@ -87,7 +86,7 @@ def _train_epoch(
     step = (
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
     )
-    ready = FirstStep(model, builds=model._gx_has_own_train_step)
+    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
     logs: Mapping[str, Any] = {}
     steps = 0
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
@@ -155,7 +154,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model._gx_compiled_step("test_step")
-    ready = FirstStep(model, builds=False)
+    ready = FirstStep(model, required_objectives(model), builds=False)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
@@ -233,7 +232,8 @@ def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[s
 
 def _on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
     run = model._gx_compiled_step(step)
-    ready = FirstStep(model, builds=step == "train_step" and model._gx_has_own_train_step)
+    own = step == "train_step" and model._gx_has_own_train_step
+    ready = FirstStep(model, required_objectives(model), builds=own)
     try:
         ready.before(run, batch, [batch])
         logs = loss_first(run(batch), step)

@@ -67,7 +67,7 @@ class Model(Layer):
     stop_training = False
     _gx_history: History | None = None
     _gx_objectives: Objectives | None = None
-    _gx_functions: dict[str, Callable[..., Any]] | None = None
+    _gx_functions: executions.CompiledSteps | None = None
     _gx_never_called: frozenset[int] = frozenset()
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
@@ -113,7 +113,8 @@ class Model(Layer):
         steps = arguments.counted("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
-        self._gx_objectives, self._gx_functions = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights), {}
+        self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
+        self._gx_functions = executions.CompiledSteps()
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
         object.__setattr__(self, "_gx_steps_per_execution", steps)
 
@@ -176,7 +177,7 @@ class Model(Layer):
             The numbers to show, by name: means over the epoch so far.
         """
         x, y, sample_weight = unpack(batch)
-        build_all(self, x)
+        object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
         require_restored(self, self.optimizer)
         variables = self.trainable_variables
 
@@ -382,7 +383,7 @@ class Model(Layer):
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """A step by name, compiled where that can be; with ``check_nans`` it raises for results that are not finite."""
         if self._gx_functions is None:
-            self._gx_functions = {}
+            self._gx_functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
 
     def summary(self) -> None:
@@ -390,9 +391,5 @@ class Model(Layer):
         print(summarize(self))
 
     def count_params(self) -> int:
-        """The number of elements of all weights.
-
-        Raises:
-            NotBuiltError: a layer is not built.
-        """
+        """Return the number of elements of all weights; `NotBuiltError` if a layer is not built."""
         return count_params(self)

@@ -17,7 +17,7 @@ _functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()
 
 def masks_of(model: Layer, x: Any) -> Any:
     """The masks of the outputs for a batch, or None; compiled, so that nothing else of the forward is computed."""
-    if not registry.current().has("transforms"):
+    if not registry.current().has("compiling"):
         return _masks(model, x)
     if model not in _functions:
         alive = ref(model)

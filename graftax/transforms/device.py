@@ -40,7 +40,7 @@ def device(name: str | None) -> Iterator[None]:
         ['cpu']
     """
     backend = registry.current()
-    staged = backend.has("transforms") and backend.transforms.staged_within(None)
+    staged = backend.has("tracing") and backend.tracing.staged_within(None)
     if staged or any(isinstance(frame, CompileFrame) for frame in frames.items):
         raise CompileError(
             f"device({name!r}) inside a function that is being compiled",

@@ -82,7 +82,7 @@ def functional_call(
                 f"the variable is {variable.dtype}{list(variable.shape)}, which never changes",
                 "values like those of graftax.state(module)",
             )
-    level = backend.transforms.level() if backend.has("transforms") else None
+    level = backend.tracing.level() if backend.has("tracing") else None
     around = frames.top
     given = [
         (one._storage, around.branched(values[path]) if around is not None and one.role == "seed" else values[path])

@@ -12,6 +12,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.culprit import Culprit
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
@@ -47,7 +48,7 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
         >>> shrink(-3.0)
         Traceback (most recent call last):
         ...
-        graftax.core.errors.CheckError: x is to be positive, not -3.0
+        graftax.errors.CheckError: x is to be positive, not -3.0
           at: ...
     """
     if not isinstance(message, str):
@@ -108,12 +109,12 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
         >>> check_numerics(gx.ops.log([1.0, -1.0]), "the logarithm of the odds")
         Traceback (most recent call last):
         ...
-        graftax.core.errors.NumericsError: the logarithm of the odds: float32[2] with 1 nan and 0 inf, x[1] = nan first
+        graftax.errors.NumericsError: the logarithm of the odds: float32[2] with 1 nan and 0 inf, x[1] = nan first
           at: ...
     """
     backend = registry.current()
     array: Any = ops.asarray(x)
-    if "float" not in str(array.dtype) and "complex" not in str(array.dtype):
+    if not is_inexact(array.dtype):
         raise DTypeError(
             f"check_numerics got dtype {array.dtype}", "integers and truth values are finite always", "no check"
         )

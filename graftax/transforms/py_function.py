@@ -21,6 +21,7 @@ from graftax.core.errors import (
 )
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
+from graftax.core.wrapping import function_name
 from graftax.transforms.closure_now import closure_now
 from graftax.transforms.lifting.parts import Outline, kind
 from graftax.transforms.tape.gradient_tape import GradientTape
@@ -110,9 +111,10 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
                 "it says the shape and dtype of each array, in the structure of the results",
                 'output=graftax.ArraySpec((2, 3), "float32")',
             )
-    if not backend.has("transforms"):
-        return _conform(fn, fn(*values), output)[0]
-    transforms = backend.transforms
+    if not backend.has("callbacks") and all(map(backend.arrays.is_concrete, values)):
+        result, structure = _conform(fn, fn(*values), output)
+        return result if structure is None else backend.tracing.unflatten(structure, result)
+    transforms = backend.callbacks
     made: list[Any] = []
 
     def run(*given: Any) -> list[Any]:
@@ -141,7 +143,7 @@ def _check_allowed(fn: Callable[..., Any]) -> None:
     for frame in frames.items:
         if not frame.allows_callback:
             raise CompileError(
-                f"py_function({_name(fn)}) inside a compiled function",
+                f"py_function({function_name(fn)}) inside a compiled function",
                 "each run would leave the device and wait for Python",
                 "graftax.jit(fn, allow_callback=True) if that is what you want",
             )
@@ -168,16 +170,18 @@ def _differentiate(function: Callable[..., Sequence[Any]], count: int) -> Callab
 
 def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Sequence[Any]) -> Sequence[Any]:
     try:
-        found = registry.current().transforms.eval_shape(run, *values)
+        found = registry.current().tracing.eval_shape(run, *values)
     except Exception as error:
         raise CompileError(
-            f"what py_function({_name(fn)}) returns could not be found out: {type(error).__name__}",
+            f"what py_function({function_name(fn)}) returns could not be found out: {type(error).__name__}",
             "inside a program shapes and dtypes must be known before it runs; this function needs values to tell",
-            f'py_function({_name(fn)}, args, output=graftax.ArraySpec(shape, "float32"))',
+            f'py_function({function_name(fn)}, args, output=graftax.ArraySpec(shape, "float32"))',
         ) from error
     if not found:
         raise ArgumentError(
-            f"py_function({_name(fn)}) returns no array", "a program leaves out what nothing depends on", "output=()"
+            f"py_function({function_name(fn)}) returns no array",
+            "a program leaves out what nothing depends on",
+            "output=()",
         )
     return list(found)
 
@@ -185,9 +189,9 @@ def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Seq
 def _conform(fn: Callable[..., Any], result: Any, output: Any) -> tuple[Any, Any]:
     """The leaves of a result, as they were announced, and the structure."""
     arrays = registry.current().arrays
-    if not registry.current().has("transforms"):
+    if not registry.current().has("tracing"):
         return result, None
-    flatten = registry.current().transforms.flatten
+    flatten = registry.current().tracing.flatten
     leaves, structure = flatten(result if output is None else tree.reorder(result, output))
     leaves = [unwrap(leaf) for leaf in leaves]
     if output is None:
@@ -200,7 +204,7 @@ def _conform(fn: Callable[..., Any], result: Any, output: Any) -> tuple[Any, Any
             Outline(s, [None] * len(x)).paths("output") for s, x in ((structure, leaves), (expected, wanted))
         )
         raise ArgumentError(
-            f"py_function({_name(fn)}) returned the leaves {ours}, output= has {theirs}",
+            f"py_function({function_name(fn)}) returned the leaves {ours}, output= has {theirs}",
             "the structures must be the same, down to lists, tuples and dicts",
         )
     paths = Outline(expected, wanted).paths("output")
@@ -212,14 +216,15 @@ def _as_announced(fn: Callable[..., Any], path: str, leaf: Any, wanted: Any) -> 
     array, dtype = arrays.asarray(leaf), arrays.canonical_dtype(wanted.dtype)
     if tuple(array.shape) != tuple(wanted.shape):
         raise ShapeError(
-            f"py_function({_name(fn)}): {path!r} has shape {tuple(array.shape)}, {tuple(wanted.shape)} was announced",
+            f"py_function({function_name(fn)}): {path!r} has shape {tuple(array.shape)}, "
+            f"{tuple(wanted.shape)} was announced",
             "the program around it was made for that",
             f"output={ArraySpec(tuple(array.shape), dtype)!r}",
         )
     have = str(array.dtype)
     if not _is_safe(leaf, have, dtype):
         raise DTypeError(
-            f"py_function({_name(fn)}): {path!r} is {have}, {dtype} was announced",
+            f"py_function({function_name(fn)}): {path!r} is {have}, {dtype} was announced",
             "the conversion may lose something, and nothing is converted silently",
             f'ops.cast(x, "{dtype}")',
         )
@@ -232,7 +237,3 @@ def _is_safe(leaf: Any, have: str, dtype: str) -> bool:
     if type(leaf) in (bool, int, float, complex):
         return kind(have) <= kind(dtype)
     return "bfloat16" not in (have, dtype) and np.can_cast(have, dtype, "safe")
-
-
-def _name(fn: Callable[..., Any]) -> str:
-    return getattr(fn, "__qualname__", None) or repr(fn)

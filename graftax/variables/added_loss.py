@@ -34,7 +34,7 @@ class _Sum(Storage):
     def concrete(self) -> Array:
         """The value; zero where it lived in a trace that is over."""
         backend = self.backend
-        if backend.has("transforms") and backend.transforms.leaks(self.buffer, backend.transforms.level()):
+        if backend.has("tracing") and backend.tracing.leaks(self.buffer, backend.tracing.level()):
             self.buffer = self.zero
         return self.buffer
 

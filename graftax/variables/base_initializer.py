@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import DTypeError
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, Shape
@@ -30,16 +31,6 @@ class BaseInitializer(Constructed):
         return f"{type(self).__name__}({arguments})"
 
 
-def is_real(dtype: str) -> bool:
-    """True for dtypes that hold fractions.
-
-    Example:
-        >>> is_real("bfloat16"), is_real("int32")
-        (True, False)
-    """
-    return "float" in dtype or "complex" in dtype
-
-
 def require_real(initializer: BaseInitializer, dtype: str, or_complex: bool = False) -> None:
     """Raise if a variable cannot hold what is drawn for it.
 
@@ -48,11 +39,11 @@ def require_real(initializer: BaseInitializer, dtype: str, or_complex: bool = Fa
         dtype: The dtype of the variable.
         or_complex: Whether it draws complex numbers for complex dtypes.
     """
-    if not is_real(dtype):
+    if not is_inexact(dtype):
         raise DTypeError(
             f"{initializer!r} for a variable of dtype {dtype}", "it draws real numbers", 'initializer="zeros"'
         )
-    if "complex" in dtype and not or_complex:
+    if is_complex(dtype) and not or_complex:
         raise DTypeError(
             f"{initializer!r} for a variable of dtype {dtype}",
             "its distribution is one of real numbers",

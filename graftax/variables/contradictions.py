@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.roles import ROLES
 from graftax.variables.spec import VariableSpec
@@ -42,7 +43,7 @@ def check_asked(spec: VariableSpec) -> None:
     what = f"the weight {spec.path!r}"
     if spec.role not in ROLES:
         raise ArgumentError(f"role={spec.role!r} for {what}", "there is no such role", ", ".join(ROLES))
-    real = "float" in spec.dtype or "complex" in spec.dtype
+    real = is_inexact(spec.dtype)
     if spec.role == "seed" and "int" not in spec.dtype:
         raise ArgumentError(
             f"role='seed' and dtype={spec.dtype!r} for {what}",

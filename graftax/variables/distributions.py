@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftax.backend import registry, traced_checks
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
@@ -53,7 +54,7 @@ def floating_dtype(draw: str, dtype: Any) -> str:
         DTypeError: it holds no fractions.
     """
     name = registry.current().arrays.canonical_dtype(dtype)
-    if "float" not in name:
+    if not is_floating(name):
         raise DTypeError(f'{draw}(dtype="{name}")', "the draws are real numbers", 'dtype="float32", or randint')
     return name
 
@@ -171,7 +172,7 @@ def scores(logits: ArrayLike, axis: int, shape: Shape | None) -> tuple[Array, in
         )
     if array.dtype.kind == "c":
         raise DTypeError(f"categorical: logits of dtype {array.dtype.name}", "logits are real", "ops.real(logits)")
-    return (array if "float" in array.dtype.name else array.astype("float32")), int(axis)
+    return (array if is_floating(array.dtype) else array.astype("float32")), int(axis)
 
 
 def rows(x: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import finite, not_negative, takes
 from graftax.core.hyperparameters import seed as checked_seed
@@ -22,7 +23,7 @@ from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
-from graftax.variables.base_initializer import is_real, require_real
+from graftax.variables.base_initializer import require_real
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal
 from graftax.variables.variance_scaling import GlorotUniform as GlorotUniform
 from graftax.variables.variance_scaling import HeNormal as HeNormal
@@ -106,7 +107,7 @@ class Constant(BaseInitializer):
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         given, arrays = unwrap(self.value), registry.current().arrays
         value = arrays.asarray(given, dtype)
-        known = not is_real(dtype) and arrays.is_concrete(value)
+        known = not is_inexact(dtype) and arrays.is_concrete(value)
         if known and (np.asarray(given) != arrays.to_numpy(value)).any():
             raise ArgumentError(
                 f"{self!r} for a variable of dtype {dtype}", "it would not be that value", 'dtype="float32"'
@@ -257,11 +258,11 @@ class Identity(BaseInitializer):
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) != 2:
             raise ArgumentError(f"Identity for shape {shape}", "a matrix has two axes", "another initializer")
-        if not is_real(dtype) and self.gain not in ((0, 1) if dtype == "bool" else (int(self.gain),)):
+        if not is_inexact(dtype) and self.gain not in ((0, 1) if dtype == "bool" else (int(self.gain),)):
             raise ArgumentError(
                 f"{self!r} for a variable of dtype {dtype}", "it would not be that gain", 'dtype="float32"'
             )
-        return ops.eye(shape[0], shape[1], dtype=dtype) * (self.gain if is_real(dtype) else int(self.gain))
+        return ops.eye(shape[0], shape[1], dtype=dtype) * (self.gain if is_inexact(dtype) else int(self.gain))
 
 
 _NAMES: dict[str, type[BaseInitializer]] = {

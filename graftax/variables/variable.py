@@ -13,6 +13,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.core.argument_kinds import checked_flag
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, AssignmentError, CompileError
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
@@ -190,7 +191,7 @@ class Variable(Leaf, Arithmetic):
         """The array as it is now; inside a layer of mixed precision, a weight in the layer's compute dtype."""
         value = self._storage.read()
         wanted = autocast.top
-        if wanted is not None and wanted != self._dtype and self.role == "weight" and "float" in self._dtype:
+        if wanted is not None and wanted != self._dtype and self.role == "weight" and is_floating(self._dtype):
             return value.astype(wanted)
         return value
 

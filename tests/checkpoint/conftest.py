@@ -7,6 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax.checkpoint.arrays import to_bytes
+from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.layout import Item
@@ -102,3 +103,15 @@ def draft(arrays, **fields):
     edges = tuple((name, i + 1) for i, name in enumerate(arrays))
     leaves = [NodeRecord(Kind.VARIABLE, "Variable", (), (i, True, "weight", {})) for i in range(len(items))]
     return Draft(items, [NodeRecord(Kind.DICT, "dict", edges), *leaves], {"values": 0}, **fields)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Save roots, return the path."""
+
+    def save(**roots):
+        path = tmp_path / f"c{len(list(tmp_path.iterdir()))}"
+        Checkpoint(**roots).save(path, step=3, meta={"note": (1, np.float32(2))})
+        return path
+
+    return save

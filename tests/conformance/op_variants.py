@@ -9,10 +9,10 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend.registry import use
+from graftax.backend.testing.op_cases import INPUTS
 from graftax.core.errors import GraftaxError
-from graftax.ops.signatures import settings
+from graftax.ops.signatures import parameters, settings
 from graftax.ops.table import OPS
-from tests.conformance.op_cases import INPUTS
 
 INDEXED = frozenset("take take_along_axis gather_nd scatter_add segment_sum one_hot slice slice_update".split())
 
@@ -75,11 +75,11 @@ def with_settings(name: str, pool: tuple[Any, ...]) -> Iterator[tuple[str, Any, 
     """Calls of an op in each of which one argument that is no array is one of the pool."""
     function = getattr(ops, name)
     args, options = INPUTS[name][0]
-    names = [parameter.split("=")[0].split(":")[0].strip() for parameter in OPS[name].signature.split(", ")]
-    for setting, _, _ in settings(OPS[name]):
+    places = parameters(OPS[name])
+    for one in settings(OPS[name]):
         for given in pool:
-            place = names.index(setting)
-            if place < len(args) and not any(one.startswith("*") for one in names[:place]):
+            setting, place = one.name, places.index(one)
+            if place < len(args) and not any(before.starred for before in places[:place]):
                 changed = (*args[:place], given, *args[place + 1 :])
                 yield setting, given, lambda changed=changed: function(*changed, **options)
             else:

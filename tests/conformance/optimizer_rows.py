@@ -49,11 +49,13 @@ class Row:
         make: The optimizer, with the given options of the base class.
         stops_at_rate_zero: Whether nothing moves at a rate of zero; not so where slots remember earlier rates.
         quick: Whether it is tried in the quick suite; the others only with the slow tests.
+        amplifies: How much more than elementwise rules it makes of rounding, as orthogonalised directions do.
     """
 
     make: Callable[..., Optimizer]
     stops_at_rate_zero: bool = True
     quick: bool = False
+    amplifies: float = 1.0
 
 
 BASIC = {
@@ -120,7 +122,7 @@ WHOLE = {
     "muon": Row(lambda **o: Muon(0.1, scale="shape", **o), quick=True),
     "shampoo": Row(lambda **o: Shampoo(0.5, epsilon=0.1, **o)),
     "shampoo grafted": Row(lambda **o: Shampoo(0.2, epsilon=0.1, decay=0.9, update_every=3, graft="sgd", **o)),
-    "soap": Row(lambda **o: SOAP(0.1, epsilon=1e-3, update_every=3, **o)),
+    "soap": Row(lambda **o: SOAP(0.1, epsilon=1e-3, update_every=3, **o), amplifies=10.0),
     "sophia": Row(lambda **o: Sophia(0.1, 0.9, 0.9, gamma=1.0, update_every=2, **o)),
 }
 

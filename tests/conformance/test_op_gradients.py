@@ -7,20 +7,11 @@ import numpy as np
 import pytest
 
 from graftax import ops
+from graftax.backend.testing.gradient_checks import CHOSEN, DIFFERENTIABLE, FIRST, SMOOTH
+from graftax.backend.testing.op_cases import INPUTS
 from graftax.ops.table import OPS
-from tests.conformance.op_cases import INPUTS
 
 pytestmark = pytest.mark.optimized
-DIFFERENTIABLE = (
-    "abs negative exp exp2 expm1 log log2 log10 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos "
-    "arctan sinh cosh tanh arcsinh arccosh arctanh add subtract multiply divide power maximum minimum arctan2 "
-    "hypot logaddexp where clip sum mean var std max min prod cumsum cumprod median quantile transpose swapaxes "
-    "moveaxis expand_dims squeeze broadcast_to ravel tile repeat flip roll rot90 tril triu diag diagonal "
-    "concatenate stack reshape take take_along_axis gather_nd scatter_add segment_sum slice slice_update split "
-    "unstack pad sort top_k matmul dot inner outer kron cross tensordot trace einsum inv det solve cholesky eigh "
-    "pinv erf sigmoid rsqrt softplus log_sigmoid divide_no_nan xlogy squared_difference softmax log_softmax "
-    "logsumexp norm moments standardize dot_product_attention conv conv_transpose max_pool sum_pool"
-).split()
 NOT_DIFFERENTIABLE = (
     "positive sign floor ceil trunc round isfinite isinf isnan logical_not bitwise_not conj real imag angle "
     "nan_to_num floor_divide remainder copysign equal not_equal less less_equal greater greater_equal logical_and "
@@ -29,9 +20,6 @@ NOT_DIFFERENTIABLE = (
     "asarray array cast full zeros_like ones_like full_like arange linspace to_numpy shape ndim size nonzero "
     "unique bincount one_hot argsort searchsorted isin stop_gradient vdot slogdet svd qr fft ifft rfft irfft"
 ).split()
-FIRST = {"where": 1, "einsum": 1}
-CHOSEN = {"divide": 0, "power": 0, "max_pool": 1, "softmax": 0, "sort": 1}
-SMOOTH = {"xlogy": ((np.array([0.5, 1.0, 2.0]), np.array([0.5, 0.7, 3.0])), {})}
 
 
 def test_every_op_is_on_one_list() -> None:

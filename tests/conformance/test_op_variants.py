@@ -38,7 +38,7 @@ precision, complex."""
 
 KINDS = {"b": "bool", "i": "int8", "u": "uint8", "h": "float16", "c": "complex64"}
 ACCEPTS = {name: kinds for kinds, names in ROWS.items() for name in names.split()}
-SETTINGS = [name for name, op in OPS.items() if any(True for _ in settings(op))]
+SETTINGS = [name for name, op in OPS.items() if settings(op)]
 NOT_UNIQUE = {"svd", "eigh", "qr"}
 UNDEFINED = {("det", math.inf)}
 

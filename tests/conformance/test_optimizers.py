@@ -8,9 +8,9 @@ import pytest
 import graftax as gx
 from graftax import ops, optimizers
 from graftax.backend import registry
-from graftax.optimizers.engine.apply import Steps
-from graftax.optimizers.engine.rule import Moving
+from graftax.optimizers.engine.rule import RuleInput
 from graftax.optimizers.engine.slot import SlotValues
+from graftax.optimizers.engine.step import steps_from
 from graftax.optimizers.registry import NAMES, get
 from tests.conformance.optimizer_rows import ROWS, every_row
 
@@ -84,11 +84,11 @@ def test_16_bit_weights_follow_those_of_32_bits(row, dtype):
 def test_an_update_keeps_shapes_and_dtypes(row):
     net, optimizer = Net(), row.make()
     optimizer.build(net)
-    steps = Steps(ops.asarray(0.1), ops.asarray(3, dtype="int32"))
+    steps = steps_from(ops.asarray(0.1), ops.asarray(3, dtype="int32"))
     for variable, gradient in zip(net.variables, gradients(0), strict=True):
         slots = {name: optimizer.slot(variable, name).value for name in optimizer.create_slots(variable)}
-        step = steps.step("float32", 1.0)
-        one = Moving(variable, ops.asarray(gradient), variable.value, SlotValues(slots), step)
+        step = steps("float32")
+        one = RuleInput(variable, ops.asarray(gradient), variable.value, SlotValues(slots), step)
         ((new, after),) = optimizer.update_all([one])
         for before, result in [(variable.value, new), *((slots[name], after[name]) for name in after)]:
             assert (result.shape, result.dtype) == (before.shape, before.dtype)
@@ -104,7 +104,7 @@ def test_elementwise_as_promised(row):
     net = Net()
     optimizer.build(net)
     rng = np.random.default_rng(1)
-    step = Steps(ops.asarray(0.1), ops.asarray(3, dtype="int32")).step("float32", 1.0)
+    step = steps_from(ops.asarray(0.1), ops.asarray(3, dtype="int32"))("float32")
     names = list(optimizer.create_slots(net.kernel))
     parts = []
     for variable, gradient in zip(net.variables, gradients(0), strict=True):

@@ -12,8 +12,8 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.backend.registry import use
+from graftax.backend.testing.op_cases import INPUTS
 from graftax.ops.table import OPS
-from tests.conformance.op_cases import INPUTS
 
 SIDE = 1500
 

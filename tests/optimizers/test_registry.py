@@ -13,5 +13,5 @@ def test_by_name_or_as_it_is():
 
 
 def test_a_name_that_there_is_not_lists_the_names():
-    with pytest.raises(ArgumentError, match="sgd, adam, adamw"):
+    with pytest.raises(ArgumentError, match="adabelief, adadelta, adafactor"):
         registry.get("adamm")

@@ -7,52 +7,8 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.core.errors import ArgumentError, BackendCapabilityError, DataError, NotBuiltError, StateError
-
-X = np.arange(5, dtype="float32")[:, None]
-Y = np.zeros((5, 1), "float32")
-
-
-class Log(gx.Callback):
-    """Writes down every hook."""
-
-    def __init__(self):
-        self.seen = []
-
-    def on_train_begin(self, logs=None):
-        self.seen.append("train_begin")
-
-    def on_train_end(self, logs=None):
-        self.seen.append(("train_end", sorted(logs)))
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self.seen.append(("epoch_begin", epoch))
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.seen.append(("epoch_end", epoch, sorted(logs)))
-
-    def on_train_batch_begin(self, batch, logs=None):
-        self.seen.append(("batch_begin", batch))
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.seen.append(("batch_end", batch))
-
-    def on_test_begin(self, logs=None):
-        self.seen.append("test_begin")
-
-    def on_test_end(self, logs=None):
-        self.seen.append(("test_end", sorted(logs)))
-
-
-def line(rate=0.0, **options):
-    """One weight of value 1."""
-    model = gx.Sequential([layers.Dense(1, use_bias=False, kernel_initializer="ones")])
-    model.compile(gx.optimizers.SGD(rate), "mse", **options)
-    return model
-
-
-def losses(model, *args, **options):
-    return model.fit(*args, verbose=0, **options).history["loss"]
+from graftax.core.errors import ArgumentError, BackendCapabilityError, StateError
+from tests.training.lines import X, Y, line, losses
 
 
 def test_ft1_loss_is_the_mean_over_samples_not_over_batches():
@@ -88,18 +44,6 @@ def test_ft4_class_weight_and_sample_weight_multiply():
     assert got[0] == pytest.approx(np.log(2) * (2 + 15) / 2, rel=1e-5)
 
 
-def test_ft5_validation_split_is_the_last_rows_before_any_shuffle():
-    history = line().fit(X, Y, validation_split=0.4, verbose=0).history
-    assert history["val_loss"] == [12.5]
-    assert history["loss"][0] == pytest.approx(5 / 3, rel=1e-6)
-    assert len(line().fit(X, Y, validation_split=0.1, verbose=0).history["val_loss"]) == 1
-
-
-def test_ft5_validation_split_of_a_generator_raises():
-    with pytest.raises(DataError, match="validation_data"):
-        line().fit(((x, y) for x, y in [(X, Y)]), validation_split=0.4, verbose=0)
-
-
 def test_ft6_epochs_is_an_end_index():
     history = line().fit(X, Y, epochs=5, initial_epoch=3, verbose=0)
     assert history.epoch == [3, 4]
@@ -127,70 +71,6 @@ def test_ft9_a_new_history_each_time_and_the_optimizer_goes_on():
     assert len(second.history["loss"]) == 2
     assert int(model.optimizer.iterations) == 3
     assert model.history is second
-
-
-def test_ft10_params():
-    log = Log()
-    line().fit(X, Y, batch_size=2, epochs=2, verbose=0, callbacks=[log])
-    assert {k: log.params[k] for k in ("verbose", "epochs", "steps")} == {"verbose": 0, "epochs": 2, "steps": 3}
-
-
-def test_ft11_order_of_hooks():
-    log = Log()
-    line().fit(X, Y, batch_size=3, validation_data=(X, Y), verbose=0, callbacks=[log])
-    assert log.seen == [
-        "train_begin",
-        ("epoch_begin", 0),
-        ("batch_begin", 0),
-        ("batch_end", 0),
-        ("batch_begin", 1),
-        ("batch_end", 1),
-        "test_begin",
-        ("test_end", ["loss"]),
-        ("epoch_end", 0, ["loss", "val_loss"]),
-        ("train_end", ["loss", "val_loss"]),
-    ]
-
-
-def test_ft11_callbacks_run_in_list_order():
-    order = []
-
-    class Named(gx.Callback):
-        def __init__(self, name):
-            self.name = name
-
-        def on_epoch_end(self, epoch, logs=None):
-            order.append(self.name)
-
-    line().fit(X, Y, verbose=0, callbacks=[Named("a"), Named("b")])
-    assert order == ["a", "b"]
-
-
-def test_ft12_batch_logs_are_running_means():
-    seen = []
-
-    class Watch(gx.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            seen.append(logs["loss"])
-
-    line().fit(X, Y, batch_size=4, shuffle=False, verbose=0, callbacks=[Watch()])
-    assert seen == [3.5, 6.0]
-
-
-def test_ft14_a_hook_without_logs_is_a_type_error():
-    class Wrong(gx.Callback):
-        def on_epoch_end(self, epoch):
-            pass
-
-    with pytest.raises(TypeError):
-        line().fit(X, Y, verbose=0, callbacks=[Wrong()])
-
-
-@pytest.mark.parametrize(("freq", "count"), [(2, 2), ([1, 4], 2), (1, 4)])
-def test_ft15_validation_freq(freq, count):
-    history = line().fit(X, Y, epochs=4, validation_data=(X, Y), validation_freq=freq, verbose=0).history
-    assert len(history["val_loss"]) == count
-    assert len(history["loss"]) == 4
 
 
 class TwoHeads(gx.Model):
@@ -274,60 +154,6 @@ def test_ft20_unknown_names_are_told_at_compile():
         model.compile("sdg", "mse")
 
 
-def test_ft21_lengths_differ():
-    with pytest.raises(DataError, match=r"x has 5.*y has 4"):
-        line().fit(X, Y[:4], verbose=0)
-    with pytest.raises(DataError, match="sample_weight has 2"):
-        line().fit(X, Y, sample_weight=[1.0, 2.0], verbose=0)
-
-
-@pytest.mark.parametrize("run", ["fit", "evaluate"])
-def test_ft22_no_data(run):
-    with pytest.raises(DataError, match="no rows"):
-        getattr(line(), run)(X[:0], Y[:0], verbose=0)
-    with pytest.raises(DataError, match="no batch"):
-        getattr(line(), run)(iter([]), verbose=0)
-    with pytest.raises(DataError):
-        getattr(line(), run)(None, verbose=0)
-
-
-def test_ft23_plain_lists():
-    assert losses(line(), [[0.0], [1.0], [2.0], [3.0], [4.0]], [[0.0]] * 5, batch_size=5) == [6.0]
-
-
-def test_ft24_iterables():
-    batches = [(X[:2], Y[:2]), (X[2:], Y[2:])]
-    assert losses(line(), batches, epochs=2) == [6.0, 6.0]
-
-    class Loader:
-        def __iter__(self):
-            return iter(batches)
-
-    assert losses(line(), Loader(), epochs=2) == [6.0, 6.0]
-
-
-def test_ft24_jax_arrays_and_dicts():
-    class Named(gx.Model):
-        def call(self, x):
-            return x["a"] + x["b"]
-
-    model = Named()
-    model.compile(None, "mse")
-    assert model.evaluate({"a": ops.asarray(X), "b": X}, ops.asarray(2 * Y), verbose=0)["loss"] == pytest.approx(24.0)
-
-
-def test_ft24_torch_data_loader():
-    torch = pytest.importorskip("torch")
-    data = torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor(Y))
-    loader = torch.utils.data.DataLoader(data, batch_size=2)
-    assert losses(line(), ((x, y) for x, y in loader), steps_per_epoch=3) == [6.0]
-
-
-def test_ft25_targets_beside_an_iterable():
-    with pytest.raises(DataError, match="yield"):
-        line().fit([(X, Y)].__iter__(), Y, verbose=0)
-
-
 def test_ft28_all_frozen_still_reports_a_loss():
     model = line(0.1)
     model(X)
@@ -351,31 +177,6 @@ def test_op20_freezing_after_fit_is_honoured_without_compiling_again():
     model.layers[0].trainable = True
     model.fit(X, Y, verbose=0)
     assert (before[0] != model.layers[0].kernel.numpy()).any()
-
-
-def test_ft30_shuffle_follows_the_seed_and_the_epoch():
-    def order(seed, epoch=0):
-        gx.set_random_seed(seed)
-        seen = []
-
-        class Watch(gx.Model):
-            def train_step(self, batch):
-                seen.append(np.asarray(batch[0])[:, 0].tolist())
-                return super().train_step(batch)
-
-            def call(self, x):
-                return layers_one(x)
-
-        model = Watch()
-        model.dense = layers_one = layers.Dense(1)
-        model.compile("sgd", "mse", run_eagerly=True)
-        model.fit(X, Y, batch_size=2, initial_epoch=epoch, epochs=epoch + 1, verbose=0)
-        return [row for batch in seen for row in batch]
-
-    assert order(1) == order(1)
-    assert order(1) != order(2)
-    assert order(1, epoch=1) != order(1)
-    assert sorted(order(1)) == X[:, 0].tolist()
 
 
 def test_ft31_resume_is_bit_exact(tmp_path):
@@ -467,37 +268,6 @@ def test_a_changed_learning_rate_is_honoured_and_compiles_nothing():
     assert model._gx_compiled_step("train_step").trace_count == 1
 
 
-def test_need14_assigning_in_a_callback_takes_effect():
-    class Set(gx.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            self.model.variables[0].assign([[2.0]])
-
-    model = line()
-    assert losses(model, X, Y, batch_size=5, epochs=2, callbacks=[Set()]) == [6.0, 24.0]
-
-
-def test_need14_nobody_reads_nobody_waits():
-    from graftax.training.callbacks import Logs
-
-    class Unread:
-        def __float__(self):
-            raise AssertionError("fetched from the device")
-
-    logs = Logs({"loss": Unread()})
-    assert list(logs) == ["loss"]
-
-
-def test_stop_training_ends_after_the_step():
-    class Stop(gx.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            self.model.stop_training = batch == 1
-
-    model = line()
-    history = model.fit(X, Y, batch_size=1, epochs=3, verbose=0, callbacks=[Stop()])
-    assert history.epoch == [0]
-    assert int(model.optimizer.iterations) == 2
-
-
 def test_run_eagerly_gives_the_same_numbers():
     def train(eagerly):
         gx.set_random_seed(0)
@@ -532,51 +302,6 @@ def test_labels_out_of_range_name_the_label_before_anything_is_trained():
     model.compile("sgd", gx.losses.SparseCategoricalCrossentropy(from_logits=True))
     with pytest.raises(IndexError, match=r"5 is not in \[0, 3\)"):
         model.fit(X, np.array([0, 1, 2, 5, 0]), verbose=0)
-
-
-def test_kl25_summary_of_an_unbuilt_model(capsys):
-    model = gx.Sequential([layers.Dense(3)])
-    model.summary()
-    shown = capsys.readouterr().out
-    assert "?" in shown
-    assert "parameters: 0" in shown
-    assert model.variables == []
-    with pytest.raises(NotBuiltError, match="call it"):
-        model.count_params()
-
-
-def test_summary_counts(capsys):
-    model = gx.Sequential([layers.Dense(3), layers.BatchNormalization()])
-    model(np.ones((2, 4), "float32"))
-    model.layers[0].trainable = False
-    model.summary()
-    shown = capsys.readouterr().out
-    assert "layers/0 (Dense)" in shown
-    assert "(None, 3)" in shown
-    assert "frozen" in shown
-    assert "parameters: 27 (108 bytes)" in shown
-    assert "trainable 6, not trainable 21" in shown
-    assert model.count_params() == 27
-
-
-def test_verbose(capsys):
-    line().fit(X, Y, epochs=2, verbose=0)
-    assert capsys.readouterr().out == ""
-    line().fit(X, Y, epochs=2, validation_data=(X, Y), verbose=2)
-    out = capsys.readouterr().out.splitlines()
-    assert len(out) == 2
-    assert "epoch 2/2" in out[1]
-    assert "val_loss 6" in out[1]
-    line().evaluate(X, Y, verbose=2)
-    assert "loss 6" in capsys.readouterr().out
-
-
-def test_progress_bar_on_a_terminal(capsys):
-    pytest.importorskip("rich")
-    line().fit(X, Y, epochs=2, verbose=1)
-    out = capsys.readouterr().out
-    assert "epoch 2/2" in out
-    assert "loss" in out
 
 
 def test_sequential_refuses_what_is_no_layer():

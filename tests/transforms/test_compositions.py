@@ -79,14 +79,22 @@ def pairs(x):
     return ops.stack([ops.asarray(x), 2 * ops.asarray(x)])
 
 
+def itself(f):
+    return f
+
+
+def pure_gradient(f):
+    return jax.grad(pure_scalar(f))
+
+
 # What each does with a function of one number, and how functional JAX says it.
 TRANSFORMS = {
-    "jit": (gx.jit, lambda f: f),
-    "checked": (lambda f: gx.jit(f, checked=True), lambda f: f),
-    "max_retraces": (lambda f: gx.jit(f, max_retraces=3), lambda f: f),
-    "remat": (gx.remat, lambda f: f),
-    "recompute_grad": (gx.recompute_grad, lambda f: f),
-    "grad": (lambda f: gx.grad(scalar(f)), lambda f: jax.grad(pure_scalar(f))),
+    "jit": (gx.jit, itself),
+    "checked": (lambda f: gx.jit(f, checked=True), itself),
+    "max_retraces": (lambda f: gx.jit(f, max_retraces=3), itself),
+    "remat": (gx.remat, itself),
+    "recompute_grad": (gx.recompute_grad, itself),
+    "grad": (lambda f: gx.grad(scalar(f)), pure_gradient),
     "value_and_grad": (lambda f: gx.value_and_grad(scalar(f)), lambda f: jax.value_and_grad(pure_scalar(f))),
     "gradients_function": (
         lambda f: gx.gradients_function(scalar(f)),
@@ -110,7 +118,7 @@ TRANSFORMS = {
     ),
     "tape": (
         lambda f: lambda x: of_tape(scalar(f), x),
-        lambda f: jax.grad(pure_scalar(f)),
+        pure_gradient,
     ),
 }
 
@@ -127,10 +135,16 @@ def numbers(value):
     return [np.asarray(leaf, "float64") for leaf in tree.flatten(value)]
 
 
+@functools.cache
+def numbers_of(pure_outer, pure_inner):
+    """What functional JAX gives, once for all pairs of transforms that it says in the same way."""
+    return numbers(jax.tree.leaves(jax.jit(pure_outer(pure_inner(pure)))(jnp.float32(X))))
+
+
 def assert_agrees(outer, inner, forms):
     make_outer, pure_outer = TRANSFORMS[outer]
     make_inner, pure_inner = TRANSFORMS[inner]
-    expected = numbers(jax.tree.leaves(pure_outer(pure_inner(pure))(jnp.float32(X))))
+    expected = numbers_of(pure_outer, pure_inner)
     calls = None
     for form in forms:
         for around in ("eager", "compiled"):

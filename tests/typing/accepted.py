@@ -13,9 +13,9 @@ import numpy.typing as npt
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.typedefs import Array, Shape, VariableLike
-from graftax.optimizers.engine.apply import Step
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import SlotValues
+from graftax.optimizers.engine.step import Step
 
 Matrix = npt.NDArray[np.float32]
 

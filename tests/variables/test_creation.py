@@ -1,8 +1,6 @@
 """Creators: order, what they see and may return, misuse, selectors, layers that are built later."""
 
 import asyncio
-import copy
-import functools
 import threading
 from dataclasses import fields
 
@@ -13,50 +11,12 @@ from graftax import ops
 from graftax.core.errors import CreatorError, CreatorRecursionError, SelectorError
 from graftax.core.typedefs import VariableLike
 from graftax.layers.layer import Layer
-from graftax.reparam.low_rank import LowRank
 from graftax.transforms.compile.jit import jit
 from graftax.variables.creation import scopes, variable_creator_scope
-from graftax.variables.graph.adoption import set_pending
 from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable
-
-
-class Logger:
-    """A creator that notes what it sees."""
-
-    def __init__(self, name="", log=None):
-        self.name, self.log = name, [] if log is None else log
-        self.specs = []
-
-    def __call__(self, next_creator, spec):
-        self.specs.append(spec)
-        self.log.append(f"enter {self.name}")
-        made = next_creator(spec)
-        self.log.append(f"exit {self.name}")
-        return made
-
-    @property
-    def paths(self):
-        return [spec.path for spec in self.specs]
-
-
-class Scale(Layer):
-    def build(self, input_shape):
-        self.kernel = self.add_weight((input_shape[-1], 2), name="kernel")
-        self.bias = self.add_weight((2,), "zeros", name="bias")
-        self.moving = self.add_weight((2,), "zeros", name="moving", trainable=False, role="state")
-
-    def call(self, x):
-        return ops.matmul(x, self.kernel) + self.bias
-
-
-X = np.ones((1, 3), "float32")
-
-
-def identity(next_creator, spec):
-    return next_creator(spec)
-
+from tests.variables.creators import Logger, Scale, X, identity
 
 # --- order and content ----------------------------------------------------------------------------------------------
 
@@ -325,145 +285,3 @@ def test_an_inner_creator_that_changes_the_role_takes_it_out_of_sight():
     ):
         assert Variable(1.0).role == "state"
     assert outer.specs == []
-
-
-# --- where= ---------------------------------------------------------------------------------------------------------
-
-
-def test_where_selects():
-    logger = Logger()
-    with variable_creator_scope(logger, where="**/kernel"):
-        Scale()(X)
-    assert logger.paths == ["kernel"]
-
-
-def test_where_that_matches_nothing_raises_at_the_end_with_candidates():
-    with (
-        pytest.raises(SelectorError, match=r"identity.*'\*\*/kernl' matches none of 2 variables") as caught,
-        variable_creator_scope(identity, where="**/kernl"),
-    ):
-        Scale()(X)
-    assert "kernel" in caught.value.instead
-
-
-def test_where_waits_until_what_was_made_under_it_is_built():
-    with variable_creator_scope(identity, where="**/kernl"):
-        first, second = Scale(), Scale()
-    first(X)
-    with pytest.raises(SelectorError, match="kernl"):
-        second(X)
-
-
-def test_where_is_content_with_a_match_after_the_end():
-    logger = Logger()
-    with variable_creator_scope(logger, where="**/bias"):
-        layer = Scale()
-    layer(X)
-    assert logger.paths == ["bias"]
-
-
-def test_where_says_nothing_after_another_error():
-    with pytest.raises(ZeroDivisionError), variable_creator_scope(identity, where="**/kernl"):
-        raise ZeroDivisionError
-
-
-def test_where_and_parts_of_the_whole():
-    outer_whole, outer_part = Logger(), Logger()
-
-    def halves(next_creator, spec):
-        if spec.role != "weight" or len(spec.shape) != 2:
-            return next_creator(spec)
-        return Halves(next_creator, spec)
-
-    with (
-        variable_creator_scope(outer_whole, where="**/kernel"),
-        variable_creator_scope(outer_part, where="**/left"),
-        variable_creator_scope(halves),
-    ):
-        Scale()(X)
-    assert outer_whole.paths == ["kernel/left", "kernel/right"]
-    assert outer_part.paths == ["kernel/left"]
-
-
-class Halves(Module, VariableLike):
-    def __init__(self, next_creator, spec):
-        self.left = next_creator(spec.replace(name="left", shape=(spec.shape[0], 1)))
-        self.right = next_creator(spec.replace(name="right", shape=(1, spec.shape[1])))
-
-    @property
-    def value(self):
-        return self.left @ self.right
-
-
-# --- layers that are built later ------------------------------------------------------------------------------------
-
-
-def test_a_layer_constructed_under_a_scope_remembers_it():
-    logger = Logger()
-    with variable_creator_scope(logger):
-        layer = Scale()
-    layer(X)
-    assert logger.paths == ["kernel", "bias"]
-
-
-def test_a_remembered_scope_lies_outside_the_active_ones():
-    log = []
-    with variable_creator_scope(Logger("remembered", log)):
-        layer = Scale()
-    with variable_creator_scope(Logger("active", log)):
-        layer(X)
-    assert log[:4] == ["enter active", "enter remembered", "exit remembered", "exit active"]
-
-
-def test_no_scope_applies_twice():
-    logger = Logger()
-    with variable_creator_scope(logger):
-        Scale()(X)
-    assert logger.paths == ["kernel", "bias"]
-
-
-def test_a_layer_remembers_only_what_was_active():
-    with variable_creator_scope(early := Logger()):
-        pass
-    layer = Scale()
-    with variable_creator_scope(late := Logger()):
-        pass
-    layer(X)
-    assert early.specs == late.specs == []
-
-
-def test_a_copy_of_an_unbuilt_layer_remembers():
-    logger = Logger()
-    with variable_creator_scope(logger):
-        layer = Scale()
-    copy.deepcopy(layer)(X)
-    assert logger.paths == ["kernel", "bias"]
-
-
-# --- values that wait -----------------------------------------------------------------------------------------------
-
-
-def test_vc21_values_wait_for_the_parts_that_a_creator_makes():
-    values = {"left": [[1.0], [2.0], [3.0]], "right": [[1.0, 1.0]]}
-
-    class Waiting:
-        def claim(self, edge, variable):
-            if edge in values:
-                variable.assign(values[edge])
-
-        def child(self, edge):
-            return self if edge == "kernel" else None
-
-    with variable_creator_scope(LowRank(rank=1)):
-        layer = Scale()
-        set_pending(layer, Waiting())
-        layer(X)
-    assert layer.kernel.numpy().tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
-
-
-def test_a_partial_and_a_callable_object_are_named_in_errors():
-    def base(next_creator, spec, extra):
-        return None
-
-    with variable_creator_scope(functools.partial(base, extra=1)), pytest.raises(CreatorError, match="partial"):
-        Variable(1.0)

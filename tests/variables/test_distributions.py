@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import graftax as gx
 from graftax import ops
@@ -78,7 +77,7 @@ def test_a_refusal_moves_no_stream():
 
 @pytest.mark.parametrize("kind", [list, np.float32, gx.Variable, ops.asarray])
 @pytest.mark.parametrize("name", ["jax", "numpy"])
-def test_each_draw_may_have_parameters_of_its_own(kind, name):
+def test_each_draw_may_have_parameters_of_its_own(kind, name, stats):
     with registry.use(name):
         low, high = kind([0.0, 50.0, 100.0]), kind([1.0, 60.0, 100.0])
         uniform = np.asarray(random.uniform((5_000, 3), low, high, seed=1))
@@ -100,7 +99,7 @@ def test_draws_have_the_dtype_that_was_asked_for_whatever_that_of_a_parameter(na
 
 
 @pytest.mark.parametrize("name", ["jax", "numpy"])
-def test_whole_numbers_are_counts_and_logits(name):
+def test_whole_numbers_are_counts_and_logits(name, stats):
     with registry.use(name):
         assert int(random.categorical([0, 100], seed=0)) == 1
         assert sorted(np.asarray(random.shuffle(np.int64(4), seed=0)).tolist()) == [0, 1, 2, 3]

@@ -231,7 +231,8 @@ def test_whatever_needs_no_shapes_is_there_from_the_start(kind):
     elif isinstance(thing, metrics.Metric) and kind not in (metrics.Metric, metrics.SampleMetric):
         labels = np.zeros(4, "int32") if "Sparse" in kind.__name__ else np.ones((4, 6), "float32")
         thing.update(labels, np.full((4, 6), 0.5, "float32"))
-    assert set(Module.named_variables(thing)) == before
+    if not isinstance(thing, metrics.FBetaScore):  # which counts for each class, and learns how many there are
+        assert set(Module.named_variables(thing)) == before
 
 
 def test_lists_are_lists():

@@ -5,33 +5,68 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from graftax.backend.base import GROUPS, BackendBase
+from graftax.backend.jax import foreign
 from graftax.backend.jax.arrays import JaxArrays
 from graftax.backend.jax.devices import JaxDevices
 from graftax.backend.jax.random import JaxRandom
 from graftax.backend.protocol import Backend
-from graftax.backend.registry import BackendBase
+from graftax.backend.wording import Wording
+from graftax.core.errors import GraftaxError
 
 if TYPE_CHECKING:
     from graftax.backend.jax.transforms import JaxTransforms
 
 
 class JaxBackend(BackendBase):
-    """Arrays, random numbers, transforms and devices of JAX."""
+    """All groups; those of functions are one object."""
 
     name = "jax"
-    groups = ("arrays", "random", "transforms", "devices")
+    groups = GROUPS
+    libraries = ("jax", "jaxlib")
+    notices = (foreign.NOTICE,)
+    wording = Wording("jax", "JAX", "jax.jit", "scan, vmap, cond, jit, grad of jax", "jax.numpy")
 
     def __init__(self) -> None:
         self.arrays = JaxArrays()
         self.random = JaxRandom()
         self.devices = JaxDevices()
 
+    def translated(self, error: Exception) -> GraftaxError | None:
+        """What an error of JAX means."""
+        return foreign.translated(error)
+
     @cached_property
-    def transforms(self) -> JaxTransforms:
-        """Tracing, gradients, compilation."""
+    def tracing(self) -> JaxTransforms:
+        """Levels and nested containers."""
         from graftax.backend.jax.transforms import JaxTransforms  # lazy: arrays alone need no tracing
 
         return JaxTransforms()
+
+    @cached_property
+    def gradients(self) -> JaxTransforms:
+        """Derivatives."""
+        return self.tracing
+
+    @cached_property
+    def vectorizing(self) -> JaxTransforms:
+        """Rows computed together."""
+        return self.tracing
+
+    @cached_property
+    def compiling(self) -> JaxTransforms:
+        """Functions as programs."""
+        return self.tracing
+
+    @cached_property
+    def control_flow(self) -> JaxTransforms:
+        """Loops and branches within a program."""
+        return self.tracing
+
+    @cached_property
+    def callbacks(self) -> JaxTransforms:
+        """Python called from a program."""
+        return self.tracing
 
 
 def create() -> Backend:

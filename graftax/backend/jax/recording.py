@@ -15,8 +15,8 @@ import jax
 import jax.core
 import jax.numpy as jnp
 
+from graftax.backend.gradients import Recorder
 from graftax.backend.jax import tracing
-from graftax.backend.protocol import Recorder
 from graftax.core.errors import BackendCapabilityError, GradientError, GraftaxError
 
 _JITS = ("jit", "pjit", "closed_call", "core_closed_call")

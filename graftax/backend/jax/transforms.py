@@ -11,12 +11,12 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 
+from graftax.backend.gradients import Recorder
 from graftax.backend.host import owned
 from graftax.backend.jax import checks, custom, recording, structures, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
-from graftax.backend.protocol import Recorder
 from graftax.core import foreign_errors
 
 _HOST = frozenset({np.ndarray, np.memmap})

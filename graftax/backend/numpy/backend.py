@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
+from graftax.backend.base import BackendBase
 from graftax.backend.numpy.arrays import NumpyArrays
 from graftax.backend.numpy.random import NumpyRandom
-from graftax.backend.protocol import Backend, Transforms
-from graftax.backend.registry import BackendBase
+from graftax.backend.protocol import Backend
+from graftax.backend.wording import Wording
 from graftax.core.errors import ArgumentError
 
 
@@ -41,20 +42,17 @@ class NumpyDevices:
 
 
 class NumpyBackend(BackendBase):
-    """Arrays, random numbers and the host; no transforms, therefore no gradients and no compilation."""
+    """Arrays, random numbers and the host; nothing is traced, so there are no gradients and no compilation."""
 
     name = "numpy"
     groups = ("arrays", "random", "devices")
+    libraries = ("numpy",)
+    wording = Wording("numpy", "NumPy", namespace="numpy")
 
     def __init__(self) -> None:
         self.arrays = NumpyArrays()
         self.random = NumpyRandom()
         self.devices = NumpyDevices()
-
-    @property
-    def transforms(self) -> Transforms:
-        """Raises BackendCapabilityError."""
-        raise self.missing("transforms")
 
 
 def create() -> Backend:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from types import ModuleType
@@ -62,17 +62,22 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with canonical results, without NumPy's warnings about nan and infinity.
 
     Half precision is computed in float32 and rounded at the end: NumPy would add up float16 in float16, and knows
-    bfloat16 by halves only.
+    bfloat16 by halves only. Two kinds of half precision, or one and float32, meet in float32.
     """
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         with np.errstate(all="ignore"), _unwarned(args, options):
-            half = next((a.dtype for a in args if isinstance(a, np.ndarray) and _is_half(a.dtype)), None)
-            if half is None:
+            halves = {a.dtype for a in args if isinstance(a, np.ndarray) and _is_half(a.dtype)}
+            if not halves:
                 return canonical(function(*args, **options))
-            wide = [_cast(a, half, np.dtype("float32")) for a in args]
-            return _cast(canonical(function(*wide, **options)), np.dtype("float32"), half)
+            wide: Sequence[Any] = args
+            for half in halves:
+                wide = [_cast(a, half, np.dtype("float32")) for a in wide]
+            result = canonical(function(*wide, **options))
+            if len(halves) > 1 or any(isinstance(a, np.ndarray) and _is_wider(a.dtype) for a in args):
+                return result
+            return _cast(result, np.dtype("float32"), halves.pop())
 
     return call
 
@@ -86,6 +91,10 @@ def _unwarned(args: tuple[Any, ...], options: dict[str, Any]) -> AbstractContext
 
 def _is_half(dtype: np.dtype[Any]) -> bool:
     return dtype.num >= 256 or dtype.num == _FLOAT16
+
+
+def _is_wider(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "fc" and not _is_half(dtype)
 
 
 _FLOAT16 = np.dtype("float16").num

@@ -1,12 +1,11 @@
-"""Accumulation: several small batches that move the weights as one large batch would."""
+"""Accumulation: several small batches that change the weights as one large batch would."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from graftax import ops
-from graftax.optimizers.engine.gradients import Pair
-from graftax.optimizers.engine.slot import Row
+from graftax.optimizers.engine.update import Update
 from graftax.transforms.flow.branches import cond
 from graftax.variables.variable import Variable
 
@@ -14,39 +13,39 @@ SLOT = "accumulated_gradient"
 
 
 def accumulate(
-    pairs: list[Pair],
-    rows: Mapping[int, Row],
-    still: Iterable[Variable],
-    absent: Mapping[Variable, Sequence[Variable]],
+    updates: list[Update],
+    absent: Sequence[tuple[Update, Sequence[Variable]]],
+    frozen: Iterable[Variable],
     gathered: Variable,
     steps: int,
-    move: Callable[[list[Pair]], None],
+    then: Callable[[list[Update]], None],
 ) -> None:
-    """Add gradients up; with the last of ``steps``, move along their mean and start anew.
+    """Add gradients up; with the last of ``steps``, go on along their mean and start anew.
 
     Args:
-        pairs: Variables with the gradients of one small batch.
-        rows: The rows of the variables by their identity, of those that are absent, too.
-        still: Sums of variables that are frozen: they are dropped with the update.
-        absent: Variables without a gradient in this batch, and their slots: those that had one before move, too.
+        updates: Along the gradients of one small batch.
+        absent: Updates of variables without a gradient in this batch, and their slots: those that had a gradient in an
+            earlier batch change, too.
+        frozen: Sums of variables that are frozen: they are dropped with the update.
         gathered: How many small batches there are so far.
         steps: How many it takes.
-        move: Does the update.
+        then: Does the update.
     """
-    kept = [(variable, rows[id(variable)].slots[SLOT]) for variable, _ in pairs]
-    for (_, slot), (_, gradient) in zip(kept, pairs, strict=True):
-        slot.assign_add(ops.cast(gradient, slot.dtype))
+    sums = [update.slots[SLOT] for update in updates]
+    for slot, update in zip(sums, updates, strict=True):
+        slot.assign_add(ops.cast(update.gradient, slot.dtype))
     gathered.assign_add(1)
 
     def last() -> None:
-        earlier = [(variable, rows[id(variable)].slots[SLOT]) for variable in absent]
-        had_one = [ops.any(ops.not_equal(slot.value, 0)) for _, slot in earlier]
-        before = [[(part, part.value) for part in (variable, *slots)] for variable, slots in absent.items()]
-        move([(variable, slot.value / ops.cast(gathered, slot.dtype)) for variable, slot in (*kept, *earlier)])
-        for moves, parts in zip(had_one, before, strict=True):  # without a gradient nothing moves, nor decays
+        earlier = [update.slots[SLOT] for update, _ in absent]
+        had_one = [ops.any(ops.not_equal(slot.value, 0)) for slot in earlier]
+        before = [[(part, part.value) for part in (update.variable, *slots)] for update, slots in absent]
+        both = zip((*updates, *(update for update, _ in absent)), (*sums, *earlier), strict=True)
+        then([update.with_gradient(slot.value / ops.cast(gathered, slot.dtype)) for update, slot in both])
+        for changes, parts in zip(had_one, before, strict=True):  # without a gradient nothing changes, nor decays
             for part, value in parts:
-                part.assign(ops.where(moves, part.value, value))
-        for slot in (*(slot for _, slot in (*kept, *earlier)), *still):
+                part.assign(ops.where(changes, part.value, value))
+        for slot in (*sums, *earlier, *frozen):
             slot.assign(ops.zeros_like(slot))
         gathered.assign(ops.zeros_like(gathered))
 

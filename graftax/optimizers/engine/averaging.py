@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.engine.learning_rate import number
-from graftax.optimizers.engine.slot import Row, Slot, compute_dtype
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
+from graftax.optimizers.engine.slot import Slot
+from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import structure
 from graftax.variables.variable import Variable
 
@@ -29,16 +29,16 @@ def slot_for(variable: Variable) -> Slot:
     return Slot(dtype=compute_dtype(variable.dtype), initializer=start)
 
 
-def slot_beside(mover: Averaging, variable: Variable) -> Slot:
-    """The same, unless the optimizer that moves the variable averages it by itself."""
-    if mover.averages_itself:
-        raise two_averages(mover)
+def slot_beside(rule: Averaging, variable: Variable) -> Slot:
+    """The same, unless the optimizer that updates the variable averages it by itself."""
+    if rule.averages_itself:
+        raise two_averages(rule)
     return slot_for(variable)
 
 
-def two_averages(mover: Averaging) -> ArgumentError:
+def two_averages(rule: Averaging) -> ArgumentError:
     """The error for `ema_momentum` where the rule has an average of its own."""
-    kind = type(mover).__name__
+    kind = type(rule).__name__
     return ArgumentError(
         f"ema_momentum for what {kind} moves",
         f"{kind} keeps an average by itself, and only one of two could be evaluated with",
@@ -77,14 +77,15 @@ class Averaging(SlotKeeper):
         """What a trace may depend on; whether the averages are in place, too."""
         return {**super()._gx_fingerprint(), "averages in place": ("bool", self in _swapped)}
 
-    def _gx_follow(self, variables: list[Variable], rows: Mapping[int, Row]) -> None:
-        """Move the averages towards the values; with the first update they become these."""
+    def _gx_average(self, updates: list[Update]) -> None:
+        """Bring the averages nearer to the values; with the first update they become these."""
         first = ops.equal(self.averaged_updates, 0)
-        for variable in variables:
-            average = rows[id(variable)].slots[SLOT]
-            value = cast_to(variable.value, average.dtype)
-            moved = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
-            average.assign(ops.stop_gradient(ops.where(first, value, moved)))  # also where the update is differentiated
+        for update in updates:
+            average = update.slots[SLOT]
+            value = cast_to(update.variable.value, average.dtype)
+            nearer = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
+            # also where the update is differentiated
+            average.assign(ops.stop_gradient(ops.where(first, value, nearer)))
         self.averaged_updates.assign_add(1)
 
     @contextmanager
@@ -148,9 +149,9 @@ class Averaging(SlotKeeper):
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
         """The averages of `ema_momentum`; the values themselves before the first update."""
-        for variable, row in self._gx_slots.items() if self.ema_momentum is not None else ():
-            if SLOT in row.slots:
-                average = cast_to(row.slots[SLOT].value, variable.dtype)
+        for variable, state in self._gx_slots.items() if self.ema_momentum is not None else ():
+            if SLOT in state.slots:
+                average = cast_to(state.slots[SLOT].value, variable.dtype)
                 yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable.value, average)
 
     def _gx_is_swapped(self) -> bool:

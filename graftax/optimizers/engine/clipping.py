@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.gradients import Pair, cast_to
-from graftax.optimizers.engine.learning_rate import number
-from graftax.optimizers.engine.slot import compute_dtype
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
+from graftax.optimizers.engine.update import Update
 from graftax.variables.variable import Variable
 
 _SCALE = 2.0**-40
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits in the order in which they act; None for no limit.
+def clip(
+    updates: list[Update],
+    value: float | None = None,
+    norm: float | None = None,
+    global_norm: float | None = None,
+    adaptive: float | None = None,
+) -> list[Update]:
+    """Bring gradients down to limits, which act in the order of the arguments; each defaults to None, no limit.
 
     Args:
+        updates: Whose gradients.
         value: On the magnitude of each element.
         norm: On the norm of each gradient.
         global_norm: On the norm of all gradients together.
-        adaptive: For a variable, on the norm of each unit's gradient relative to that of its weights.
+        adaptive: On the norm of each unit's gradient, relative to that of its weights; settings may replace it.
     """
+    if value is not None:
+        updates = [u.with_gradient(_within(u.gradient, _number(value, u))) for u in updates]
+    if norm is not None:
+        updates = [u.with_gradient(u.gradient * _factor(_norm(_square(u.gradient)), _number(norm, u))) for u in updates]
+    if global_norm is not None and updates:
+        wide = "float64" if any(str(u.gradient.dtype) == "float64" for u in updates) else "float32"
+        square = ops.sum(ops.stack([cast_to(_square(u.gradient), wide) for u in updates]))
+        factor = _factor(_norm(square), number(global_norm, wide))
+        updates = [u.with_gradient(u.gradient * cast_to(factor, compute_dtype(u.variable.dtype))) for u in updates]
+    if adaptive is not None or any(u.settings.adaptive_clip is not None for u in updates):
+        updates = [u.with_gradient(_clip_units(u.gradient, u.variable, u.settings.limit(adaptive))) for u in updates]
+    return updates
 
-    value: Any
-    norm: Any
-    global_norm: Any
-    adaptive: Callable[[Variable], Any] | None
 
-
-def clip(pairs: list[Pair], limits: Limits) -> list[Pair]:
-    """The gradients, no larger than the limits."""
-    if limits.value is not None:
-        pairs = [(v, _within(g, number(limits.value, compute_dtype(v.dtype)))) for v, g in pairs]
-    if limits.norm is not None:
-        pairs = [(v, g * _factor(_norm(_square(g)), number(limits.norm, compute_dtype(v.dtype)))) for v, g in pairs]
-    if limits.global_norm is not None and pairs:
-        wide = "float64" if any(str(g.dtype) == "float64" for _, g in pairs) else "float32"
-        square = ops.sum(ops.stack([cast_to(_square(g), wide) for _, g in pairs]))
-        factor = _factor(_norm(square), number(limits.global_norm, wide))
-        pairs = [(v, g * cast_to(factor, compute_dtype(v.dtype))) for v, g in pairs]
-    if limits.adaptive is not None:
-        pairs = [(v, _clip_units(g, v, limits.adaptive(v))) for v, g in pairs]
-    return pairs
+def _number(limit: float, update: Update) -> Any:
+    return number(limit, compute_dtype(update.variable.dtype))
 
 
 def _within(gradient: Array, limit: Any) -> Array:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graftax.backend import registry
 from graftax.core.typedefs import unwrap
-from graftax.optimizers.engine.rules import Settings
+from graftax.optimizers.engine.rule import Rule
+from graftax.optimizers.engine.settings import Settings
 from graftax.variables.variable import Variable
-
-if TYPE_CHECKING:
-    from graftax.optimizers.engine.slot import Row
-    from graftax.optimizers.optimizer import Optimizer
 
 
 @dataclass(frozen=True)
@@ -62,14 +59,12 @@ class Explanation:
         return "\n".join([self.title, *text])
 
 
-def explain(optimizer: Optimizer, variables: Iterable[tuple[Variable, Optimizer, Row]]) -> Explanation:
-    """One row for each variable, with the optimizer that moves it and what this knows of it."""
-    return Explanation(
-        repr(optimizer), tuple(_row(variable, mover, row.settings) for variable, mover, row in variables)
-    )
+def explain(optimizer: Rule, variables: Iterable[tuple[Variable, Rule, Settings]]) -> Explanation:
+    """Return one row for each variable, with the optimizer that updates it and the settings there."""
+    return Explanation(repr(optimizer), tuple(_row(*one) for one in variables))
 
 
-def _row(variable: Variable, optimizer: Optimizer, settings: Settings) -> Explained:
+def _row(variable: Variable, optimizer: Rule, settings: Settings) -> Explained:
     weight_decay, l2 = (_float(one) for one in settings.decays(optimizer.weight_decay, optimizer.l2))
     return Explained(
         path=variable.path,

@@ -1,22 +1,23 @@
-"""From what the caller passes to pairs of a variable and its gradient: matched, checked, cast, clipped."""
+"""From what the caller passes to updates of variables along their gradients: matched, checked, cast."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from graftax import ops
 from graftax.backend import registry
 from graftax.core import tree, user_line
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
-from graftax.core.typedefs import Array, unwrap
-from graftax.optimizers.engine.slot import compute_dtype
+from graftax.core.typedefs import unwrap
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype
 from graftax.optimizers.engine.sparse_rows import IndexedRows
+from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
-Pair: TypeAlias = "tuple[Variable, Array]"
+Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
+"""What callers pass: Variables in any nested structure, or a Module for its trainable ones."""
 
 
 def flat_variables(variables: Any) -> list[Variable]:
@@ -26,7 +27,7 @@ def flat_variables(variables: Any) -> list[Variable]:
         ArgumentTypeError: something in it is no Variable.
         ArgumentError: it is empty, or one Variable is there twice.
     """
-    found = tree.flatten_with_paths(_structure(variables))
+    found = tree.flatten_with_paths(structure_of(variables))
     if not found:
         raise ArgumentError(
             "an optimizer got no variables",
@@ -51,40 +52,34 @@ def flat_variables(variables: Any) -> list[Variable]:
     return [variable for _, variable in found]
 
 
-def pair_up(gradients: Any, variables: Any) -> list[tuple[Variable, Any]]:
-    """Each Variable with its gradient.
-
-    Raises:
-        ArgumentError: the two structures differ.
-    """
-    variables = _structure(variables)
-    flat_variables(variables)
-    return list(_pairs(gradients, variables))
-
-
-def _structure(variables: Any) -> Any:
+def structure_of(variables: Any) -> Any:
+    """Return Variables in nested lists, tuples and dicts; of a Module, its trainable ones by path."""
     if isinstance(variables, Module):
         return {path: v for path, v in variables.named_variables().items() if v.trainable}
     return variables if isinstance(variables, Variable | list | tuple | dict) else list(variables)
 
 
-def _pairs(gradients: Any, variables: Any) -> Iterator[tuple[Variable, Any]]:
+def pair_up(gradients: Any, variables: Any) -> list[tuple[Variable, Any]]:
+    """Return each Variable with its gradient, in the order of the structure.
+
+    Raises:
+        ArgumentError: the two structures differ.
+    """
     if isinstance(variables, Variable):
-        yield variables, gradients
-    elif isinstance(variables, dict):
+        return [(variables, gradients)]
+    if isinstance(variables, dict):
         given = gradients if isinstance(gradients, Mapping) else {}
         if set(given) != set(variables):
             raise _unpaired(list(given) if given else gradients, list(variables))
-        for key, below in variables.items():
-            yield from _pairs(given[key], below)
+        below = [(given[key], variables[key]) for key in variables]
     else:
         if isinstance(gradients, Mapping) or not hasattr(gradients, "__iter__"):
             raise _unpaired(gradients, f"{len(variables)} in a {type(variables).__name__}")
         listed = list(gradients)
         if len(listed) != len(variables):
             raise _unpaired(len(listed), len(variables))
-        for gradient, below in zip(listed, variables, strict=True):
-            yield from _pairs(gradient, below)
+        below = list(zip(listed, variables, strict=True))
+    return [pair for gradient, variable in below for pair in pair_up(gradient, variable)]
 
 
 def _unpaired(gradients: Any, variables: Any) -> ArgumentError:
@@ -102,7 +97,7 @@ def require_floating(variables: Iterable[Variable]) -> None:
         DTypeError: a dtype is not floating.
     """
     for variable in variables:
-        if "float" not in variable.dtype:
+        if not is_floating(variable.dtype):
             raise DTypeError(
                 f"the variable {variable.path!r} of dtype {variable.dtype} was given to an optimizer",
                 "only floating variables can be moved along a gradient",
@@ -110,21 +105,21 @@ def require_floating(variables: Iterable[Variable]) -> None:
             )
 
 
-def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, IndexedRows], Array]) -> list[Pair]:
-    """Gradients as arrays in the dtype of the computation; those that are None left out, with a warning.
+def check_gradients(updates: list[Update], dense: Callable[[Update], Update]) -> list[Update]:
+    """Return updates along arrays in the dtype of the update; those without a gradient left out, with a warning.
 
     Args:
-        pairs: Variables and what was given for them.
-        rows: Makes an array of `IndexedRows`.
+        updates: Along what was given.
+        dense: Returns an update along an array for one along `IndexedRows`.
 
     Raises:
-        GradientError: all of them are None.
+        GradientError: all gradients are None.
         ShapeError: a gradient has another shape than its variable.
         DTypeError: a gradient is complex.
     """
-    missing = [variable.path for variable, gradient in pairs if gradient is None]
+    missing = [update.variable.path for update in updates if update.gradient is None]
     if missing:
-        if len(missing) == len(pairs):
+        if len(missing) == len(updates):
             raise GradientError(
                 f"no gradient for any of the variables {', '.join(missing)}",
                 "the loss does not depend on them, or it was computed outside of the differentiated function",
@@ -133,31 +128,26 @@ def prepare(pairs: list[tuple[Variable, Any]], rows: Callable[[Variable, Indexed
         user_line.warn(f"no gradient for {', '.join(missing)}: not updated in this step")
     arrays = registry.current().arrays
     found = []
-    for variable, gradient in pairs:
-        if gradient is None:
+    for update in updates:
+        if update.gradient is None:
             continue
-        sparse = isinstance(gradient, IndexedRows)
-        array: Any = gradient if sparse else arrays.asarray(unwrap(gradient))
-        if tuple(array.shape) != variable.shape:
+        variable = update.variable
+        sparse = isinstance(update.gradient, IndexedRows)
+        if not sparse:
+            update.gradient = arrays.asarray(unwrap(update.gradient))
+        if tuple(update.gradient.shape) != variable.shape:
             raise ShapeError(
-                f"a gradient of shape {tuple(array.shape)} for the variable {variable.path!r}",
+                f"a gradient of shape {tuple(update.gradient.shape)} for the variable {variable.path!r}",
                 f"the variable has shape {variable.shape}",
                 "gradients in the order of their variables",
             )
-        array = rows(variable, gradient) if sparse else array
-        if "complex" in _name(array.dtype):
+        update = dense(update) if sparse else update
+        if is_complex(update.gradient.dtype):
             raise DTypeError(
-                f"a gradient of dtype {array.dtype} for the variable {variable.path!r}",
+                f"a gradient of dtype {update.gradient.dtype} for the variable {variable.path!r}",
                 f"the variable is {variable.dtype}, and would move along the real part alone",
                 "ops.real(gradient), if that part is meant",
             )
-        found.append((variable, cast_to(array, compute_dtype(variable.dtype))))
+        update.gradient = cast_to(update.gradient, compute_dtype(variable.dtype))
+        found.append(update)
     return found
-
-
-def cast_to(array: Array, dtype: str) -> Array:
-    """The array in that dtype; itself if it is so already."""
-    return array if _name(array.dtype) == dtype else ops.cast(array, dtype)
-
-
-_name: Callable[[Any], str] = cache(str)  # the name of a dtype takes NumPy longer than a whole operation

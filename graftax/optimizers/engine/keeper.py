@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentError
-from graftax.optimizers.arguments import FLOATING, Checked, Kinds
-from graftax.optimizers.engine.slot import OF_THE_BASE, Row, Slot, SlotTable, make_slot, parts_of
+from graftax.optimizers.arguments.kinds import FLOATING, Checked, Kinds
+from graftax.optimizers.engine.slot import OF_THE_BASE, Slot, make_slot, parts_of
+from graftax.optimizers.engine.slot_table import SlotTable, VariableState
 from graftax.variables.graph.module import SlotRecord, structure
 from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.state import storage
@@ -42,8 +43,8 @@ class SlotKeeper(Checked):
         """What to keep for a variable, by name; nothing unless a subclass says so."""
         return {}
 
-    def _gx_all_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """Those of the rule, and what the base class keeps besides."""
+    def _gx_declared_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """Return the slots of the rule, and those that the base class keeps besides."""
         return self.create_slots(variable)
 
     def slot(self, variable: Variable, name: str) -> Variable:
@@ -57,21 +58,22 @@ class SlotKeeper(Checked):
             raise ArgumentError(
                 f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
                 "it keeps no slot of that name",
-                f"one of {', '.join(self._gx_all_slots(variable)) or 'none'}",
+                f"one of {', '.join(self._gx_declared_slots(variable)) or 'none'}",
             )
         return found
 
     def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
-        row = self._gx_slots.row(variable)
-        self._gx_make_slots(variable, row, name)
-        return next((slot for known, slot in _parts(row) if known == name), None)
+        self._gx_make_slots(variable, name)
+        state = self._gx_slots.state(variable)
+        return next((slot for known, slot in _parts(state) if known == name), None)
 
-    def _gx_make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
-        """Make those that are missing; of the base class's own, where one is asked for, that one only."""
-        for name, slot in self._gx_all_slots(variable).items():
-            if name not in row.slots and (only in (None, name) or name not in OF_THE_BASE):
-                row.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
+    def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
+        """Make the slots that are missing; where one is asked for, of the base class's own that one only."""
+        state = self._gx_slots.state(variable)
+        for name, slot in self._gx_declared_slots(variable).items():
+            if name not in state.slots and (only in (None, name) or name not in OF_THE_BASE):
+                state.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
                 if self._gx_watched:
                     structure.bump()
 
@@ -84,8 +86,8 @@ class SlotKeeper(Checked):
         return [*self._gx_records()]
 
     def _gx_records(self) -> Iterator[SlotRecord]:
-        for variable, row in self._gx_slots.items():
-            for name, slot in _parts(row):
+        for variable, state in self._gx_slots.items():
+            for name, slot in _parts(state):
                 yield SlotRecord(name, variable, slot)
 
     @property
@@ -118,6 +120,6 @@ class SlotKeeper(Checked):
 _SLOTS = "slots"
 
 
-def _parts(row: Row) -> Iterator[tuple[str, Variable]]:
-    for name, slot in row.slots.items():
+def _parts(state: VariableState) -> Iterator[tuple[str, Variable]]:
+    for name, slot in state.slots.items():
         yield from parts_of(name, slot)

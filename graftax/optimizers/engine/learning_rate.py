@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from math import inf
 from typing import Any, TypeAlias, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, VariableLike, unwrap
-from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.engine.numbers import cast_to, widest
 from graftax.optimizers.schedules.schedule import Schedule
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
@@ -77,11 +77,6 @@ def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
     return cast_to(found, dtype)
 
 
-def widest() -> str:
-    """The dtype of numbers that are to lose nothing for any variable: float64 where the backend has it, or float32."""
-    return registry.current().arrays.canonical_dtype("float64")
-
-
 def _now(rate: Any, iterations: Array, dtype: str) -> Any:
     if isinstance(rate, VariableLike):
         return rate
@@ -93,7 +88,7 @@ def _now(rate: Any, iterations: Array, dtype: str) -> Any:
         return cast(Any, rate)(iterations)
     found = rate()
     backend = registry.current()
-    if isinstance(found, int | float) and backend.has("transforms") and not backend.transforms.eager():
+    if isinstance(found, int | float) and backend.has("tracing") and not backend.tracing.eager():
         raise ArgumentTypeError(
             f"learning_rate={rate!r} gave the number {found!r} while a function is compiled",
             "what it gives later would be ignored: a compiled step does not call it again",
@@ -107,23 +102,6 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
         return not inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
-
-
-def is_on(setting: Any) -> bool:
-    """False for the number 0 alone: what a Variable holds is not known in a trace."""
-    return not isinstance(setting, int | float) or setting != 0
-
-
-def number(setting: Any, dtype: str) -> Any:
-    """A setting to compute with: a number as it is, the value of a Variable in a dtype."""
-    if isinstance(setting, int | float):
-        return setting
-    return cast_to(registry.current().arrays.asarray(unwrap(setting)), dtype)
-
-
-def identity(setting: Any) -> Hashable:
-    """Equal for settings that are the same number in every step: a Variable is so to itself alone."""
-    return setting if setting is None or isinstance(setting, int | float) else ("a Variable", id(setting))
 
 
 def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:

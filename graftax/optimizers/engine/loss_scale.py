@@ -8,9 +8,10 @@ from typing import Any, ClassVar, TypeAlias
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, POSITIVE, Checked, Kinds
+from graftax.optimizers.arguments.kinds import COUNT, POSITIVE, Checked, Kinds
 from graftax.optimizers.engine import learning_rate as rate
-from graftax.optimizers.engine.gradients import Pair, cast_to
+from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.update import Update
 from graftax.transforms.flow.branches import cond
 
 LossScaleLike: TypeAlias = "LossScale | float | str | None"
@@ -46,18 +47,18 @@ class LossScale(Checked):
         self.scale = rate.scalar(self, "scale", "state", "float32", float(initial))
         self.good_steps = rate.scalar(self, "good_steps", "counter", "int32", 0)
 
-    def guarded(self, pairs: list[Pair], move: Callable[[list[Pair]], None]) -> None:
-        """Take the factor out of the gradients and move along them, if all are finite; adjust the factor."""
-        if not pairs:  # nothing moves: an update all the same, but none that says anything of the factor
-            move(pairs)
+    def unscale(self, updates: list[Update], then: Callable[[list[Update]], None]) -> None:
+        """Take the factor out of the gradients; go on, if all are finite; adjust the factor."""
+        if not updates:  # nothing changes: an update all the same, but none that says anything of the factor
+            then(updates)
             return
-        dtypes = dict.fromkeys(str(gradient.dtype) for _, gradient in pairs)
+        dtypes = dict.fromkeys(str(update.gradient.dtype) for update in updates)
         factors = {dtype: 1 / cast_to(self.scale.value, dtype) for dtype in dtypes}
-        pairs = [(variable, gradient * factors[str(gradient.dtype)]) for variable, gradient in pairs]
-        finite = ops.all(ops.stack([ops.all(ops.isfinite(gradient)) for _, gradient in pairs]))
+        updates = [u.with_gradient(u.gradient * factors[str(u.gradient.dtype)]) for u in updates]
+        finite = ops.all(ops.stack([ops.all(ops.isfinite(update.gradient)) for update in updates]))
 
         def good() -> None:
-            move(pairs)
+            then(updates)
             if self.growth_interval is not None:
                 count = self.good_steps.value + 1
                 full = count >= self.growth_interval

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from graftax.optimizers.engine.loss_scale import LossScaleLike
-from graftax.optimizers.engine.rules import RuleLike
+from graftax.optimizers.engine.settings import RuleLike
 
 
 class SharedOptions(TypedDict, total=False):

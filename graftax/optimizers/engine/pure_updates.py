@@ -8,8 +8,8 @@ from typing import Any
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, NotBuiltError, StateError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.minimizer import Variables
 from graftax.transforms.functional import state as state_of
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import frames
@@ -88,7 +88,7 @@ class PureUpdates(SlotKeeper):
             ([1.0, -2.0], 0)
         """
         kind = type(self).__name__
-        moving = self._gx_named(values)
+        known = self._gx_named(values)
         if set(gradients) != set(values):
             raise ArgumentError(
                 f"{kind}.pure_update got gradients for {sorted(gradients)} and values for {sorted(values)}",
@@ -104,13 +104,13 @@ class PureUpdates(SlotKeeper):
                 "state = optimizer.pure_state(variables), and from then on what pure_update returns",
             )
         given = [self._gx_given(kind, "state", path, own[path], value) for path, value in state.items()]
-        given += [self._gx_given(kind, "values", path, moving[path], value) for path, value in values.items()]
+        given += [self._gx_given(kind, "values", path, known[path], value) for path, value in values.items()]
         backend = registry.current()
-        level = backend.transforms.level() if backend.has("transforms") else None
+        level = backend.tracing.level() if backend.has("tracing") else None
         frame = Substitution(frames.top, ((variable._storage, value) for variable, value in given), level)
         with frames.entered(frame):
-            self.apply({path: gradients[path] for path in values}, moving)
-            after = {path: moving[path].value for path in values}, {path: own[path].value for path in state}
+            self.apply({path: gradients[path] for path in values}, known)
+            after = {path: known[path].value for path in values}, {path: own[path].value for path in state}
         inside = {variable._storage for variable, _ in given}
         if others := [storage.path for storage in frame.written if storage not in inside]:
             raise StateError(
@@ -123,8 +123,8 @@ class PureUpdates(SlotKeeper):
     def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
         """The variables that these are the values of."""
         known: dict[str, list[Variable]] = {}
-        for variable, row in self._gx_slots.items():
-            if not row.fresh or row.slots:
+        for variable, state in self._gx_slots.items():
+            if state.settings is not None or state.slots:
                 known.setdefault(variable.path, []).append(variable)
         if not isinstance(values, Mapping) or not values or any(path not in known for path in values):
             got = [path for path in values if path not in known] if isinstance(values, Mapping) else type(values)
@@ -147,6 +147,6 @@ class PureUpdates(SlotKeeper):
             raise ArgumentError(
                 f"{kind}.pure_update got {array.dtype}{list(array.shape)} as {what}[{path!r}]",
                 f"it is {variable.dtype}{list(variable.shape)}, which never changes",
-                "what pure_state and pure_update return, in jax.vmap or graftax.vectorized_map for several at once",
+                "what pure_state and pure_update return, in graftax.vectorized_map for several at once",
             )
         return variable, array

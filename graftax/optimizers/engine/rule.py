@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.slot import SlotValues
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.step import Step
 from graftax.variables.variable import Variable
 
-if TYPE_CHECKING:
-    from graftax.optimizers.engine.apply import Step
-
-Moved: TypeAlias = "tuple[Array, Mapping[str, Array]]"
+RuleOutput: TypeAlias = "tuple[Array, Mapping[str, Array]]"
 """The new value of a variable, and those of its slots by name."""
 
 
-class Moving(NamedTuple):
-    """A variable that moves in this update, with what `Rule.update` gets for it.
+class RuleInput(NamedTuple):
+    """One variable of this update, with what `Rule.update` gets for it.
 
     Args:
         variable: Whose path may be asked for; its value before the update is ``value``.
@@ -35,7 +33,10 @@ class Moving(NamedTuple):
 
 
 class Rule:
-    """How variables move: `update` for each of them, or `update_all` where a rule has to see all at once."""
+    """How variables change: `update` for each of them, or `update_all` where a rule has to see all at once.
+
+    The stages of an update take a `Rule`, which is all that they know of an optimizer.
+    """
 
     elementwise: ClassVar[bool] = False
     """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
@@ -43,7 +44,17 @@ class Rule:
     decays_inside: ClassVar[bool] = False
     """Whether the rule takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
 
-    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> Moved:
+    # What stages read besides; every optimizer has it as an argument. Any: a number, a Variable, a schedule.
+    learning_rate: Any
+    weight_decay: Any
+    l2: Any
+    lazy: bool
+
+    def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        """Return what to keep for a variable, by name; nothing unless a subclass says so."""
+        return {}
+
+    def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> RuleOutput:
         """The new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.
 
         Args:
@@ -54,7 +65,7 @@ class Rule:
         """
         raise NotImplementedError(f"{type(self).__name__} must define update(gradient, value, slots, step)")
 
-    def update_all(self, moving: Sequence[Moving]) -> Sequence[Moved]:
+    def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """What `update` returns, for each of the variables, in their order; by `update` unless a subclass defines it.
 
         It is called once in an update, unless nothing moves, with those variables that this optimizer moves in it:
@@ -81,6 +92,6 @@ class Rule:
         return [self.update(one.gradient, one.value, one.slots, one.step) for one in moving]
 
 
-def moves_together(rule: Rule) -> bool:
-    """Whether a rule has an `update_all` of its own."""
+def sees_all(rule: Rule) -> bool:
+    """Tell whether a rule has an `update_all` of its own."""
     return type(rule).update_all is not Rule.update_all

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.optimizers.engine.rule import moves_together
-
-if TYPE_CHECKING:
-    from graftax.optimizers.engine.slot import Row
-    from graftax.optimizers.optimizer import Optimizer
-    from graftax.variables.variable import Variable
 
 
 class IndexedRows:
@@ -75,7 +69,7 @@ class IndexedRows:
         indices, values = self._flat()
         return ops.scatter_add(ops.zeros(self.shape, values.dtype), indices, values)
 
-    def summed(self) -> tuple[Touched, Array]:
+    def summed(self) -> tuple[TouchedRows, Array]:
         """Which rows are touched, and what each distinct one gets in sum; the rest of the sums is zero."""
         indices, values = self._flat()
         order = ops.argsort(indices)
@@ -83,13 +77,13 @@ class IndexedRows:
         changes = ops.cast(ops.not_equal(places[1:], places[:-1]), "int32")
         segments = ops.concatenate([ops.zeros((1,), "int32"), ops.cumsum(changes)])
         sums = ops.segment_sum(ops.take(values, order, axis=0), segments, indices.size)
-        return Touched(places, segments), sums
+        return TouchedRows(places, segments), sums
 
     def __repr__(self) -> str:
         return f"IndexedRows({tuple(self.indices.shape)} of {self.shape})"
 
 
-class Touched(NamedTuple):
+class TouchedRows(NamedTuple):
     """The rows that a gradient touches: sorted, as often as they were given; and, for each, which sum it gets."""
 
     places: Any
@@ -106,29 +100,3 @@ class Touched(NamedTuple):
     def put(self, whole: Any, rows: Any) -> Any:
         """The array with other rows in their place; where a row comes several times, all of them are equal."""
         return registry.current().arrays.set_at(whole, self.places, rows)
-
-
-def check_lazy(optimizer: Optimizer, variable: Variable, row: Row, accumulates: bool) -> None:
-    """Raise if rows of this variable cannot be moved without the others.
-
-    Raises:
-        ArgumentError: gradients are accumulated, the rule looks at more than one element, or it keeps something of
-            another shape.
-    """
-    if accumulates:
-        raise ArgumentError(
-            f"{type(optimizer).__name__}(lazy=True) got rows of {variable.path!r}, and accumulates gradients",
-            "the sum over several batches is kept for the whole variable, and moves all of it",
-            "lazy=False, or accumulation_steps=1 from the start",
-        )
-    others = [name for name, slot in row.of_the_rule().items() if slot.shape != variable.shape]
-    together = moves_together(optimizer)
-    if optimizer.elementwise and not others and not together:
-        return
-    why = f"its slot {others[0]!r} has another shape" if others else "it does not promise to be elementwise"
-    why = "it sees whole variables together in update_all" if together else why
-    raise ArgumentError(
-        f"{type(optimizer).__name__}(lazy=True) got rows of {variable.path!r}",
-        f"{why}, so that rows cannot be moved without the others",
-        "lazy=False, or Adam(lazy=True) for this variable",
-    )

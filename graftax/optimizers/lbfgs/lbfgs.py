@@ -9,16 +9,17 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
-from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, Kinds
-from graftax.optimizers.describe import call_of
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import COUNT, INSIDE, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine import learning_rate as rate
-from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History
-from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.transforms.flow.branches import while_loop
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.state import storage
@@ -124,7 +125,7 @@ class LBFGS(SlotKeeper):
         moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
         grads.require_floating(moving)
         for variable in moving:
-            self._gx_make_slots(variable, self._gx_slots.row(variable))
+            self._gx_make_slots(variable)
         self._gx_leave_scopes()
         before = [variable.value for variable in moving]
         try:

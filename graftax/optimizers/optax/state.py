@@ -44,7 +44,7 @@ class StateLayout:
         self.own: dict[str, Array] = {}
         self._backend = registry.current()
         with storage.concretely():
-            flatten = self._backend.transforms.flatten_with_ways
+            flatten = self._backend.tracing.flatten_with_ways
             try:
                 found, _ = flatten(tx.init({}))
             except Exception as error:
@@ -71,7 +71,7 @@ class StateLayout:
         """The arrays of the state for such parameters, and its structure; nothing is computed."""
         key = tuple((path, tuple(value.shape), str(value.dtype)) for path, value in params.items())
         if key not in self._plans:
-            transforms = self._backend.transforms
+            transforms = self._backend.tracing
             with _explained("init"):
                 shapes = transforms.eval_shape(self.tx.init, dict(params))
             found, structure = transforms.flatten_with_ways(shapes)
@@ -103,7 +103,7 @@ class StateLayout:
         """
         backend = self._backend
         with registry.scope(backend), _explained("init"):  # small initial values are computed on the host
-            found, _ = backend.transforms.flatten_with_ways(self.tx.init({path: value}))
+            found, _ = backend.tracing.flatten_with_ways(self.tx.init({path: value}))
         begun: dict[str, Array] = {}
         for way, array in ((way, backend.arrays.asarray(array)) for way, array in found):
             leaf = self._leaf(way, array, (path,))
@@ -121,7 +121,7 @@ class StateLayout:
 
     def update(self, gradients: Mapping[str, Array], state: list[Any], values: Mapping[str, Array]) -> tuple[Any, Any]:
         """The updates by path, and the arrays of the state after them, both in the order of `plan`."""
-        transforms = self._backend.transforms
+        transforms = self._backend.tracing
         _, structure = self.plan(values)
         with _explained("update"):
             updates, after = self.tx.update(dict(gradients), transforms.unflatten(structure, state), dict(values))

@@ -10,11 +10,11 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.rule import Moved, Moving
-from graftax.optimizers.engine.slot import Slot, compute_dtype
+from graftax.optimizers.engine.rule import RuleInput, RuleOutput
+from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.optax.state import Leaf, StateLayout
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
@@ -96,9 +96,9 @@ class Optax(Optimizer):
         leaves, _ = self._layout.plan({path: like})
         return {leaf.name: slot(leaf) for leaf in leaves if leaf.path is not None}
 
-    def update_all(self, moving: Sequence[Moving]) -> Sequence[Moved]:
+    def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """One step of tx with those that move."""
-        by_path: dict[str, Moving] = {}
+        by_path: dict[str, RuleInput] = {}
         for one in moving:
             path = one.variable.path
             while path in by_path:  # two models with equal paths
@@ -121,11 +121,11 @@ class Optax(Optimizer):
             for path, one in by_path.items()
         ]
 
-    def _variable_of(self, leaf: Leaf, by_path: Mapping[str, Moving]) -> Variable:
+    def _variable_of(self, leaf: Leaf, by_path: Mapping[str, RuleInput]) -> Variable:
         """Where an array of the state is kept; its value there is not cast, as it is in `SlotValues`."""
         if leaf.path is None:
             return self.state[leaf.name]
-        slots = self._gx_slots.row(by_path[leaf.path].variable).slots
+        slots = self._gx_slots.state(by_path[leaf.path].variable).slots
         if leaf.name not in slots:
             raise ArgumentError(
                 f"Optax: a state with {leaf.name!r} for {leaf.path!r}, which has none if it is alone",

@@ -3,7 +3,7 @@
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
-from graftax.optimizers.foreign_names import CLASSES as _ELSEWHERE
+from graftax.optimizers.arguments.foreign_names import CLASSES as _ELSEWHERE
 from graftax.optimizers.schedules.cosine import CosineDecay as CosineDecay
 from graftax.optimizers.schedules.cosine import CosineDecayRestarts as CosineDecayRestarts
 from graftax.optimizers.schedules.cyclic import Cyclic as Cyclic

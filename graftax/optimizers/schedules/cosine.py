@@ -9,7 +9,7 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
+from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
 from graftax.optimizers.schedules.schedule import Schedule
 
 

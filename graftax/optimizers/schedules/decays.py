@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import FLAG, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
+from graftax.optimizers.arguments.kinds import FLAG, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
 from graftax.optimizers.schedules.schedule import Schedule, ascending
 
 

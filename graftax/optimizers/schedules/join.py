@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import NOT_NEGATIVE, STEPS, Kinds
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, STEPS, Kinds
 from graftax.optimizers.schedules.schedule import Schedule, ScheduleLike, as_schedule, ascending
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, INSIDE, NOT_NEGATIVE, POSITIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import COUNT, INSIDE, NOT_NEGATIVE, POSITIVE, Kinds, one_of
 from graftax.optimizers.schedules.schedule import Schedule
 
 

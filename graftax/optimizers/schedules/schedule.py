@@ -9,8 +9,8 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.optimizers.arguments import NOT_NEGATIVE, Checked, Kinds
-from graftax.optimizers.describe import call_of
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Checked, Kinds
 from graftax.variables.state import storage
 
 ScheduleLike: TypeAlias = "float | Schedule"

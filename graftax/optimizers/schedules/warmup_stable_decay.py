@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import NOT_NEGATIVE, STEPS, Kinds, one_of
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, STEPS, Kinds, one_of
 from graftax.optimizers.schedules.schedule import Schedule
 
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.optimizers.arguments import COUNT, PART, Kinds
-from graftax.optimizers.describe import call_of
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import COUNT, PART, Kinds
 from graftax.optimizers.engine import averaging
-from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine.explain import Explanation
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.slot import Slot
-from graftax.optimizers.minimizer import Variables
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
 from graftax.variables.state import storage
@@ -90,7 +90,7 @@ class Lookahead(PureUpdates):
     def assign_averages(self) -> None:
         """`Optimizer.assign_averages` of the other one; training that goes on sets out from there."""
         self.optimizer.assign_averages()
-        self._set_out([(variable, row.slots["slow"]) for variable, row in self._gx_slots.items() if row.slots])
+        self._set_out([(variable, state.slots["slow"]) for variable, state in self._gx_slots.items() if state.slots])
 
     def explain(self, variables: Variables) -> Explanation:
         """`Optimizer.explain` of the other one, and what is kept here."""
@@ -108,8 +108,8 @@ class Lookahead(PureUpdates):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, also those of the other one."""
-        for variable, _ in self.optimizer._gx_moving(grads.flat_variables(variables)):
-            self._gx_make_slots(variable, self._gx_slots.row(variable))
+        for variable in self.optimizer._gx_build(flat_variables(variables)):
+            self._gx_make_slots(variable)
         self._gx_leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
@@ -122,8 +122,8 @@ class Lookahead(PureUpdates):
 
     def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:
         storage.touch(self)
-        moving = [variable for variable, _ in self.optimizer._gx_moving(grads.flat_variables(variables))]
-        pairs = [(variable, self.slot(variable, "slow")) for variable in moving]
+        trainable = self.optimizer._gx_build(flat_variables(variables))
+        pairs = [(variable, self.slot(variable, "slow")) for variable in trainable]
         self._gx_leave_scopes()
         before = self.optimizer.iterations.value
         cond(ops.equal(before, 0), lambda: self._set_out(pairs), lambda: None)
@@ -135,12 +135,12 @@ class Lookahead(PureUpdates):
 
     def _set_out(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:  # again: values may have been loaded, or assigned in this trace, since it was made
-            slow.assign(grads.cast_to(fast.value, slow.dtype))
+            slow.assign(cast_to(fast.value, slow.dtype))
 
     def _come_back(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:
-            slow.assign_add(self.rate * (grads.cast_to(fast.value, slow.dtype) - slow))
-            fast.assign(grads.cast_to(slow.value, fast.dtype))
+            slow.assign_add(self.rate * (cast_to(fast.value, slow.dtype) - slow))
+            fast.assign(cast_to(slow.value, fast.dtype))
 
     def __repr__(self) -> str:
         return call_of(self)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
-from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.rules import Rules
-from graftax.optimizers.engine.slot import Row, Slot, SlotValues
+from graftax.optimizers.engine.settings import Rules
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -103,9 +103,9 @@ class Muon(Optimizer):
         others = variable.ndim < 2 or self._others.settings(variable).by
         return {name: Slot() for name in (("momentum", "velocity") if others else ("momentum",))}
 
-    def _gx_settled(self, variables: list[Variable]) -> list[tuple[Variable, Row]]:
+    def _gx_check_rules(self, variables: Iterable[Variable]) -> None:
         self._others.check(variables)
-        return super()._gx_settled(variables)
+        super()._gx_check_rules(variables)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""

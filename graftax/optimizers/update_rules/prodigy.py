@@ -8,15 +8,15 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import AT_LEAST_ONE, FLAG, FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
+from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, FLAG, FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.engine import learning_rate as rates
-from graftax.optimizers.engine.apply import Step
 from graftax.optimizers.engine.averaging import slot_for
-from graftax.optimizers.engine.gradients import cast_to
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to, widest
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.rule import Moved, Moving
+from graftax.optimizers.engine.rule import RuleInput, RuleOutput
 from graftax.optimizers.engine.slot import Slot
+from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -100,15 +100,15 @@ class Prodigy(Optimizer):
         self.growth_rate = growth_rate
         self.safeguard_warmup = safeguard_warmup
         self.use_bias_correction = use_bias_correction
-        self.d = rates.scalar(self, "d", "state", rates.widest(), d0)
-        self.largest_d = rates.scalar(self, "largest_d", "state", rates.widest(), d0)
-        self.numerator = rates.scalar(self, "numerator", "state", rates.widest(), 0.0)
+        self.d = rates.scalar(self, "d", "state", widest(), d0)
+        self.largest_d = rates.scalar(self, "largest_d", "state", widest(), d0)
+        self.numerator = rates.scalar(self, "numerator", "state", widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The two averages, the sum of gradients, and where the variable set out."""
         return {"momentum": Slot(), "velocity": Slot(), "gradient_sum": Slot(), "start": slot_for(variable)}
 
-    def update_all(self, moving: Sequence[Moving]) -> Sequence[Moved]:
+    def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """One step."""
         gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
         self._estimate(
@@ -122,7 +122,7 @@ class Prodigy(Optimizer):
             moved.append((one.value - rate * direction, slots))
         return moved
 
-    def _gather(self, one: Moving, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
+    def _gather(self, one: RuleInput, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
         """The rate of a variable, its new slots, and how far it has come against its gradient."""
         rate, weight, scaled, slots = d * one.step.once(self._factor), d / self.d0, d * one.gradient, one.slots
         start = ops.where(one.step.iterations < 1, one.value, slots.start)  # values may have been loaded since

@@ -7,11 +7,11 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import AROUND_ONE, AT_LEAST_ONE, INSIDE, Kinds
-from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.arguments.kinds import AROUND_ONE, AT_LEAST_ONE, INSIDE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 

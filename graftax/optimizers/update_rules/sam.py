@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.optimizers.arguments import POSITIVE, Checked, Kinds
-from graftax.optimizers.describe import call_of
-from graftax.optimizers.engine import gradients as grads
-from graftax.optimizers.engine.gradients import cast_to
+from graftax.optimizers.arguments.describe import call_of
+from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.minimizer import Variables, check_loss_fn
+from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.minimizer import check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage
 
@@ -75,21 +75,21 @@ class SAM(Checked):
         """One step, for the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         storage.touch(self)
-        moving = [variable for variable, _ in self.optimizer._gx_moving(grads.flat_variables(variables))]
-        (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
-        wide = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
+        trainable = self.optimizer._gx_build(flat_variables(variables))
+        (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
+        wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
         norm = ops.sqrt(ops.sum(ops.stack(squares)))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
-        before = [variable.value for variable in moving]
+        before = [variable.value for variable in trainable]
         try:
-            for variable, gradient in zip(moving, gradients, strict=True):
+            for variable, gradient in zip(trainable, gradients, strict=True):
                 variable.assign_add(cast_to(factor, variable.dtype) * gradient)
-            _, gradients = self.optimizer.value_and_scaled_grad(loss_fn, moving, has_aux)
+            _, gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         finally:
-            for variable, value in zip(moving, before, strict=True):
+            for variable, value in zip(trainable, before, strict=True):
                 variable.assign(value)
-        self.optimizer.apply(gradients, moving)
+        self.optimizer.apply(gradients, trainable)
         return found
 
     def __repr__(self) -> str:

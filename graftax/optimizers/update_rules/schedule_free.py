@@ -8,15 +8,15 @@ from typing import ClassVar, Literal, Unpack
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
 from graftax.optimizers.engine import learning_rate as rates
-from graftax.optimizers.engine.apply import Step
 from graftax.optimizers.engine.averaging import slot_for, two_averages
-from graftax.optimizers.engine.gradients import Pair, cast_to
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to, widest
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.slot import Row, Slot, SlotValues
-from graftax.optimizers.engine.sparse_rows import Touched
+from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.step import Step
+from graftax.optimizers.engine.update import Update
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -43,8 +43,8 @@ class ScheduleFree(Optimizer):
         self.warmup_steps = warmup_steps
         self.beta_1 = beta_1
         self.weight_lr_power = weight_lr_power
-        self.largest_rate = rates.scalar(self, "largest_rate", "counter", rates.widest(), 0.0)
-        self.weight_sum = rates.scalar(self, "weight_sum", "counter", rates.widest(), 0.0)
+        self.largest_rate = rates.scalar(self, "largest_rate", "counter", widest(), 0.0)
+        self.weight_sum = rates.scalar(self, "weight_sum", "counter", widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The fast sequence, which starts as the value."""
@@ -60,24 +60,24 @@ class ScheduleFree(Optimizer):
                 'rules=[("**/embeddings", {"optimizer": graftax.optimizers.Adam(lazy=True)})]',
             )
 
-    def _gx_make_slots(self, variable: Variable, row: Row, only: str | None = None) -> None:
+    def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
         self._check_options()  # again, as they may have been set since
-        if variable.constraint is not None and self._gx_mover(variable)[0] is self:
+        if variable.constraint is not None and self._gx_rule_of(variable) is self:
             raise ArgumentError(
                 f"{type(self).__name__} got the variable {variable.path!r} with a constraint",
                 "the average is what counts in the end, and it would not hold for that",
                 f'rules=[({variable.path!r}, {{"optimizer": graftax.optimizers.AdamW()}})], or no constraint',
             )
-        super()._gx_make_slots(variable, row, only)
+        super()._gx_make_slots(variable, only)
 
-    def _gx_move(self, pairs: list[Pair], rows: Mapping[int, Row], touched: Mapping[int, Touched]) -> None:
+    def _gx_update(self, updates: list[Update]) -> None:
         iterations = self.iterations.value
         dtype = self.largest_rate.dtype
         rate = rates.current(self.__dict__["learning_rate"], iterations, dtype)
         rate = self._scaled(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
         self.largest_rate.assign(ops.maximum(self.largest_rate.value, rate))
         self.weight_sum.assign_add(self.largest_rate.value**self.weight_lr_power)
-        super()._gx_move(pairs, rows, touched)
+        super()._gx_update(updates)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """One step."""
@@ -103,17 +103,17 @@ class ScheduleFree(Optimizer):
         raise NotImplementedError(f"{type(self).__name__} must define _direction(gradient, slots, step)")
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
-        for variable, row in self._gx_slots.items():
-            if "z" in row.slots:
-                z = row.slots["z"].value
-                y = cast_to(variable.value, row.slots["z"].dtype)
+        for variable, state in self._gx_slots.items():
+            if "z" in state.slots:
+                z = state.slots["z"].value
+                y = cast_to(variable.value, state.slots["z"].dtype)
                 x = cast_to(y + (1 / self.beta_1 - 1) * (y - z), variable.dtype)
                 yield variable, ops.where(ops.equal(self.iterations, 0), variable.value, x)
 
     def _gx_averages_assigned(self) -> None:
-        for variable, row in self._gx_slots.items():
-            if "z" in row.slots:  # else what is the average now would be taken for a mixture, and left again
-                row.slots["z"].assign(cast_to(variable.value, row.slots["z"].dtype))
+        for variable, state in self._gx_slots.items():
+            if "z" in state.slots:  # else what is the average now would be taken for a mixture, and left again
+                state.slots["z"].assign(cast_to(variable.value, state.slots["z"].dtype))
         super()._gx_averages_assigned()
 
 

@@ -7,11 +7,11 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, FRACTION, POSITIVE, Kinds
-from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
 from graftax.variables.variable import Variable

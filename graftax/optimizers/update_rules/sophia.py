@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
-from graftax.optimizers.engine import gradients as grads
-from graftax.optimizers.engine.apply import Step
+from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
+from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
-from graftax.optimizers.minimizer import Variables, check_loss_fn, loss_of
+from graftax.optimizers.engine.step import Step
+from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
 from graftax.transforms.gradients.grad import grad
@@ -103,17 +104,16 @@ class Sophia(Optimizer):
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
         """One estimate of the curvature of ``loss_fn()``, for the trainable ones of the variables."""
-        moving = self._gx_moving(grads.flat_variables(variables))
-        wrt = [variable for variable, _ in moving]
+        wrt = self._gx_build(flat_variables(variables))
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
 
         def along() -> Array:
             slopes = grad(loss_fn, wrt=wrt)()
             return ops.sum(ops.stack([ops.sum(g * u) for g, u in zip(slopes, noise, strict=True)]))
 
-        for (_, row), u, product in zip(moving, noise, grad(along, wrt=wrt)(), strict=True):
-            slot = row.slots["hessian"]
-            estimate = grads.cast_to(u * product, slot.dtype)
+        for variable, u, product in zip(wrt, noise, grad(along, wrt=wrt)(), strict=True):
+            slot = self._gx_slots.state(variable).slots["hessian"]
+            estimate = cast_to(u * product, slot.dtype)
             slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:

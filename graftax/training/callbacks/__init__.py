@@ -3,6 +3,7 @@
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import names_in as _names_in
 from graftax.training.callbacks.callback import Callback as Callback
 from graftax.training.callbacks.callback import Logs as Logs
 from graftax.training.callbacks.history import History as History
@@ -10,12 +11,7 @@ from graftax.training.callbacks.progress import Progress as Progress
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("callbacks")
-__all__ = [
-    "Callback",
-    "History",
-    "Logs",
-    "Progress",
-]
+__all__ = _names_in(globals())  # pyright: ignore[reportUnsupportedDunderAll]  # of what is imported above
 
 
 def __dir__() -> list[str]:

@@ -14,14 +14,15 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from graftax.backend import registry, traced_checks
+from graftax.backend.compiling import Compiling
 from graftax.backend.host import no_plain_numbers
 from graftax.backend.program import Program
-from graftax.backend.protocol import Transforms
 from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
+from graftax.backend.tracing import Tracing
 from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import unwrap
-from graftax.core.wrapping import carry_names
+from graftax.core.wrapping import carry_names, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.guard import BY_ITSELF
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of
@@ -97,7 +98,7 @@ class CompiledFunction(Generic[P, R]):
         try:
             if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
                 return self._plain(args, kwargs)
-            transforms = registry.current().transforms
+            transforms = registry.current().compiling
             leaves, tree = with_masks(transforms, args, kwargs)
             key, dynamic = key_of(leaves, tree)
             entries = self._entries.get(key)
@@ -116,16 +117,16 @@ class CompiledFunction(Generic[P, R]):
             raise
 
     def _plain(self, args: Any, kwargs: Any) -> R:
-        if frames.top is not None or not registry.current().has("transforms"):
+        if frames.top is not None or not registry.current().has("tracing"):
             return self._fn(*args, **kwargs)
-        key_of(*registry.current().transforms.flatten((args, kwargs)))  # raises for what cannot be an argument
+        key_of(*registry.current().tracing.flatten((args, kwargs)))  # raises for what cannot be an argument
         return cast(R, eagerly.call(self._fn, args, kwargs, self._allow_callback))
 
     def _is_a_part(self) -> bool:
         """True if it belongs to the function being compiled, or run eagerly, around it."""
         if self._looks not in (PLAIN, RANGES) and traced_checks.traces.top == PLAIN:
             raise StateError(
-                f"{_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
+                f"{function_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
                 "what fails is raised after the outermost compiled function has run, and that one does not look",
                 "graftax.jit(..., checked=True) for the outer one, too",
             )
@@ -147,16 +148,16 @@ class CompiledFunction(Generic[P, R]):
         """
         if frames.top is not None:
             raise StateError(
-                f"{_name(self._fn)}.lower() inside of another function that is compiled or differentiated",
+                f"{function_name(self._fn)}.lower() inside of another function that is compiled or differentiated",
                 "there the values of arguments and Variables are not at hand",
                 "call lower() outside",
             )
         entry, dynamic, _ = self.staged(*args, **kwargs)
-        return Lowered(_name(self._fn), self.trace_count, entry, dynamic)
+        return Lowered(function_name(self._fn), self.trace_count, entry, dynamic)
 
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
         """The trace for these arguments, the arrays among them, and what these are called."""
-        transforms = registry.current().transforms
+        transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, dynamic = key_of(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree, runs=False)
@@ -164,7 +165,7 @@ class CompiledFunction(Generic[P, R]):
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Trace for these arguments, unless that has been done; nothing is run."""
-        transforms = registry.current().transforms
+        transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, _ = key_of(leaves, tree)
         entries = self._entries.get(key)
@@ -176,11 +177,11 @@ class CompiledFunction(Generic[P, R]):
         self._entries.clear()
         self.trace_count = 0
 
-    def _names(self, transforms: Transforms, leaves: list[Any], tree: Any) -> list[str]:
+    def _names(self, transforms: Tracing, leaves: list[Any], tree: Any) -> list[str]:
         names = argument_names(self._fn, transforms, tree, len(leaves))
         return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not is_static(leaf)]
 
-    def _find_or_trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, runs: bool) -> Entry:
+    def _find_or_trace(self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: Any, runs: bool) -> Entry:
         entries = self._entries.get(key, [])  # is never changed itself: another thread may be looking at it
         found = next((entry for entry in entries if entry.difference() is None or entry.is_owed()), None)
         if found is None:
@@ -191,20 +192,20 @@ class CompiledFunction(Generic[P, R]):
         self._entries[key] = [found, *others[: _REMEMBERED - 1]]
         return found
 
-    def _trace(self, transforms: Transforms, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
+    def _trace(self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
         if self.trace_count:
             reason = reason or describe(self._fn, transforms, next(reversed(self._entries)), key)
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
-                    f"{_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
+                    f"{function_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
                     f"max_retraces={self._max_retraces} allows no more: {_why_again(reason)[0]}",
                     f"{_why_again(reason)[1]}, or allow more",
                 )
-            log.info("graftax.jit: %s traced again (%d): %s", _name(self._fn), self.trace_count + 1, reason)
+            log.info("graftax.jit: %s traced again (%d): %s", function_name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
                 log.warning(
                     "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
-                    _name(self._fn),
+                    function_name(self._fn),
                     self.trace_count,
                     *_why_again(reason),
                 )
@@ -240,7 +241,7 @@ class CompiledFunction(Generic[P, R]):
             program.names = self._names(transforms, leaves, tree)
         statics = [leaf for leaf in leaves if is_static(leaf)]
         entry = Entry(program, found["frame"], found["out"], found["results"], statics, found["masked"])
-        entry.warn_of_leaks(transforms, _name(self._fn))
+        entry.warn_of_leaks(transforms, function_name(self._fn))
         found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)
         self.trace_count += 1
@@ -250,7 +251,8 @@ class CompiledFunction(Generic[P, R]):
         for storage in cast("list[Storage]", [*program.kept, *program.written]):
             if storage.user is None and not storage.passing:
                 raise StateError(
-                    f"{_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
+                    f"{function_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} "
+                    "that nobody keeps",
                     "called plainly it would be new at every call; compiled, one would be made now and keep its value",
                     "make it, or the layer that has it, outside and keep it, in an attribute for example: "
                     "self.dense = Dense(4) in __init__; what lives for one call is an array",
@@ -265,7 +267,7 @@ class CompiledFunction(Generic[P, R]):
         self.__init__(**state)  # type: ignore[misc]
 
     def __repr__(self) -> str:
-        return f"<graftax.jit of {_name(self._fn)}, traced {self.trace_count} times>"
+        return f"<graftax.jit of {function_name(self._fn)}, traced {self.trace_count} times>"
 
 
 @overload
@@ -359,7 +361,7 @@ def _result(fn: Callable[..., Any], value: Any) -> Any:
     value = unwrap(value)
     if is_static(value) and not isinstance(value, SCALARS):
         raise CompileError(
-            f"{_name(fn)} returned {value!r} of type {type(value).__name__}",
+            f"{function_name(fn)} returned {value!r} of type {type(value).__name__}",
             "a compiled function returns arrays, numbers, None, and nested lists, tuples and dicts of these",
             "return only those",
         )
@@ -368,7 +370,3 @@ def _result(fn: Callable[..., Any], value: Any) -> Any:
 
 def _times(count: int) -> str:
     return "1 trace" if count == 1 else f"{count} traces"
-
-
-def _name(fn: Callable[..., Any]) -> str:
-    return getattr(fn, "__qualname__", None) or repr(fn)

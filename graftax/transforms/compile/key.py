@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final, cast
 
 from graftax.backend.host import no_plain_numbers
-from graftax.backend.protocol import Transforms
+from graftax.backend.tracing import Tracing
 from graftax.core import scopes
 from graftax.core.errors import CompileError
 from graftax.core.tree import flatten_with_paths
@@ -74,7 +74,7 @@ def _look_at(leaf: Any) -> str:
     return found
 
 
-def describe(fn: Callable[..., Any], transforms: Transforms, before: Hashable, after: Hashable) -> str:
+def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, after: Hashable) -> str:
     old, new = cast("tuple[Any, ...]", before), cast("tuple[Any, ...]", after)
     if old[0] != new[0]:
         return "the arguments have another structure: there is one more or less, or a list, tuple or dict changed"
@@ -86,7 +86,7 @@ def describe(fn: Callable[..., Any], transforms: Transforms, before: Hashable, a
     return "the same arguments as before"
 
 
-def argument_names(fn: Callable[..., Any], transforms: Transforms, tree: Any, count: int) -> list[str]:
+def argument_names(fn: Callable[..., Any], transforms: Tracing, tree: Any, count: int) -> list[str]:
     """What the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
     args, kwargs, *_ = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
     try:

@@ -23,6 +23,7 @@ from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.blueprint import blueprint
 from graftax.transforms.compile.guard import Guard
 from graftax.transforms.lifting.frames import CompileFrame
+from graftax.variables import creation
 from graftax.variables.graph.module import Module, Node, walk
 from graftax.variables.state.storage import Storage, frames
 from graftax.variables.variable import Variable
@@ -56,8 +57,8 @@ class _Plan(Guard):
         self.read = [storages[i] for i in program.read]
         self.written = [storages[i] for i in program.written]
         self.backend = backend
-        self.eager = backend.transforms.eager
-        self._unflatten = backend.transforms.unflatten
+        self.eager = backend.compiling.eager
+        self._unflatten = backend.compiling.unflatten
         self._out_structure = program.out_structure
         self._results = program.results
         super().__init__(nodes)
@@ -98,7 +99,9 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
         key, arrays = _key(args, kwargs, backend)
     plan = plans.get(key)
     if plan is None or plan.backend is not backend or not plan.eager() or plan.difference() is not None:
-        if not backend.has("transforms") or not backend.transforms.eager() or (plan is None and key in plans):
+        if not backend.has("compiling") or not backend.compiling.eager() or (plan is None and key in plans):
+            return MISSED
+        if _made_by_creators(module):
             return MISSED
         plan = plans[key] = _plan(module, forward, args, kwargs, key, backend)
         if len(plans) > _MOST_PLANS:
@@ -117,11 +120,20 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
     return plan.result(results)
 
 
+def _made_by_creators(module: Module) -> bool:
+    """Return True if this call may make Variables through creators, whose code may look at values."""
+    if creation.scopes.top is not None:
+        return True
+    return any(
+        node in scope.waiting for node in walk(module) if isinstance(node, Module) for scope in node._gx_captured
+    )
+
+
 def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tuple[Hashable, list[Any]]:
     """What tells calls apart, and the arrays among the arguments."""
-    if not backend.has("transforms"):
+    if not backend.has("compiling"):
         return None, []
-    leaves, structure = backend.transforms.flatten((args, kwargs))
+    leaves, structure = backend.compiling.flatten((args, kwargs))
     key: list[Any] = [structure, scopes.ambient()]
     arrays = []
     for leaf in leaves:
@@ -136,7 +148,7 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tup
 def _plan(
     module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, key: Hashable, backend: Backend
 ) -> _Plan | None:
-    leaves, structure = backend.transforms.flatten((args, kwargs))
+    leaves, structure = backend.compiling.flatten((args, kwargs))
     made_of = blueprint(module) if all(_is_value(leaf, backend) for leaf in leaves) else None
     if made_of is None:
         return None
@@ -144,7 +156,10 @@ def _plan(
     traced = None
     if full not in _programs:
         traced = _trace(forward, leaves, structure, backend)
-        full = blueprint(module), key, backend.name  # the call may have built it
+        made_of = blueprint(module)  # the call may have built it, with expressions of the user behind its weights
+        if made_of is None:
+            return None
+        full = made_of, key, backend.name
     nodes = list(walk(module))
     storages = [node._storage for node in nodes if isinstance(node, Variable)]
     if full not in _programs:
@@ -169,7 +184,7 @@ def _trace(
     forward: Callable[..., Any], leaves: list[Any], structure: Any, backend: Backend
 ) -> tuple[Program, int, Any] | None:
     """The program, how many results it has and their structure; None where one of them is an argument as it came."""
-    transforms = backend.transforms
+    transforms = backend.compiling
     found: list[Any] = []
 
     def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:

@@ -9,6 +9,7 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from graftax.core import libraries
 from graftax.variables.graph.module import Module
 
 
@@ -66,15 +67,12 @@ def _of_function(function: FunctionType) -> Iterator[Any]:
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     yield function.__dict__.get("__wrapped__")
-    if not function.__module__ or function.__module__.partition(".")[0] not in _LIBRARIES:
+    if not function.__module__ or function.__module__.partition(".")[0] not in libraries.names():
         known = function.__globals__
         for name in set(_globals_in(function.__code__)):
             value = known.get(name)
             if not isinstance(value, FunctionType) or value.__globals__ is known:
                 yield value
-
-
-_LIBRARIES = ("graftax", "jax", "numpy")  # their globals are no state of the user's
 
 
 def _globals_in(code: CodeType) -> Iterator[str]:

@@ -83,7 +83,7 @@ class EagerFrame(Substitution):
 def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], allows_callback: bool) -> Any:
     """What the compiled ``fn`` would do with these arguments."""
     backend = registry.current()
-    transforms, numpy = backend.transforms, backend.arrays.numpy
+    transforms, numpy = backend.tracing, backend.arrays.numpy
 
     def array(value: Any) -> Any:
         value = unwrap(value)

@@ -91,6 +91,6 @@ def _containers(module: Module) -> Prints:
     skip = ignored(type(module))
     return {
         name: print_of(value)
-        for name, value in module.__dict__.items()
+        for name, value in list(module.__dict__.items())  # another thread may make attributes meanwhile
         if name not in skip and next(containers_in(value), None) is not None
     }

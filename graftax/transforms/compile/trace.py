@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, cast
 
 from graftax.backend.program import Program
-from graftax.backend.protocol import Transforms
+from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.transforms.compile.guard import Guard
 from graftax.transforms.lifting.frames import CompileFrame
@@ -106,7 +106,7 @@ class Entry(Guard):
                 self._buffers = _one_list(taken) if self._together else []
             self._moves = Moves.count
 
-    def warn_of_leaks(self, transforms: Transforms, function: str) -> None:
+    def warn_of_leaks(self, transforms: Tracing, function: str) -> None:
         """Warn of attributes that hold values of the trace, which are of no use after it."""
         level = transforms.level()
         overlooked = False

@@ -55,7 +55,7 @@ def spread(what: str, axes: Any, value: Any, path: str) -> list[int | None]:
         ArgumentError: the structure is another one.
         ArgumentTypeError: there is something else than an integer or None.
     """
-    transforms = registry.current().transforms
+    transforms = registry.current().tracing
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * len(transforms.flatten(value)[0])
     if isinstance(axes, Mapping):

@@ -44,7 +44,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
     flag = _predicate("cond", pred)
     if registry.current().arrays.is_concrete(flag):
         return true_fn(*operands) if bool(flag) else false_fn(*operands)
-    transforms = registry.current().transforms
+    transforms = registry.current().control_flow
 
     def choose(branches: Sequence[Callable[[Any], Any]], state: Any) -> Any:
         return transforms.cond(flag, branches[0], branches[1], state)
@@ -87,7 +87,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         traced_checks.emit(partial(_no_branch, len(branches)), outside(len(branches), where), where)
 
     def choose(functions: Sequence[Callable[[Any], Any]], state: Any) -> Any:
-        return registry.current().transforms.switch(where, functions, state)
+        return registry.current().control_flow.switch(where, functions, state)
 
     return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
 
@@ -103,7 +103,7 @@ def _one_of(
     functions: Sequence[Branch],
     operands: Sequence[Any],
 ) -> Any:
-    transforms = registry.current().transforms
+    transforms = registry.current().control_flow
     parts: list[Part] = []
     shapes: list[Any] = []  # of the masks of the results, once they are known and differ
 
@@ -145,7 +145,7 @@ def _one_of(
 
 def _mask_shapes(parts: Sequence[Part]) -> list[Any]:
     """For each result the shape that its mask has in one branch or another, None for none; empty if all agree."""
-    unflatten = registry.current().transforms.unflatten
+    unflatten = registry.current().tracing.unflatten
     found = [
         [None if mask is None else tuple(mask.shape) for mask in unflatten(masks.structure, masks.leaves)]
         for masks in (part.outlines[1] for part in parts)
@@ -190,7 +190,7 @@ def while_loop(
             f"while_loop got maximum_iterations={maximum_iterations!r}", "it is a number of steps, or None", "100"
         )
     backend = registry.current()
-    if backend.has("transforms") and backend.transforms.staged_within(None):
+    if backend.has("tracing") and backend.tracing.staged_within(None):
         return _compiled_while(cond_fn, body_fn, init, maximum_iterations)
     carry, left = init, maximum_iterations
     while left is None or left > 0:
@@ -207,7 +207,7 @@ def while_loop(
 def _compiled_while(
     cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None
 ) -> Any:
-    transforms = registry.current().transforms
+    transforms = registry.current().control_flow
     own = Carry("while_loop", init)
     leaves, structure = own.leaves, own.structure
 

@@ -11,6 +11,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.wrapping import wraps
+from graftax.transforms.compile.pure import compiled_if_possible
 from graftax.transforms.flow.branches import settled
 from graftax.transforms.lifting.carried import Carry, hand_on, masks_of, masks_of_rows, set_masks
 from graftax.transforms.lifting.parts import (
@@ -67,7 +68,7 @@ def scan(
         >>> float(last), sums.tolist()
         (6.0, [1.0, 3.0, 6.0])
     """
-    transforms = registry.current().transforms
+    transforms = registry.current().control_flow
     rows, rows_structure = arrays_of(xs)
     steps = _steps("scan", Outline(rows_structure, rows), length)
     own = Carry("scan", init)
@@ -107,7 +108,7 @@ def _run(
     step: Bound, state: list[Any], start: list[Any], rows: list[Any], steps: int, reverse: bool
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """The state after, the last carry, the stacked results; compiled once for all scans that do the same."""
-    transforms = registry.current().transforms
+    transforms = registry.current().control_flow
     dtypes = [str(leaf.dtype) for leaf in start]
     unbound = step._replace(closed=[])  # without arrays, for others to use
 
@@ -139,7 +140,7 @@ class _Loops:
         """The function compiled, or the one of the same key that was."""
         with self._lock:
             if key not in self.compiled:
-                self.compiled[key] = registry.current().transforms.compiled(function)
+                self.compiled[key] = compiled_if_possible(function)
                 if len(self.compiled) > self._kept:
                     self.compiled.popitem(last=False)
             self.compiled.move_to_end(key)
@@ -194,7 +195,7 @@ def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | No
     @wraps(fn)
     @door
     def run(*args: Any, **kwargs: Any) -> Any:
-        transforms = registry.current().transforms
+        transforms = registry.current().control_flow
         leaves, structure = transforms.flatten((args, kwargs))
         is_array = registry.current().arrays.is_array
         around = Around()

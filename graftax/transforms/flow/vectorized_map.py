@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, StateError
+from graftax.core.errors import StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.flow.axes import (
     Axes,
     argument_names,
@@ -19,6 +20,7 @@ from graftax.transforms.flow.axes import (
 )
 from graftax.transforms.lifting.carried import RowMasks, masks_of, set_masks_of_rows
 from graftax.transforms.lifting.parts import Around, Outline, PartFrame, arrays_of
+from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts
 from graftax.variables.state.storage import Storage, frames
@@ -39,14 +41,14 @@ class RowFrame(PartFrame):
         """The value outside, of a random stream this row's branch of it."""
         if storage not in self._now:
             value = super().read(storage)
-            if _is_stream(storage):
+            if is_stream(storage):
                 self._now[storage] = self._branch(value)
         return self._now[storage]
 
     def branched(self, key: Array) -> Array:
         """This row's branch of a stream that is the same for all rows; a stream of each row's own as it is."""
         key = super().branched(key)
-        is_rows_own = registry.current().transforms.leaks(key, self._around.level)
+        is_rows_own = registry.current().tracing.leaks(key, self._around.level)
         return key if is_rows_own else self._branch(key)
 
     def _branch(self, key: Array) -> Array:
@@ -61,7 +63,7 @@ class RowFrame(PartFrame):
             self._forgotten[storage] = None
             PartFrame.write(self, storage, value)
             return
-        if not _is_stream(storage):
+        if not is_stream(storage):
             raise StateError(
                 f"vectorized_map: the function assigned the variable {storage.path!r}",
                 "every row would give it another value, and no row comes last",
@@ -79,10 +81,6 @@ def _adds_losses(path: str) -> StateError:
         "return the term with the row, and outside of the map self.add_loss(ops.mean(terms)); graftax.map_fn, which "
         "adds them up",
     )
-
-
-def _is_stream(storage: Storage) -> bool:
-    return getattr(storage.user, "role", None) == "seed"
 
 
 @door
@@ -136,11 +134,8 @@ def vectorized_map(
         [4.0, 9.0]
     """
     backend = registry.current()
-    transforms = backend.transforms
-    if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
-        raise ArgumentError(
-            f"vectorized_map got chunk_size={chunk_size!r}", "it is a positive number of rows, or None", "chunk_size=64"
-        )
+    transforms = backend.vectorizing
+    check_chunk_size("vectorized_map", chunk_size)
     names, axes = argument_names(fn, len(elems)), by_argument(in_axes, len(elems))
     arguments = [_Argument(*each) for each in zip(names, elems, axes, strict=True)]
     leaves, count = rows_first(
@@ -203,11 +198,11 @@ class _Argument:
         if axes is not None:  # else it is passed as it is
             self.axes = spread("in_axes", axes, value, name)
             self.leaves, self._structure = arrays_of(value)
-            self.came = registry.current().transforms.flatten(value)[0]
+            self.came = registry.current().tracing.flatten(value)[0]
             self.paths = Outline(self._structure, self.leaves).paths(name)
 
     def of(self, values: Iterator[Any]) -> Any:
         """What the function gets, with the next of these as leaves."""
         if self._structure is None:
             return self._value
-        return registry.current().transforms.unflatten(self._structure, [next(values) for _ in self.leaves])
+        return registry.current().tracing.unflatten(self._structure, [next(values) for _ in self.leaves])

@@ -11,25 +11,26 @@ from functools import partial
 from typing import Any
 
 from graftax.backend import registry
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import CompileError, GradientError
 from graftax.transforms.gradients.custom_rule import (
     CustomRule,
     assigned,
     closed_over,
     differentiated_around,
-    is_floating,
     not_told,
 )
-from graftax.transforms.gradients.custom_state import GradientFrame, Reading, is_stream, move_on
+from graftax.transforms.gradients.custom_state import GradientFrame, Reading, move_on
 from graftax.transforms.gradients.custom_values import ByValues
 from graftax.transforms.lifting.parts import Around, Part
+from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.state.storage import Storage, frames
 
 
 def run(rule: CustomRule) -> Any:
     """The value of the function; what it assigns on the way takes effect."""
-    transforms = registry.current().transforms
+    transforms = registry.current().gradients
     if transforms.eager():
         leaves = _at_once(rule)
     else:
@@ -76,7 +77,7 @@ class _Written:
 
         def back(_: Any, dys: list[Any]) -> list[Any]:
             given = iter(dys)
-            ys = [next(given) if is_floating(leaf.dtype) else leaf for leaf in leaves]
+            ys = [next(given) if is_inexact(leaf.dtype) else leaf for leaf in leaves]
             frame = GradientFrame({})
             with frames.entered(frame):
                 gradients = rule.gradients(grad_fn, ys, values, read)
@@ -86,8 +87,8 @@ class _Written:
             self._told = [gradient is not None for gradient in gradients]
             return [gradient for gradient in gradients if gradient is not None]
 
-        self._back, kept = registry.current().transforms.stage(
-            back, [leaf for leaf in leaves if is_floating(leaf.dtype)]
+        self._back, kept = registry.current().control_flow.stage(
+            back, [leaf for leaf in leaves if is_inexact(leaf.dtype)]
         )
         self._read = read
         return leaves, kept
@@ -109,7 +110,7 @@ class _Written:
         return leaves
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
 
     def _refused(self) -> list[Callable[[], GradientError] | None]:

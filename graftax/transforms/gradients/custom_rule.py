@@ -10,15 +10,14 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, GradientError, ShapeError, StateError
 from graftax.core.typedefs import VariableLike, unwrap
-from graftax.transforms.gradients.sources import function_name
+from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
 from graftax.transforms.lifting.parts import arrays_of
 from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable
-
-_FLOATING = ("float", "bfloat", "complex")
 
 
 class CustomRule:
@@ -72,7 +71,7 @@ class CustomRule:
 
     def value(self, leaves: list[Any]) -> Any:
         """What the function returns, of what `call` gives."""
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         results, found = leaves[: self._results], leaves[self._results :]
         set_masks(results, transforms.unflatten(self._masks, found))
         return transforms.unflatten(self.structure, results)
@@ -80,7 +79,7 @@ class CustomRule:
     def note_read(self, storages: Iterable[Storage], grad_fn: Callable[..., Any]) -> None:
         """Say what the function read; raise if its rule cannot be told of a trainable one."""
         users = [storage.user for storage in storages]
-        self.variables = [v for v in users if isinstance(v, Variable) and v.trainable and is_floating(v.dtype)]
+        self.variables = [v for v in users if isinstance(v, Variable) and v.trainable and is_inexact(v.dtype)]
         parameters = inspect.signature(grad_fn).parameters.values()
         if self.variables and not any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters):
             names = ", ".join(repr(variable.path) for variable in self.variables)
@@ -102,7 +101,7 @@ class CustomRule:
             storages: All that was read.
         """
         arrays = registry.current().arrays
-        dys = [y if is_floating(y.dtype) else arrays.numpy.zeros(y.shape, "float32") for y in ys[: self._results]]
+        dys = [y if is_inexact(y.dtype) else arrays.numpy.zeros(y.shape, "float32") for y in ys[: self._results]]
         told: list[Any] = []
         if not self.variables:
             made = grad_fn(*dys)
@@ -148,7 +147,7 @@ class CustomRule:
         ]
 
     def _fitted(self, gradient: Any, what: str, shape: tuple[int, ...], dtype: str) -> Any:
-        if gradient is None or not is_floating(dtype):
+        if gradient is None or not is_inexact(dtype):
             return None
         value = registry.current().arrays.asarray(unwrap(gradient))
         if tuple(value.shape) != shape:
@@ -161,14 +160,9 @@ class CustomRule:
         return value.astype(dtype)
 
 
-def is_floating(dtype: Any) -> bool:
-    """True for real and complex numbers."""
-    return str(dtype).startswith(_FLOATING)
-
-
 def differentiated_around(inputs: list[Any]) -> bool:
     """True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
-    transforms = registry.current().transforms
+    transforms = registry.current().gradients
     return not transforms.eager() or any(map(transforms.is_tracer, inputs))
 
 

@@ -6,6 +6,7 @@ from graftax.backend import registry
 from graftax.core.typedefs import Array
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.parts import Around, PartFrame
+from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.state.storage import Storage, frames
 
 
@@ -39,7 +40,7 @@ class GradientFrame(Substitution):
     """State as a gradient sees it: as the function left it; random streams branch off."""
 
     def __init__(self, given: dict[Storage, Array]) -> None:
-        super().__init__(frames.top, given.items(), registry.current().transforms.level())
+        super().__init__(frames.top, given.items(), registry.current().gradients.level())
         self._branched: set[Storage] = set()
 
     def read(self, storage: Storage) -> Array:
@@ -52,11 +53,6 @@ class GradientFrame(Substitution):
 
 
 _BRANCH = 0x67726164
-
-
-def is_stream(storage: Storage) -> bool:
-    """True for the state of a random stream."""
-    return getattr(storage.user, "role", None) == "seed"
 
 
 def move_on(storage: Storage) -> None:

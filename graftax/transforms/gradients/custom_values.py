@@ -8,12 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from graftax.backend import registry
 from graftax.core import foreign_errors
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import CompileError, GradientError
 from graftax.core.typedefs import Array
-from graftax.transforms.gradients.custom_rule import CustomRule, assigned, differentiated_around, is_floating
-from graftax.transforms.gradients.custom_state import GradientFrame, Reading, Stopped, is_stream, move_on
+from graftax.transforms.gradients.custom_rule import CustomRule, assigned, differentiated_around
+from graftax.transforms.gradients.custom_state import GradientFrame, Reading, Stopped, move_on
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.parts import Around
+from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.state.storage import Storage, frames
 
 T = TypeVar("T")
@@ -61,7 +63,7 @@ class ByValues:
             found = Stopped(Around())
             with frames.entered(found):
                 _, grad_fn = self._rule.call([stop(value) for value in self._rule.values])
-            if assigned := [s for s in found.written if is_floating(s.buffer.dtype)]:
+            if assigned := [s for s in found.written if is_inexact(s.buffer.dtype)]:
                 raise GradientError(
                     f"{self._rule.name}, a function with a gradient of its own whose Python asks for values, assigns "
                     f"{assigned[0].path!r}",
@@ -72,7 +74,7 @@ class ByValues:
         return found
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, [None] * len(inputs))
 
     def _function(self, inputs: list[Any]) -> list[Any]:
@@ -89,7 +91,7 @@ class ByValues:
 
     def _run(self, inputs: list[Any]) -> _Ran:
         """The run with the values of the call; a tape asks for it again."""
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         if transforms.staged_within(None):  # a tape looks whether this can be written down
             raise CompileError(f"{self._rule.name} asks for values", "there are none while a program is written down")
         level = transforms.level()
@@ -114,7 +116,7 @@ class ByValues:
         frame = GradientFrame(ran.state)
         zeros = registry.current().arrays.numpy.zeros
         ys = [
-            zeros(leaf.shape, leaf.dtype) if is_floating(leaf.dtype) and dy is None else leaf if dy is None else dy
+            zeros(leaf.shape, leaf.dtype) if is_inexact(leaf.dtype) and dy is None else leaf if dy is None else dy
             for leaf, dy in zip(ran.leaves, dys, strict=True)
         ]
         gradients = self._within(frame, lambda: self._rule.gradients(ran.grad_fn, ys, ran.values, self._storages))

@@ -14,13 +14,13 @@ Function = Callable[[Sequence[Any]], list[Any]]
 
 def pull(function: Function, values: list[Any], weights: list[Any]) -> list[Any]:
     """The gradient of the weighted sum of all results."""
-    (gradients,) = registry.current().transforms.vjp(function, values)[1](weights)
+    (gradients,) = registry.current().gradients.vjp(function, values)[1](weights)
     return list(gradients)
 
 
 def push(function: Function, values: list[Any], tangents: list[Any]) -> Any:
     """The tangent of the one result."""
-    return registry.current().transforms.jvp(function, (values,), (tangents,))[1][0]
+    return registry.current().gradients.jvp(function, (values,), (tangents,))[1][0]
 
 
 def jacobian(
@@ -45,7 +45,7 @@ def batch_jacobian(
 def _rows(
     function: Function, values: list[Any], unit: Shape, shape: Shape, dtype: str, chunk_size: int | None
 ) -> list[Any]:
-    numpy, transforms = registry.current().arrays.numpy, registry.current().transforms
+    numpy, transforms = registry.current().arrays.numpy, registry.current().gradients
     back = transforms.vjp(function, values)[1]
     count = numpy.arange(math.prod(unit))
 
@@ -53,13 +53,13 @@ def _rows(
         weights = numpy.broadcast_to((count == index).astype(dtype).reshape(unit), shape)
         return back([weights])[0]
 
-    return list(transforms.map_rows(row, count, chunk_size))
+    return list(registry.current().vectorizing.map_rows(row, count, chunk_size))
 
 
 def rows_differ(function: Function, values: list[Any], _: list[Any], shape: Shape, dtype: str) -> list[Any]:
     """For each value, whether the first or the last example of the result depends on another example of it."""
     numpy = registry.current().arrays.numpy
-    back = registry.current().transforms.vjp(function, values)[1]
+    back = registry.current().gradients.vjp(function, values)[1]
     weights = numpy.arange(1, math.prod(shape[1:]) + 1).astype(dtype).reshape(shape[1:])
     found: list[Any] = [False] * len(values)
     for example in {0, shape[0] - 1}:

@@ -7,11 +7,12 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
-from graftax.core.wrapping import wraps
-from graftax.transforms.gradients.sources import check_sources, expand, first_argument, function_name
+from graftax.core.wrapping import function_name, wraps
+from graftax.transforms.gradients.sources import check_sources, expand, first_argument
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import frames
@@ -65,7 +66,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         arrays = registry.current().arrays
         values = [arrays.asarray(unwrap(source)) for source in sources]
         check_sources(fn, sources, values)
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         parent = frames.top
         written: list[Any] = []
 
@@ -158,7 +159,7 @@ def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any
             "return ops.mean(...) or ops.sum(...)",
         )
     kind = str(value.dtype)
-    if "float" not in kind and "complex" not in kind:
+    if not is_inexact(kind):
         raise GradientError(
             f"{function_name(fn)} returned dtype {kind}",
             "only floating values have gradients; what is counted or compared has none",

@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
@@ -99,7 +100,7 @@ class _Checking:
         self._values: list[Any] = []
         for path, leaf in tree.flatten_with_paths(args):
             value = arrays.asarray(leaf) if isinstance(leaf, float) or hasattr(leaf, "dtype") else None
-            if value is not None and "float" in str(value.dtype):
+            if value is not None and is_floating(value.dtype):
                 self._names.append(f"args/{path}")
                 self._values.append(value)
         self._arguments = len(self._values)
@@ -120,14 +121,14 @@ class _Checking:
         known = tree.flatten(self._args)
         leaves = []
         for leaf in known:
-            floats = isinstance(leaf, float) or (hasattr(leaf, "dtype") and "float" in str(leaf.dtype))
+            floats = isinstance(leaf, float) or (hasattr(leaf, "dtype") and is_floating(leaf.dtype))
             leaves.append(next(own) if floats else leaf)
         hand_on(known, leaves)
         given = zip(self._storages, values[self._arguments :], strict=True)
-        with frames.entered(Substitution(frames.top, given, backend.transforms.level())):
+        with frames.entered(Substitution(frames.top, given, backend.gradients.level())):
             out = self._fn(*tree.rebuild(self._args, iter(leaves)))
         found = [backend.arrays.asarray(unwrap(one)) for one in tree.flatten(out) if one is not None]
-        found = [one for one in found if "float" in str(one.dtype)]
+        found = [one for one in found if is_floating(one.dtype)]
         if not found:
             raise ArgumentError("the function of a gradcheck returns nothing floating", "that has no gradient")
         return found

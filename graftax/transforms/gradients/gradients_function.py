@@ -10,11 +10,11 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike, unwrap
-from graftax.core.wrapping import wraps
-from graftax.transforms.gradients.sources import function_name
+from graftax.core.wrapping import function_name, wraps
 from graftax.transforms.gradients.vjp import pulled
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import Frame, Storage, frames
@@ -138,7 +138,7 @@ def _floating(fn: Callable[..., Any], place: int | str, leaf: Any) -> Any:
             "params=[...] with the arguments to differentiate with respect to",
         )
     value = arrays.asarray(unwrap(leaf))
-    if not str(value.dtype).startswith(("float", "bfloat", "complex")):
+    if not is_inexact(value.dtype):
         raise DTypeError(
             f"the gradient of {function_name(fn)} with respect to the argument {place!r} of dtype {value.dtype}",
             "only floating values have gradients",
@@ -154,7 +154,7 @@ class _Tapped(Substitution):
     """State inside a function: the first read of a trainable Variable makes it a source."""
 
     def __init__(self, parent: Frame | None, token: Any, heard: dict[Storage, Any]) -> None:
-        super().__init__(parent, (), registry.current().transforms.level())
+        super().__init__(parent, (), registry.current().gradients.level())
         self._token = token
         self._heard = heard
 
@@ -164,7 +164,7 @@ class _Tapped(Substitution):
             return self._now[storage]
         value = super().read(storage)
         user = storage.user
-        if isinstance(user, Variable) and user.trainable and user.dtype.startswith(("float", "bfloat", "complex")):
+        if isinstance(user, Variable) and user.trainable and is_inexact(user.dtype):
             heard = self._heard
             heard[storage] = None
 
@@ -172,7 +172,7 @@ class _Tapped(Substitution):
                 heard[storage] = gradient
 
             self.memo.forget(storage)
-            value = registry.current().transforms.tapped(value, self._token, hear, self.level)
+            value = registry.current().gradients.tapped(value, self._token, hear, self.level)
         self._now[storage] = value
         return value
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.errors import ArgumentError, GradientError, ShapeError
+from graftax.core.errors import GradientError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape, unwrap
+from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import rows_differ
 from graftax.transforms.gradients.sources import check_sources, expand, first_argument
 from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
@@ -73,11 +74,11 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
         >>> jacobian(lambda x: x**2, gx.ops.asarray([1.0, 2.0])).tolist()
         [[2.0, 0.0], [0.0, 4.0]]
     """
-    _check_chunk("jacobian", chunk_size)
+    check_chunk_size("jacobian", chunk_size)
     sources = _Sources(fn, args, wrt)
     found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
-    return registry.current().transforms.unflatten(found.structure, blocks)
+    return registry.current().gradients.unflatten(found.structure, blocks)
 
 
 @door
@@ -105,7 +106,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
         >>> hessian(lambda x: gx.ops.sum(x**3), gx.ops.asarray([1.0, 2.0])).tolist()
         [[6.0, 0.0], [0.0, 12.0]]
     """
-    _check_chunk("hessian", chunk_size)
+    check_chunk_size("hessian", chunk_size)
     sources = _Sources(fn, args, wrt)
 
     def gradient(given: list[Any]) -> list[Any]:
@@ -147,7 +148,7 @@ def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = No
         >>> batch_jacobian(lambda x: x**2, gx.ops.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
         [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
     """
-    _check_chunk("batch_jacobian", chunk_size)
+    check_chunk_size("batch_jacobian", chunk_size)
     sources = _Sources(fn, (x,), None)
     found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
     shapes = [tuple(leaf.shape) for leaf in (*found.leaves, *sources.values)]
@@ -189,7 +190,7 @@ def _block(found: Pulled, which: int, values: list[Any], chunk_size: int | None)
 
 def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> list[Any]:
     """For each element of the last axes of a result, its gradients."""
-    numpy, transforms = registry.current().arrays.numpy, registry.current().transforms
+    numpy, vectorizing = registry.current().arrays.numpy, registry.current().vectorizing
     count = numpy.arange(math.prod(unit))
     zeros = [numpy.zeros_like(leaf) for leaf in found.leaves]
     target = found.leaves[which]
@@ -198,11 +199,4 @@ def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> lis
         one = (count == index).astype(target.dtype).reshape(unit)
         return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
 
-    return list(transforms.map_rows(row, count, chunk_size))
-
-
-def _check_chunk(name: str, chunk_size: int | None) -> None:
-    if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
-        raise ArgumentError(
-            f"{name} got chunk_size={chunk_size!r}", "it is a positive number of rows, or None", "chunk_size=64"
-        )
+    return list(vectorizing.map_rows(row, count, chunk_size))

@@ -10,7 +10,8 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
-from graftax.transforms.gradients.sources import check_sources, function_name
+from graftax.core.wrapping import function_name
+from graftax.transforms.gradients.sources import check_sources
 from graftax.transforms.gradients.vjp import floating_results
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
 from graftax.transforms.lifting.frames import Substitution
@@ -49,7 +50,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
             "they are the arguments of the function",
             "jvp(fn, (x,), (tangent,))",
         )
-    arrays, transforms = registry.current().arrays, registry.current().transforms
+    arrays, transforms = registry.current().arrays, registry.current().gradients
     primals, tangents = list(primals), list(tangents)
     leaves = tree.flatten(primals)
     values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from graftax.core import tree
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import GradientError
+from graftax.core.wrapping import function_name
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -46,15 +48,10 @@ def check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any])
             "call the model once on an example before",
         )
     for source, value in zip(sources, values, strict=True):
-        if not str(value.dtype).startswith(("float", "bfloat", "complex")):
+        if not is_inexact(value.dtype):
             what = f"the variable {source.path!r}" if isinstance(source, Variable) else "an argument"
             raise GradientError(
                 f"the gradient of {function_name(fn)} with respect to {what} of dtype {value.dtype}",
                 "only floating values have gradients",
                 'ops.cast(x, "float32")',
             )
-
-
-def function_name(fn: Callable[..., Any]) -> str:
-    """What a function is called in messages."""
-    return getattr(fn, "__qualname__", None) or repr(fn)

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError, ShapeError
 from graftax.core.typedefs import unwrap
-from graftax.transforms.gradients.sources import function_name
+from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.parts import arrays_of
@@ -30,11 +31,11 @@ class Pulled(NamedTuple):
     @property
     def value(self) -> Any:
         """What the function returned."""
-        return registry.current().transforms.unflatten(self.structure, self.leaves)
+        return registry.current().gradients.unflatten(self.structure, self.leaves)
 
     def weights(self, dy: Any = None) -> list[Any]:
         """A weight for each element of the results: ones, or those given in the same structure."""
-        arrays, transforms = registry.current().arrays, registry.current().transforms
+        arrays, transforms = registry.current().arrays, registry.current().gradients
         if dy is None:
             return [arrays.numpy.ones_like(leaf) for leaf in self.leaves]
         # a list of numbers stands for an array where there is one result
@@ -76,7 +77,7 @@ def pulled(
     Raises:
         GradientError: the result is None, or not floating.
     """
-    transforms = registry.current().transforms
+    transforms = registry.current().gradients
     parent = frames.top
     written: list[Any] = []
     structures: list[Any] = []
@@ -110,7 +111,7 @@ def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], An
             "return the value",
         )
     for leaf in leaves:
-        if not str(leaf.dtype).startswith(("float", "bfloat", "complex")):
+        if not is_inexact(leaf.dtype):
             raise GradientError(
                 f"{function_name(fn)} returned {leaf.dtype}{list(leaf.shape)}",
                 "only floating values have derivatives",
@@ -124,7 +125,7 @@ def substituting(storages: Sequence[Any]) -> MakeFrame:
     parent = frames.top
 
     def make(given: list[Any]) -> Substitution:
-        level = registry.current().transforms.level()
+        level = registry.current().gradients.level()
         return Substitution(parent, zip(storages, given[: len(storages)], strict=True), level)
 
     return make

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from graftax.backend import registry
-from graftax.backend.protocol import Transforms
+from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.core.typedefs import Array, Shape, unwrap
 from graftax.transforms.lifting.parts import arrays_of, like
@@ -52,7 +52,7 @@ def filled(mask: Array | None, shape: Shape) -> Array | None:
 # --- compiled functions: masks are arguments and results of their own -------------------------------------------------
 
 
-def with_masks(transforms: Transforms, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+def with_masks(transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
     """The leaves of the arguments and the structure of all; masks that arrays carry come after them."""
     leaves, structure = transforms.flatten((args, kwargs))
     if not masks.any_set() or all(masks.mask_of(leaf) is None for leaf in leaves):
@@ -60,12 +60,12 @@ def with_masks(transforms: Transforms, args: tuple[Any, ...], kwargs: dict[str, 
     return transforms.flatten((args, kwargs, masks_of(leaves)))
 
 
-def given_masks(transforms: Transforms, args: Any, kwargs: Any, found: Any = None) -> tuple[Any, Any]:
+def given_masks(transforms: Tracing, args: Any, kwargs: Any, found: Any = None) -> tuple[Any, Any]:
     """The arguments, carrying the masks that came after them."""
     return (args, kwargs) if found is None else carrying(transforms, (args, kwargs), found)
 
 
-def carrying(transforms: Transforms, value: Any, found: Sequence[Any]) -> Any:
+def carrying(transforms: Tracing, value: Any, found: Sequence[Any]) -> Any:
     """A structure, each array of which carries its mask."""
     set_masks(transforms.flatten(value)[0], found)
     return value
@@ -167,14 +167,14 @@ class Carry:
 
     def __init__(self, name: str, init: Any) -> None:
         self._name = name
-        found = masks_of(registry.current().transforms.flatten(init)[0]) if masks.any_set() else []
+        found = masks_of(registry.current().tracing.flatten(init)[0]) if masks.any_set() else []
         self._shapes = {i: tuple(mask.shape) for i, mask in enumerate(found) if mask is not None}
         whole = (init, [mask for mask in found if mask is not None]) if self._shapes else init
         self.leaves, self.structure = arrays_of(whole)
 
     def opened(self, leaves: list[Any]) -> Any:
         """What the body gets, of these leaves: with its masks."""
-        transforms = registry.current().transforms
+        transforms = registry.current().tracing
         whole = transforms.unflatten(self.structure, leaves)
         if not self._shapes:
             return whole
@@ -188,7 +188,7 @@ class Carry:
         """What the body returns, as the loop carries it: without a mask, all counts."""
         if not masks.any_set():
             return like(self.structure, len(self.leaves), value)
-        found = masks_of(registry.current().transforms.flatten(value)[0])
+        found = masks_of(registry.current().tracing.flatten(value)[0])
         found += [None] * (max(self._shapes, default=-1) + 1 - len(found))  # another structure, which raises later
         carried = {i: filled(found[i], shape) for i, shape in self._shapes.items()}
         if any(mask is not None and carried.get(i) is None for i, mask in enumerate(found)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from graftax.backend.protocol import Lift
+from graftax.backend.program import Lift
 from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
 from graftax.variables.graph.module import Module, Node, walk

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend import registry, traced_checks
-from graftax.backend.control import Staged
-from graftax.backend.protocol import Lift
+from graftax.backend.control_flow import Staged
+from graftax.backend.program import Lift
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array, unwrap
@@ -19,7 +19,7 @@ class PartFrame(Substitution):
     """State inside a part of a program; what it does not have itself is read where the part is called from."""
 
     def __init__(self, around: Around, given: Iterable[tuple[Storage, Any]] = ()) -> None:
-        super().__init__(around.frame, given, registry.current().transforms.level())
+        super().__init__(around.frame, given, registry.current().tracing.level())
         self._around = around
 
     def read(self, storage: Storage) -> Array:
@@ -34,12 +34,12 @@ class Around:
 
     def __init__(self) -> None:
         self._frames = frames.items
-        self.level = registry.current().transforms.level()
+        self.level = registry.current().tracing.level()
         self.frame = frames.top
 
     def read(self, storage: Storage) -> Array:
         """The value there."""
-        with registry.current().transforms.at(self.level), frames.replaced(self._frames):
+        with registry.current().tracing.at(self.level), frames.replaced(self._frames):
             return storage.read()
 
 
@@ -52,7 +52,7 @@ class Outline:
 
     def paths(self, root: str) -> list[str]:
         """The name of each leaf, for messages."""
-        transforms = registry.current().transforms
+        transforms = registry.current().tracing
         count = len(self.leaves)
         found = tree.flatten_with_paths(transforms.unflatten(self.structure, list(range(count))), root)
         names = {leaf: path for path, leaf in found if isinstance(leaf, int)}
@@ -62,7 +62,7 @@ class Outline:
 def arrays_of(value: Any) -> tuple[list[Any], Any]:
     """The leaves of a structure as arrays, and the structure."""
     backend = registry.current()
-    leaves, structure = backend.transforms.flatten(value)
+    leaves, structure = backend.tracing.flatten(value)
     weakly = backend.arrays.numpy.asarray  # leaves a Python number weak
     return [
         weakly(leaf) if type(leaf) in (int, float, complex) else backend.arrays.asarray(unwrap(leaf)) for leaf in leaves
@@ -71,7 +71,7 @@ def arrays_of(value: Any) -> tuple[list[Any], Any]:
 
 def like(structure: Any, count: int, value: Any) -> Any:
     """Return a value with the keys of its dicts in the order of a structure of that many leaves."""
-    return tree.reorder(value, registry.current().transforms.unflatten(structure, [None] * count))
+    return tree.reorder(value, registry.current().tracing.unflatten(structure, [None] * count))
 
 
 class _StagedFrame(PartFrame):
@@ -120,7 +120,7 @@ class Part:
                     sizes.append(len(flat))
             return [*results, *frame.written.values()]
 
-        self.program, self.constants = registry.current().transforms.stage(run, list(leaves))
+        self.program, self.constants = registry.current().control_flow.stage(run, list(leaves))
         self.found: dict[Storage, Array] = frame.found
         self.written = list(frame.written)
         abstract = iter(self.program.results)

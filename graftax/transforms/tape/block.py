@@ -35,13 +35,13 @@ class RecordedBlock:
         self._frame: Watching | None = None
 
     def _start(self) -> None:
-        self._level, self._base = registry.current().transforms.start_recording(self._record)
+        self._level, self._base = registry.current().gradients.start_recording(self._record)
         self._frame = watch_reads(self._record, self._level)
 
     def _stop(self) -> None:
         if self._frame is not None:
             frame, self._frame = self._frame, None
-            registry.current().transforms.stop_recording(self._record, self._level)
+            registry.current().gradients.stop_recording(self._record, self._level)
             frame.remove(self._record)
 
     def _enter(self) -> None:
@@ -87,7 +87,7 @@ class RecordedBlock:
             )
 
     def _check_level(self, verb: str, values: list[Any]) -> None:
-        transforms = registry.current().transforms
+        transforms = registry.current().gradients
         level = transforms.level()
         if transforms.staged_within(self._base) or any(transforms.leaks(value, level) for value in values):
             raise TapeError(

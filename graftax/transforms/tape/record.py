@@ -10,7 +10,9 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from graftax.backend import registry
 from graftax.core import user_line
+from graftax.core.dtypes import is_inexact
 from graftax.core.typedefs import Array
 from graftax.transforms.tape.replay import NOT_A_SLOT, Replay, Step
 from graftax.variables.state.storage import Storage
@@ -109,9 +111,10 @@ class Record:
         """A value was turned into a NumPy array: warn the first time."""
         if self._warns and self.slot(value) is not None:
             self._warns = False
+            functions = registry.current().wording.namespace
             user_line.warn(
                 f"{name!r} became a NumPy array while a GradientTape records it: what NumPy computes from it has no "
-                "gradient. Compute with graftax.ops or jax.numpy; for logging, 'with tape.stop_recording():'"
+                f"gradient. Compute with graftax.ops or {functions}; for logging, 'with tape.stop_recording():'"
             )
 
     # --- recording --------------------------------------------------------------------------------------------------
@@ -185,12 +188,7 @@ class _Same:
 
 _SAME = _Same()
 
-_known: dict[Any, bool] = {}
-
 
 def differentiable(value: Any) -> bool:
     """True for arrays of real or complex numbers."""
-    dtype = getattr(value, "dtype", None)
-    if dtype not in _known:
-        _known[dtype] = str(dtype).startswith(("float", "bfloat", "complex"))
-    return _known[dtype]
+    return is_inexact(getattr(value, "dtype", None))

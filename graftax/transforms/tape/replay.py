@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend import registry
+from graftax.transforms.compile.pure import compiled_if_possible
 
 NOT_A_SLOT = -1
 """In the place of a slot: a constant, or an output that has no gradient."""
@@ -138,7 +139,7 @@ def _pull_step(
             outputs = call(*everything)
             return [outputs[i] for i in made]
 
-        (gradients,) = registry.current().transforms.vjp(some, [inputs[i] for i in wanted])[1](weights)
+        (gradients,) = registry.current().gradients.vjp(some, [inputs[i] for i in wanted])[1](weights)
         return list(gradients)
 
     key = (getattr(call, "key", None), wanted, made, _kinds(inputs), _kinds(weights))
@@ -163,7 +164,7 @@ def run(
     def whole(values: list[Any], constants: list[Any], extra: list[Any]) -> Any:
         return transform(lambda given: replay(given, constants), values, extra, *statics)
 
-    is_tracer = registry.current().transforms.is_tracer
+    is_tracer = registry.current().tracing.is_tracer
     everything = [*values, *constants, *extra]
     function: Callable[..., Any] = whole
     if not any(map(is_tracer, everything)):
@@ -203,7 +204,7 @@ class _Compiler:
                     self.sights.popitem(last=False)
                 if self.sights[sight] < self.at:
                     return None
-                found = self.compiled[key] = registry.current().transforms.compiled(function)
+                found = self.compiled[key] = compiled_if_possible(function)
                 if len(self.compiled) > self.kept:
                     self.compiled.popitem(last=False)
             self.compiled.move_to_end(key)

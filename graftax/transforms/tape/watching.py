@@ -106,7 +106,7 @@ class Watching(Frame):
         found = storage.buffer if self.parent is None else self.parent.read(storage)
         if lone and not self._somebody_elses(storage, found):
             return found, found
-        own = registry.current().transforms.unrecorded_copy(found, self.level)
+        own = registry.current().gradients.unrecorded_copy(found, self.level)
         following = [watcher for watcher in self._watchers if watcher.follows(storage, found)]
         for watcher in following:
             watcher.passed_on(found, own)

@@ -119,7 +119,9 @@ class Module(Copied, Freezing, Holder, Constructed):
             )
         changes = before is not value and name not in names.ignored
         if changes:
-            storage.changing(self, name)
+            # what is made at the first call and kept is there at the later ones: that changes nothing for them
+            new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._gx_owner is None
+            storage.touch(self) if new else storage.changing(self, name)
         object.__setattr__(self, name, value)
         if changes and name in self.__dict__:
             adopt(self, (name,), value)

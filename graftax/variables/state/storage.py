@@ -148,8 +148,8 @@ class Storage:
         under_way = computations.top
         if under_way is not None:
             under_way.read.add(self)
-        if frame.level is not None and self.backend.has("transforms"):
-            transforms = self.backend.transforms
+        if frame.level is not None and self.backend.has("tracing"):
+            transforms = self.backend.tracing
             deeper = transforms.level() is not frame.level and transforms.staged_within(frame.level)
             if deeper and not transforms.read_within(frame.level):
                 raise self._stale()
@@ -171,33 +171,38 @@ class Storage:
     def check(self, value: Any) -> None:
         """Raise if the value may not be assigned here: it would outlive its trace, or the line runs at another time."""
         frame = frames.top
-        transforms = self.backend.transforms if self.backend.has("transforms") else None
+        transforms = self.backend.tracing if self.backend.has("tracing") else None
         if frame is None:
             if transforms is not None and (transforms.is_tracer(value) or transforms.staged_within(None)):
+                library = self.backend.wording.library
                 raise TracerLeakError(
-                    f"the variable {self.path!r} was assigned a traced value, or while plain jax traces a function",
+                    f"the variable {self.path!r} was assigned a traced value, or while plain {library} traces a "
+                    "function",
                     "that value exists, and that line runs, only while the function is traced, not when it is called",
                     "graftax.jit, graftax.value_and_grad and graftax.functional_call carry assignments out",
                 )
         elif transforms is not None and (transforms.leaks(value, frame.level) or transforms.staged_within(frame.level)):
+            words = self.backend.wording
             raise TracerLeakError(
-                f"the variable {self.path!r} was assigned inside a jax transformation that graftax does not see",
-                "the value exists only inside that transformation (scan, vmap, cond, jit, grad of jax), which may run "
-                "it many times or not at all",
+                f"the variable {self.path!r} was assigned inside a {words.library} transformation that graftax does "
+                "not see",
+                f"the value exists only inside that transformation ({words.transforms}), which may run it many times "
+                "or not at all",
                 "return the value from the transformed function and assign it outside, or use graftax's own transforms",
             )
 
     def concrete(self) -> Array:
         """The buffer itself, which must not become a constant of somebody's trace."""
-        if self.backend.has("transforms") and self.backend.transforms.staged_within(None):
+        if self.backend.has("tracing") and self.backend.tracing.staged_within(None):
             raise self._stale()
         return self.buffer
 
     def _stale(self) -> StaleReadError:
+        words = self.backend.wording
         return StaleReadError(
-            f"the variable {self.path!r} was read while a function of plain jax is traced",
+            f"the variable {self.path!r} was read while a function of plain {words.library} is traced",
             "its present value would become a constant there, and later assignments would be ignored",
-            "use graftax.jit in place of jax.jit, or pass the state: "
+            f"use graftax.jit in place of {words.compile}, or pass the state: "
             "graftax.functional_call(module, graftax.state(module), ...)",
         )
 
@@ -225,7 +230,7 @@ def together(storages: Sequence[Placed]) -> list[Any]:
 
 def tracer_of(backend: Backend, value: Any) -> bool:
     """True if the value is traced."""
-    return backend.has("transforms") and backend.transforms.is_tracer(value)
+    return backend.has("tracing") and backend.tracing.is_tracer(value)
 
 
 @contextmanager
@@ -236,9 +241,9 @@ def concretely() -> Iterator[None]:
 
 
 def memo() -> Memo | None:
-    """Where values computed from Variables may be kept: not in eager code, nor inside a transformation of plain jax."""
-    frame = frames.top
-    if frame is None or registry.current().transforms.level() is not frame.level:
+    """Where values computed from Variables may be kept: not in eager code, nor inside transformations not of ours."""
+    frame, backend = frames.top, registry.current()
+    if frame is None or (backend.has("tracing") and backend.tracing.level() is not frame.level):
         return None
     return frame.memo
 

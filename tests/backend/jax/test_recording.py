@@ -9,7 +9,7 @@ from jax import lax
 import graftax as gx
 from graftax.backend.jax import recording, tracing
 from graftax.core.errors import GradientError
-from graftax.transforms.tape.gradient_tape import replay
+from graftax.transforms.tape import replay
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ X = np.float32([1, 2])
 
 
 def staged(function, *leaves):
-    return registry.load("jax").transforms.stage(lambda lift, values: [function(*values)], list(leaves or (X,)))
+    return registry.load("jax").control_flow.stage(lambda lift, values: [function(*values)], list(leaves or (X,)))
 
 
 def key(function, *leaves):
@@ -90,7 +90,7 @@ def test_a_program_of_some_results_does_what_they_need_and_all_effects_unless_to
         jax.debug.callback(lambda x: seen.append(float(x)), x.sum())
         return [jnp.sin(x), x * 2.0, jnp.cos(x)]
 
-    transforms = registry.load("jax").transforms
+    transforms = registry.load("jax").control_flow
     program, given = transforms.stage(lambda lift, values: function(*values), [X])
     second = program.only([1])
     assert [tuple(result.shape) for result in second.results] == [(2,)]

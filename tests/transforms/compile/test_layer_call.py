@@ -234,3 +234,51 @@ def test_old_programs_are_forgotten(monkeypatch, traces):
     layer(X[:4])
     assert len(layer._gx_plans) == 3
     assert layer(X[:1]).shape == (1, 4)
+
+
+@pytest.mark.parametrize("built_inside", [True, False])
+def test_expressions_of_the_user_behind_a_new_layer_see_values_and_share_no_program(built_inside):
+    class Times(gx.Reparam):
+        factor = 2.0
+
+        def __init__(self, next_creator, spec):
+            super().__init__(spec)
+            self.inner = next_creator(spec.replace(name="base"))
+
+        def forward(self):
+            assert float(ops.sum(self.inner)) == 8.0  # a number, in an eager call
+            return self.inner * self.factor
+
+    class TimesThree(Times):
+        factor = 3.0
+
+    for kind in (Times, TimesThree):
+        with gx.variable_creator_scope(kind, where="**/kernel"):
+            layer = gx.layers.Dense(2, kernel_initializer="ones")
+            if built_inside:
+                layer(X)
+        for _ in range(2):
+            np.testing.assert_allclose(layer(X), X.sum(1, keepdims=True) * [[kind.factor] * 2], rtol=1e-6)
+
+
+def test_expressions_in_another_order_share_no_program():
+    """Found with a Reparam over LoRA, and LoRA over it, in one process."""
+
+    class Scaled(gx.Reparam):
+        def __init__(self, next_creator, spec):
+            super().__init__(spec)
+            self.inner = next_creator(spec.replace(name="base"))
+            self.scale = next_creator(spec.replace(name="scale", shape=(), initializer=gx.initializers.Ones()))
+
+        def forward(self):
+            return self.inner * self.scale
+
+    lora = gx.reparam.LoRA(2)
+    for first, second in ((lora, Scaled), (Scaled, lora)):
+        where = lambda spec: spec.path.endswith(("kernel", "kernel/base"))  # noqa: E731
+        with gx.variable_creator_scope(second, where=where), gx.variable_creator_scope(first, where=where):
+            model = gx.Sequential([gx.layers.Dense(5)])
+            out = model(X)
+        kernel = np.asarray(model.layers[0].kernel.value)
+        np.testing.assert_allclose(out, X @ kernel, rtol=1e-5)
+        np.testing.assert_allclose(model(X), X @ kernel, rtol=1e-5)

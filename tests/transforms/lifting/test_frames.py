@@ -21,7 +21,7 @@ def v():
 
 def test_substitution_gives_and_keeps_inside(v):
     other = Variable(5.0)
-    frame = Substitution(None, [(v._storage, jnp.zeros(2))], registry.current().transforms.level())
+    frame = Substitution(None, [(v._storage, jnp.zeros(2))], registry.current().tracing.level())
     with frames.entered(frame):
         assert v.numpy().tolist() == [0.0, 0.0]
         assert float(other) == 5.0
@@ -33,7 +33,7 @@ def test_substitution_gives_and_keeps_inside(v):
 
 
 def test_substitutions_nest(v):
-    level = registry.current().transforms.level()
+    level = registry.current().tracing.level()
     outer = Substitution(None, [(v._storage, jnp.zeros(2))], level)
     with frames.entered(outer):
         inner = Substitution(outer, (), level)
@@ -45,7 +45,7 @@ def test_substitutions_nest(v):
 
 def test_abstract_leads_nowhere(v):
     def look(x):
-        with frames.entered(Abstract(None, registry.current().transforms.level())):
+        with frames.entered(Abstract(None, registry.current().tracing.level())):
             v.assign(v * x)
             return v.value
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import graftax as gx
 from graftax import ops
-from graftax.transforms.tape.gradient_tape import replay
+from graftax.transforms.tape import replay
 
 
 @pytest.fixture(autouse=True)

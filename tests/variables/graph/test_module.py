@@ -1,10 +1,8 @@
 """Modules: what is tracked, in which order, under which path; freezing; delivery of waiting values; copies."""
 
 import copy
-import gc
 import pickle
 import warnings
-import weakref
 from collections import OrderedDict, defaultdict, namedtuple
 
 import jax
@@ -13,28 +11,11 @@ import pytest
 from graftax.core.errors import ArgumentError
 from graftax.transforms.compile.jit import jit
 from graftax.transforms.functional import state
-from graftax.variables.graph.adoption import set_pending
 from graftax.variables.graph.module import Module, SlotRecord, snake_case, structure, walk
 from graftax.variables.state.storage import touch
-from graftax.variables.variable import Variable
+from tests.variables.graph.boxes import Box, paths, var
 
 Pair = namedtuple("Pair", "first second")
-
-
-class Box(Module):
-    """Takes any attributes."""
-
-    def __init__(self, **attributes):
-        for name, value in attributes.items():
-            setattr(self, name, value)
-
-
-def var(value=0.0, **options):
-    return Variable(value, **options)
-
-
-def paths(module):
-    return [v.path for v in module.variables]
 
 
 # --- what is found, and in which order ------------------------------------------------------------------------------
@@ -311,216 +292,6 @@ def test_mo19_shared_submodules_once_in_the_state_too():
     assert list(state(box)) == ["one/w"]
     assert len(jax.tree.leaves(state(box))) == 1
     assert jax.tree.leaves(box) == [box]  # a Module is no pytree
-
-
-# --- paths ----------------------------------------------------------------------------------------------------------
-
-
-def test_first_owner_wins():
-    v = var()
-    first, second = Box(x=v), Box(y=v)
-    outer = Box(second=second, first=first)
-    assert v.path == "first/x"
-    assert v.owner is first
-    assert outer.named_variables() == {"second/y": v}  # by the first way from here
-
-
-def test_moved_list_elements():
-    box = Box(items=[Box(v=var()), Box(v=var())])
-    a, b = box.items
-    assert [a.v.path, b.v.path] == ["items/0/v", "items/1/v"]
-    box.items.reverse()
-    assert [a.v.path, b.v.path] == ["items/1/v", "items/0/v"]
-    box.items.insert(0, Box())
-    assert a.v.path == "items/2/v"
-
-
-def test_moved_to_another_owner():
-    box = Box(a=[var()], b=[])
-    v = box.a.pop()
-    box.b.append(v)
-    assert v.path == "b/0"
-    other = Box(items=[])
-    other.items.append(box.b.pop())
-    assert paths(other) == ["items/0"]
-    assert v.owner is other
-
-
-def test_a_deleted_owner_leaves_its_place_to_the_next():
-    v = var()
-    first = Box(x=v)
-    second = Box(y=[v])
-    del first
-    gc.collect()
-    assert [w.path for w in second.variables] == ["y/0"]
-    assert v.owner is second
-
-
-def test_an_owner_that_lets_go_leaves_its_place_to_the_next():
-    v = var()
-    first, second = Box(x=v), Box(y=v)
-    del first.x
-    assert v.owner is None
-    assert v.path == "variable"
-    assert paths(second) == ["y"]
-
-
-def test_reassigned_under_another_name():
-    box = Box(a=var())
-    box.b = box.a
-    del box.a
-    assert box.b.path == "b"
-
-
-def test_nobody_is_kept_alive_by_what_it_holds():
-    box = Box(v=var())
-    v, dead = box.v, weakref.ref(box)
-    del box
-    assert dead() is None
-    assert v.owner is None
-
-
-def test_names_never_decide():
-    box = Box(a=var(name="same"), b=var(name="same"))
-    assert paths(box) == ["a", "b"]
-    assert [v.name for v in box.variables] == ["same", "same"]
-
-
-def test_children_yield_containers_as_themselves():
-    items = [var()]
-    box = Box(n=3, items=items, t=(1, 2), d={"k": Box()}, v=var())
-    assert [(edge, child is getattr(box, edge)) for edge, child in box._gx_children()] == [
-        ("items", True),
-        ("d", True),
-        ("v", True),
-    ]
-
-
-# --- freezing -------------------------------------------------------------------------------------------------------
-
-
-def test_kl7_freezing_and_unfreezing_leaves_statistics_as_they_were():
-    box = Box(w=var(), moving=var(trainable=False), sub=Box(w=var()))
-    box.trainable = False
-    assert box.trainable_variables == []
-    assert not box.sub.trainable
-    box.trainable = True
-    assert [v.path for v in box.trainable_variables] == ["w", "sub/w"]
-
-
-def test_kl7_what_is_made_later_below_a_frozen_module_is_frozen():
-    box = Box(sub=Box())
-    box.trainable = False
-    box.sub.late = var()
-    box.other = Box(w=var())
-    box.items = [Box(w=var())]
-    box.items.append(Box(w=var()))
-    assert box.trainable_variables == []
-    box.trainable = True
-    assert len(box.trainable_variables) == 4
-
-
-def test_kl7_freezing_one_part():
-    box = Box(a=Box(w=var()), b=Box(w=var()))
-    box.a.trainable = False
-    assert [v.path for v in box.trainable_variables] == ["b/w"]
-    box.a.w.trainable = True  # one by one
-    assert [v.path for v in box.trainable_variables] == ["a/w", "b/w"]
-
-
-def test_a_frozen_child_does_not_freeze_its_parent():
-    child = Box(w=var())
-    root = Box(child=child, w=var())
-    child.trainable = False
-    child.parent = root
-    assert [v.path for v in root.trainable_variables] == ["w"]
-
-
-# --- delivery -------------------------------------------------------------------------------------------------------
-
-
-class Waiting:
-    """Values by path; each is given once."""
-
-    def __init__(self, values, prefix=""):
-        self.values, self.prefix = values, prefix
-
-    def claim(self, edge, variable):
-        value = self.values.pop(f"{self.prefix}{edge}", None)
-        if value is not None:
-            variable.assign(value)
-
-    def child(self, edge):
-        prefix = f"{self.prefix}{edge}/"
-        return Waiting(self.values, prefix) if any(p.startswith(prefix) for p in self.values) else None
-
-    def carried(self, module):
-        return Waiting(self.values, self.prefix)
-
-    def hang(self, module):
-        set_pending(module, self)
-
-
-def test_ck12_ck13_ck15_delivered_once_when_it_appears():
-    box = Box()
-    set_pending(box, Waiting({"v": 4.0}))
-    box.v = var()
-    assert float(box.v) == 4.0
-    box.v.assign(9.0)
-    box.again = box.v
-    assert float(box.v) == 9.0
-    box.v = var(77.0)
-    assert float(box.v) == 77.0
-
-
-def test_what_exists_already_gets_its_value_at_once():
-    box = Box(a=[var(), Box(w=var())])
-    set_pending(box, Waiting({"a/0": 1.0, "a/1/w": 2.0, "b": 3.0}))
-    assert [float(v) for v in box.variables] == [1.0, 2.0]
-    box.b = var()
-    assert float(box.b) == 3.0
-
-
-def test_delivery_through_modules_made_later():
-    box = Box()
-    set_pending(box, Waiting({"sub/deep/w": 5.0}))
-    box.sub = Box(deep=Box())
-    box.sub.deep.w = var()
-    assert float(box.sub.deep.w) == 5.0
-
-
-def test_delivery_to_elements_appended_later():
-    box = Box(items=[])
-    set_pending(box, Waiting({"items/0": 1.0, "items/1/w": 2.0}))
-    box.items.append(var())
-    box.items.append(Box(w=var()))
-    assert [float(v) for v in box.variables] == [1.0, 2.0]
-
-
-def test_delivery_while_a_compiled_function_builds():
-    class Lazy(Module):
-        w = None
-
-        def __call__(self, x):
-            if self.w is None:
-                self.w = var(0.0)
-            return x * self.w
-
-    lazy = Lazy()
-    set_pending(lazy, Waiting({"w": 3.0}))
-    step = jit(lazy)
-    assert float(step(2.0)) == 6.0
-    lazy.w.assign(5.0)  # the value is no part of the program
-    assert float(step(2.0)) == 10.0
-    assert step.trace_count == 1
-
-
-def test_copies_wait_for_the_same_values():
-    box = Box()
-    set_pending(box, Waiting({"v": 4.0}))
-    for twin in (copy.deepcopy(box), pickle.loads(pickle.dumps(box)), box):
-        twin.v = var(1.0)
-        assert float(twin.v) == 4.0
 
 
 # --- hooks and structure --------------------------------------------------------------------------------------------

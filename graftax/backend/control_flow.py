@@ -1,4 +1,4 @@
-"""What a backend with transforms offers for control flow: loops, branches, rematerialisation, calls of Python.
+"""What a backend offers for control flow within a program: loops, branches, rematerialisation.
 
 All of these are pure: functions of lists of arrays, that may close over arrays of the traces around them. State is
 threaded through by whoever calls them (`graftax.transforms.lifting.parts`).
@@ -7,8 +7,9 @@ threaded through by whoever calls them (`graftax.transforms.lifting.parts`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
+
+from graftax.backend.tracing import Tracing
 
 
 class Staged(Protocol):
@@ -38,7 +39,7 @@ class Staged(Protocol):
         ...
 
 
-class ControlFlow(Protocol):
+class ControlFlow(Tracing, Protocol):
     """Control flow within a program."""
 
     def stage(self, function: Callable[[Any, list[Any]], list[Any]], leaves: list[Any]) -> tuple[Staged, list[Any]]:
@@ -46,17 +47,6 @@ class ControlFlow(Protocol):
 
         ``leaves`` are arrays, or objects with ``shape`` and ``dtype``; ``lift.read(cell, value)`` makes cells inputs.
         """
-        ...
-
-    def read_within(self, level: Any) -> bool:
-        """A Variable is read in a function that is traced inside ``level``: see to it that this is not kept for later.
-
-        False if that cannot be: a jitted function, which will be met again, in a program that is not `stage`'s.
-        """
-        ...
-
-    def at(self, level: Any) -> AbstractContextManager[Any]:
-        """Inside, operations go to that level, which must be the present one or around it."""
         ...
 
     def cond(self, pred: Any, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: Any) -> Any:
@@ -92,23 +82,4 @@ class ControlFlow(Protocol):
         ``policy`` says what is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
         ``"dots_without_batch"`` for those without batch axes.
         """
-        ...
-
-    def callback(
-        self,
-        function: Callable[..., Sequence[Any]],
-        differentiate: Callable[[Callable[..., Sequence[Any]], int], Callable[..., Sequence[Any]]],
-        shapes: Callable[[], Sequence[Any]],
-        args: Sequence[Any],
-    ) -> list[Any]:
-        """``function(*args)`` in Python with concrete arrays, even from inside a program; an exception ends that.
-
-        ``differentiate(function, n)`` makes of it the function from ``n`` cotangents of the floating results, and the
-        arguments after these, to cotangents of the floating arguments. ``shapes()`` gives an object with ``shape`` and
-        ``dtype`` for each result; it is asked where a program needs it.
-        """
-        ...
-
-    def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
-        """The same for its effect alone, which happens at each run."""
         ...

@@ -12,8 +12,8 @@ import graftax as gx
 from graftax import optimizers
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.optimizers import LBFGS, SAM, SGD, Adam, AdamW, Lookahead, LossScale, Muon, Optax, schedules
-from graftax.optimizers.arguments import kinds_of
-from graftax.optimizers.foreign_names import names_of
+from graftax.optimizers.arguments.foreign_names import names_of
+from graftax.optimizers.arguments.kinds import kinds_of
 
 REQUIRED = {
     "Lookahead": lambda **k: Lookahead(SGD(0.1), **k),

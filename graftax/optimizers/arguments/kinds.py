@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from graftax.backend import registry
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import VariableLike
-from graftax.optimizers import foreign_names
+from graftax.optimizers.arguments import foreign_names
 from graftax.variables.graph.module import Module
 
 
@@ -132,7 +133,7 @@ def _plain(given: Any) -> Any:
         return int(given)
     arrays = registry.current().arrays
     if hasattr(given, "shape") and not isinstance(given, VariableLike) and tuple(given.shape) == ():
-        if arrays.is_concrete(given) and "float" in str(given.dtype):
+        if arrays.is_concrete(given) and is_floating(given.dtype):
             return float(str(arrays.to_numpy(given)))
         if arrays.is_concrete(given) and "int" in str(given.dtype):
             return int(arrays.to_numpy(given))

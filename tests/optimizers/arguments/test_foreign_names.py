@@ -10,7 +10,8 @@ import graftax as gx
 from graftax import layers, ops, optimizers
 from graftax.core import keywords
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
-from graftax.optimizers import foreign_names, schedules
+from graftax.optimizers import schedules
+from graftax.optimizers.arguments import foreign_names
 
 X = np.ones((2, 3), "float32")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from graftax.core.errors import ArgumentError, SelectorError
 from graftax.core.known_names import closest
 from graftax.core.selectors import Selector, SelectorLike, compile_selector, wholes
 from graftax.core.typedefs import Array, VariableLike
-from graftax.optimizers.arguments import NOT_NEGATIVE, Kind
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
+from graftax.optimizers.engine.rule import Rule
 from graftax.variables.graph.module import Module, outermost
 from graftax.variables.variable import Variable
 
-if TYPE_CHECKING:
-    from graftax.optimizers.optimizer import Optimizer
 
-
-class Setting(TypedDict, total=False):
+class SettingsLike(TypedDict, total=False):
     """What a rule may set.
 
     ``weight_decay`` and ``l2`` replace those of the optimizer, ``learning_rate_multiplier`` is a factor on its rate,
@@ -36,11 +34,11 @@ class Setting(TypedDict, total=False):
     learning_rate_multiplier: Number
     adaptive_clip: Number
     frozen: bool
-    optimizer: Optimizer
+    optimizer: Rule
 
 
 Number: TypeAlias = "float | VariableLike"
-RuleLike: TypeAlias = "tuple[SelectorLike, Setting]"
+RuleLike: TypeAlias = "tuple[SelectorLike, SettingsLike]"
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class Rules:
     """Rules in their order; where several select a variable, the later ones win, key by key.
 
     Args:
-        rules: Pairs of a selector of variables (matched with their paths) and a `Setting`.
+        rules: Pairs of a selector of variables (matched with their paths) and a `SettingsLike`.
         sets_nothing: Whether rules only select, with settings that are empty.
 
     Raises:
@@ -142,7 +140,7 @@ class Rules:
                 f"a rule may set {', '.join(_KEYS)}",
                 '("**/bias", {"weight_decay": 0.0})',
             )
-        self.optimizers: tuple[Optimizer, ...] = tuple(
+        self.optimizers: tuple[Any, ...] = tuple(
             {
                 id(setting["optimizer"]): setting["optimizer"] for _, setting in self._rules if "optimizer" in setting
             }.values()

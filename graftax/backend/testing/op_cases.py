@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.ops.signatures import shown
 from graftax.ops.table import OPS
 
 X = np.array([[-1.5, -0.5, 0.25], [1.0, 2.0, 3.5]], "float32")
@@ -160,7 +161,7 @@ INPUTS: dict[str, list[Case]] = {
     },
 }
 for _name, _op in OPS.items():
-    INPUTS.setdefault(_name, [case(X, Y)] if _op.signature.startswith("x, y") else [case(X)])
+    INPUTS.setdefault(_name, [case(X, Y)] if shown(_op).startswith("x, y") else [case(X)])
 for _name in ("sum", "mean", "std", "max", "min", "prod", "count_nonzero", "median"):
     INPUTS[_name] += [case(X, axis=0), case(IMAGE, axis=(1, -1), keepdims=True)]
 for _name in ("argmax", "argmin", "cumsum", "cumprod"):

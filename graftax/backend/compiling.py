@@ -1,0 +1,32 @@
+"""What a backend offers that compiles: a function is traced once, and its program runs from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from graftax.backend.program import Program
+from graftax.backend.tracing import Tracing
+
+
+class Compiling(Tracing, Protocol):
+    """Functions as programs."""
+
+    def trace(
+        self,
+        function: Callable[[Any, list[Any]], tuple[list[Any], list[tuple[Any, Any]]]],
+        leaves: list[Any],
+        looks: str = "plain",
+    ) -> Program:
+        """Run ``function(lift, leaves) -> (results, [(cell, new value)])`` once, abstractly; see `Program`.
+
+        ``looks`` says what a run of it raises for (`graftax.backend.traced_checks`).
+
+        Raises:
+            CompileError: it needs the value of a traced array; the message names the line.
+        """
+        ...
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function compiled; it must not read Variables."""
+        ...

@@ -1,0 +1,132 @@
+"""What errors of JAX mean, in three beats; known by the name of their class and the words of their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from graftax.core import user_line
+from graftax.core.errors import ArgumentTypeError, CompileError, GradientError, GraftaxError, TracerLeakError
+from graftax.core.foreign_errors import SHAPE, broadcast, contraction
+
+NOTICE = "--------------------\nFor simplicity, JAX has removed its internal frames"
+
+
+def translated(error: Exception) -> GraftaxError | None:
+    """The error of graftax that says the same; None if there is none."""
+    text = str(error)
+    told = _BY_CLASS.get(type(error).__name__) if type(error).__module__.startswith("jax") else None
+    if told is not None:
+        return told(text)
+    for pattern, made in _BY_TEXT:
+        if (found := pattern.match(text)) is not None:
+            return made(*found.groups())
+    return None
+
+
+# --- by class: decisions on traced values ----------------------------------------------------------------------------
+
+_NO_VALUES = "while a function is compiled or mapped, its arrays have shapes but no values"
+_FLOW = "graftax.cond or graftax.while_loop for control flow"
+
+
+def _truth(text: str) -> CompileError:
+    return CompileError(
+        "if, while, and, or, not or bool() needs the value of a traced array",
+        f"{_NO_VALUES}, and Python must decide now",
+        f"ops.where(condition, a, b) for a choice of values, {_FLOW}; or leave this function uncompiled",
+    )
+
+
+def _integer(text: str) -> CompileError:
+    return CompileError(
+        "a Python integer (a size, the end of a range, an index of a list) needs the value of a traced array",
+        _NO_VALUES,
+        "a size from x.shape, or a number that is kept outside of the function or on a Module; graftax.scan or "
+        "graftax.while_loop for a loop, ops.take to choose from an array, ops.where(condition, a, b) or graftax.cond "
+        "to choose otherwise",
+    )
+
+
+def _array(text: str) -> CompileError:
+    return CompileError(
+        "a NumPy array needs the values of a traced array",
+        f"{_NO_VALUES}, and NumPy computes at once",
+        "ops.* in place of np.* (ops.where and graftax.cond in place of decisions); graftax.py_function for what only "
+        "NumPy can do",
+    )
+
+
+def _mask(text: str) -> CompileError:
+    return CompileError(
+        "an index that is a mask needs the values of a traced array",
+        f"{_NO_VALUES}, and how many elements a mask takes depends on values",
+        "ops.where(mask, x, 0.0), which keeps the shape; graftax.cond for control flow",
+    )
+
+
+def _number(text: str) -> CompileError:
+    if "argument of jnp" in text or "argument, which will determine" in text:
+        return CompileError(
+            "a result whose shape depends on values needs the values of a traced array",
+            f"{_NO_VALUES}, and each result has one shape",
+            "the function of jax.numpy with size=, such as jnp.unique(x, size=n); ops.where(mask, x, 0.0) in place of "
+            "what a mask selects",
+        )
+    return CompileError(
+        "float(), int(), complex(), .item() or .tolist() needs the value of a traced array",
+        _NO_VALUES,
+        "return the array, and convert what the call gives back; ops.cast(x, dtype) for another dtype, "
+        f"ops.where(condition, a, b) for a choice of values, {_FLOW}",
+    )
+
+
+def _leak(text: str) -> TracerLeakError:
+    made = re.search(r"was created on line (\S+?):(\d+)(?::\d+)?\s+\((.*?)\)", text)
+    line = f", made at {user_line.shown((made[1], int(made[2])))}" if made else ""
+    return TracerLeakError(
+        f"a traced value of a trace that is over was used{line}",
+        "it was kept outside of the function that was traced (in a list, an attribute, a global), or by a function of "
+        "plain jax.jit that reads Variables",
+        "return it from the function, or keep it in a Variable; in place of jax.jit, graftax.jit",
+    )
+
+
+_BY_CLASS: dict[str, Callable[[str], GraftaxError]] = {
+    "TracerBoolConversionError": _truth,
+    "TracerIntegerConversionError": _integer,
+    "TracerArrayConversionError": _array,
+    "NonConcreteBooleanIndexError": _mask,
+    "ConcretizationTypeError": _number,
+    "UnexpectedTracerError": _leak,
+}
+
+# --- by text: shapes, and arrays that never change -------------------------------------------------------------------
+
+
+def _immutable() -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "an assignment to a part of an array, x[...] = ...",
+        "arrays never change; Variables do",
+        "x = x.at[index].set(value), or ops.where(condition, value, x); with a Variable, variable[index] = value",
+    )
+
+
+def _backwards() -> GradientError:
+    return GradientError(
+        "a gradient of a loop of plain JAX whose number of steps is not known before it runs",
+        "going back needs what each step was computed from, and room for it is laid out before the program runs",
+        "graftax.while_loop(cond_fn, body_fn, init, maximum_iterations=100) or graftax.scan in place of the loops of "
+        "jax.lax; graftax.jvp for a derivative forwards",
+    )
+
+
+_BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
+    (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
+    (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
+    (re.compile(rf"^dot_general requires contracting .* got {SHAPE} and {SHAPE}"), contraction),
+    (re.compile("^JAX arrays are immutable"), _immutable),
+    (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
+    (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),
+    (re.compile("^(?s:Non-hashable static arguments.*Tracer)"), lambda: _integer("")),
+]

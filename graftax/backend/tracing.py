@@ -1,0 +1,71 @@
+"""What a backend offers that runs functions on stand-ins for arrays: levels, what lives in them, nested containers.
+
+A *level* is the trace that operations go to, an opaque object. Levels are compared with ``is`` only: code that no
+transformation runs has the same one each time. A level inside another one is gone before that one.
+
+*Nested containers* (trees) are tuples, lists, dicts, named tuples and None, and classes that the program registered
+with the backend's library. The leaves of a dict come in the order in which it was written. ``flatten(x)`` of a leaf
+gives ``[x]``; structures are hashable and equal where two trees have the same containers and keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from graftax.backend.checking import Checking
+
+
+class Tracing(Checking, Protocol):
+    """Levels and nested containers: what every other ability stands on."""
+
+    def is_tracer(self, x: Any) -> bool:
+        """True for a traced value."""
+        ...
+
+    def level(self) -> Any:
+        """The level now."""
+        ...
+
+    def eager(self) -> bool:
+        """True if operations run at once."""
+        ...
+
+    def staged_within(self, level: Any) -> bool:
+        """True if, inside ``level``, a program is being written down: concrete arrays would become its constants.
+
+        None for any level: true in every such trace.
+        """
+        ...
+
+    def leaks(self, value: Any, level: Any) -> bool:
+        """True if the value lives in a trace inside ``level``, and so will be gone before it."""
+        ...
+
+    def at(self, level: Any) -> AbstractContextManager[Any]:
+        """Inside, operations go to that level, which must be the present one or around it."""
+        ...
+
+    def read_within(self, level: Any) -> bool:
+        """A Variable is read in a function that is traced inside ``level``: see to it that this is not kept for later.
+
+        False if that cannot be: a jitted function, which will be met again, in a program that is not `stage`'s.
+        """
+        ...
+
+    def flatten(self, tree: Any) -> tuple[list[Any], Any]:
+        """Leaves and structure of nested containers; None is structure."""
+        ...
+
+    def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
+        """The same, each leaf with the way to it as Python writes it: ``(".mu", "[0]", "['w']")``."""
+        ...
+
+    def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
+        """The containers again."""
+        ...
+
+    def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Shapes and dtypes of the results, nothing computed."""
+        ...

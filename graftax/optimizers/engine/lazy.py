@@ -1,0 +1,41 @@
+"""Lazy updates: which rules can change some rows of a variable and leave the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graftax.core.errors import ArgumentError
+from graftax.optimizers.engine.rule import Rule, sees_all
+from graftax.variables.variable import Variable
+
+
+def check_lazy(rule: Rule, variable: Variable, slots: Mapping[str, Variable], accumulates: bool) -> None:
+    """Raise if rows of this variable cannot be changed without the others.
+
+    Args:
+        rule: What computes the new rows.
+        variable: Whose rows they are.
+        slots: What the rule keeps for the variable.
+        accumulates: Whether gradients of several batches are added up.
+
+    Raises:
+        ArgumentError: gradients are accumulated, the rule looks at more than one element, or it keeps something of
+            another shape.
+    """
+    if accumulates:
+        raise ArgumentError(
+            f"{type(rule).__name__}(lazy=True) got rows of {variable.path!r}, and accumulates gradients",
+            "the sum over several batches is kept for the whole variable, and moves all of it",
+            "lazy=False, or accumulation_steps=1 from the start",
+        )
+    others = [name for name, slot in slots.items() if slot.shape != variable.shape]
+    together = sees_all(rule)
+    if rule.elementwise and not others and not together:
+        return
+    why = f"its slot {others[0]!r} has another shape" if others else "it does not promise to be elementwise"
+    why = "it sees whole variables together in update_all" if together else why
+    raise ArgumentError(
+        f"{type(rule).__name__}(lazy=True) got rows of {variable.path!r}",
+        f"{why}, so that rows cannot be moved without the others",
+        "lazy=False, or Adam(lazy=True) for this variable",
+    )

@@ -1,0 +1,211 @@
+"""Planning: which variables an update changes, by whose rule, with which settings and slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.optimizers.engine import averaging
+from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
+from graftax.optimizers.engine.averaging import Averaging
+from graftax.optimizers.engine.explain import Explanation, explain
+from graftax.optimizers.engine.gradients import (
+    Variables,
+    check_gradients,
+    flat_variables,
+    pair_up,
+    require_floating,
+    structure_of,
+)
+from graftax.optimizers.engine.lazy import check_lazy
+from graftax.optimizers.engine.loss_scale import LossScale
+from graftax.optimizers.engine.numbers import compute_dtype
+from graftax.optimizers.engine.rule import Rule
+from graftax.optimizers.engine.settings import RuleLike, Rules, Settings
+from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
+from graftax.optimizers.engine.sparse_rows import TouchedRows
+from graftax.optimizers.engine.update import Update
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.reserved import Own
+from graftax.variables.variable import Variable
+
+
+class Planning(Rule, Averaging):
+    """The part of an optimizer that finds settings by path, and the optimizer that each variable is updated by."""
+
+    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_gx_rules"}
+
+    _gx_rules: Rules
+    others: tuple[Planning, ...]
+    loss_scale: LossScale | None
+
+    def _gx_keep_rules(self, rules: Sequence[RuleLike]) -> None:
+        self._gx_rules = Rules(rules)
+        self.others = cast(Any, Own(self._gx_rules.optimizers))
+        for other in self.others:
+            _check_other(other)
+
+    @property
+    def rules(self) -> tuple[RuleLike, ...]:
+        """The rules as they were given."""
+        return self._gx_rules.given
+
+    @property
+    def _gx_accumulates(self) -> bool:
+        """Whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
+        return "gathered" in self.__dict__
+
+    # --- settings -----------------------------------------------------------------------------------------------------
+
+    def _gx_settings(self, variable: Variable) -> Settings:
+        """Return the settings of a variable; found when it is first seen, in the optimizer that a rule names, too."""
+        state = self._gx_slots.state(variable)
+        if state.settings is None:
+            settings = self._gx_rules.settings(variable)
+            if settings.optimizer is not None:
+                other = self.others[settings.optimizer]
+                other._gx_check_rules([variable])
+                theirs = other._gx_slots.state(variable).settings = settings.over(other._gx_settings(variable))
+                settings = replace(settings, frozen=theirs.frozen)
+            state.settings = settings
+        return state.settings
+
+    def _gx_check_rules(self, variables: Iterable[Variable]) -> None:
+        """Raise unless each rule, also of optimizers that rules name, selects some of these or of what is beside."""
+        self._gx_rules.check(variables)
+        for other in self.others:
+            other._gx_rules.check(variables)
+
+    def _gx_rule_of(self, variable: Variable) -> Planning:
+        """Return the optimizer whose rule a variable is updated by."""
+        place = self._gx_settings(variable).optimizer
+        return self if place is None else self.others[place]._gx_rule_of(variable)
+
+    def explain(self, variables: Variables) -> Explanation:
+        """What this optimizer does with each variable, as a table that can be printed.
+
+        Args:
+            variables: Variables, or a Module for all its weights, trainable or not.
+
+        Raises:
+            SelectorError: a rule selects nothing.
+        """
+        if isinstance(variables, Module):
+            variables = [v for v in variables.variables if v.role == "weight"]
+        found = flat_variables(variables)
+        self._gx_check_rules(found)
+        rules = [(variable, self._gx_rule_of(variable)) for variable in found]
+        return explain(self, [(variable, rule, rule._gx_settings(variable)) for variable, rule in rules])
+
+    # --- slots --------------------------------------------------------------------------------------------------------
+
+    def _gx_declared_slots(self, variable: Variable) -> Mapping[str, Slot]:
+        own = self._gx_settings(variable).optimizer is None
+        slots = dict(self.create_slots(variable)) if own else {}
+        if taken := [name for name in slots if name in OF_THE_BASE]:
+            raise ArgumentError(
+                f"{type(self).__name__}.create_slots declares {taken[0]!r}", "the base class has one", "another name"
+            )
+        if self._gx_accumulates:
+            slots[ACCUMULATED] = Slot(dtype=compute_dtype(variable.dtype))
+        if self.ema_momentum is not None:
+            slots[averaging.SLOT] = averaging.slot_beside(self._gx_rule_of(variable), variable)
+        return slots
+
+    def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
+        super()._gx_make_slots(variable, only)
+        place = self._gx_settings(variable).optimizer
+        if only is None and place is not None:
+            self.others[place]._gx_make_slots(variable)
+
+    def slot(self, variable: Variable, name: str) -> Variable:
+        """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
+
+        Raises:
+            ArgumentError: there is no such slot.
+        """
+        rule = self if name in OF_THE_BASE else self._gx_rule_of(variable)
+        return super().slot(variable, name) if rule is self else rule.slot(variable, name)
+
+    def named_variables(self) -> dict[str, Variable]:
+        """Its own and those of optimizers in its rules; a slot is at ``slots/<path of its variable>/<its name>``."""
+        found = super().named_variables()
+        for place, other in enumerate(self.others):
+            found |= {f"others/{place}/{path}": v for path, v in other.named_variables().items()}
+        return found
+
+    def build(self, variables: Variables) -> None:
+        """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
+        self._gx_build(flat_variables(variables))
+
+    def _gx_build(self, variables: list[Variable]) -> list[Variable]:
+        """Make slots, check rules and dtypes; return the variables that are neither frozen nor resting."""
+        self._gx_check_rules(variables)
+        trainable = [v for v in variables if not self._gx_settings(v).frozen and v.trainable]
+        require_floating(trainable)
+        for variable in trainable:
+            self._gx_make_slots(variable)
+        for keeper in (self, *self.others):
+            keeper._gx_leave_scopes()
+        return trainable
+
+    # --- updates ------------------------------------------------------------------------------------------------------
+
+    def _gx_plan(self, gradients: Any, variables: Variables) -> list[Update]:
+        """Return an update for each variable that is to change, along its gradient, which is checked."""
+        structure = structure_of(variables)
+        found = flat_variables(structure)
+        pairs = pair_up(gradients, structure)
+        trainable = set(self._gx_build(found))
+        updates = [self._gx_update_for(v, g) for v, g in pairs if v in trainable]
+        return check_gradients(updates, self._gx_dense)
+
+    def _gx_update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
+        slots = self._gx_slots.state(variable).slots
+        return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
+
+    def _gx_dense(self, update: Update) -> Update:
+        """Return an update along an array for one along `IndexedRows`: of its rows only, where the rule is lazy."""
+        variable, rule = update.variable, self._gx_rule_of(update.variable)
+        if not rule.lazy:
+            return update.with_gradient(update.gradient.dense())
+        check_lazy(rule, variable, rule._gx_update_for(variable).rule_slots(), self._gx_accumulates)
+        rows, sums = update.gradient.summed()
+        return update.with_gradient(sums, rows)
+
+    def _gx_absent(self, updates: list[Update]) -> tuple[list[tuple[Update, list[Variable]]], list[Variable]]:
+        """Return what has a sum of gradients and none in this batch: updates with all slots; the sums of frozen ones.
+
+        Args:
+            updates: Those of this batch.
+        """
+        present = {update.variable for update in updates}
+        records = [record for keeper in (self, *self.others) for record in keeper._gx_records()]
+        absent, frozen = [], []
+        for variable, state in self._gx_slots.items():
+            if variable in present or ACCUMULATED not in state.slots:
+                continue
+            if variable.trainable and not self._gx_settings(variable).frozen:
+                beside = [one.slot for one in records if one.variable is variable and one.name != ACCUMULATED]
+                absent.append((self._gx_update_for(variable), beside))
+            else:
+                frozen.append(state.slots[ACCUMULATED])
+        return absent, frozen
+
+
+def _check_other(other: Any) -> None:
+    """Raise unless an optimizer may be named in the rules of another one."""
+    if not isinstance(other, Planning):
+        raise ArgumentTypeError(
+            f"a rule names {other!r} as optimizer",
+            "it moves variables with its `update`, and has to be an Optimizer",
+            '("head/**", {"optimizer": graftax.optimizers.SGD(0.1)})',
+        )
+    if other._gx_accumulates or other.ema_momentum is not None or other.loss_scale is not None:
+        raise ArgumentError(
+            f"a rule names {other!r} as optimizer",
+            "gradients are gathered, averages kept and losses scaled once, by the optimizer around it",
+            "accumulation_steps=, ema_momentum= and loss_scale= for the one that has the rule",
+        )

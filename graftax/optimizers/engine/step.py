@@ -1,0 +1,59 @@
+"""Step: what a rule may know of the update that it takes part in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias, TypeVar
+
+from graftax.core.typedefs import Array
+from graftax.optimizers.engine.learning_rate import current
+from graftax.optimizers.engine.numbers import cast_to, identity, number
+
+T = TypeVar("T")
+
+
+class Step:
+    """What a rule may know of the step; all are scalars.
+
+    Args:
+        learning_rate: The rate now, in the dtype of ``value``; schedule and rules are in it.
+        iterations: How many updates came before, int32; 0 in the first.
+        count: The number of this update, from 1 on, in the dtype of ``value``.
+        weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number.
+    """
+
+    def __init__(self, learning_rate: Array, iterations: Array, count: Array, weight_decay: float = 0.0) -> None:
+        self.learning_rate = learning_rate
+        self.iterations = iterations
+        self.count = count
+        self.weight_decay = weight_decay
+        self._known: dict[Callable[[Step], Any], Any] = {}
+
+    def once(self, function: Callable[[Step], T]) -> T:
+        """``function(step)``, computed once for all variables that share this step."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        return self._known[function]  # type: ignore[no-any-return]
+
+
+StepFor: TypeAlias = Callable[..., Step]
+
+
+def steps_from(learning_rate: Any, iterations: Array) -> StepFor:
+    """Return ``step(dtype, multiplier=1.0, weight_decay=0.0)``: one `Step` for all variables that it is equal for.
+
+    Args:
+        learning_rate: What the optimizer keeps as its rate; a schedule is computed in each dtype that is asked for.
+        iterations: How many updates came before.
+    """
+    made: dict[Hashable, Step] = {}
+
+    def step(dtype: str, multiplier: Any = 1.0, weight_decay: Any = 0.0) -> Step:
+        key = dtype, identity(multiplier), identity(weight_decay)
+        if key not in made:
+            rate = current(learning_rate, iterations, dtype)
+            rate = rate if identity(multiplier) == 1 else rate * number(multiplier, dtype)
+            made[key] = Step(rate, iterations, cast_to(iterations + 1, dtype), number(weight_decay, dtype))
+        return made[key]
+
+    return step

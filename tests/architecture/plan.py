@@ -1,0 +1,118 @@
+"""The floor plan of the package: who may import whom, and every exception with its reason."""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+PACKAGE = TESTS.parent / "graftax"
+
+# A module imports its own floor or a lower one. A folder stands for everything in it.
+FLOORS = (
+    ("words", "core"),
+    ("arrays", "backend ops"),
+    ("variables", "variables objectives"),
+    ("expressions", "reparam transforms"),
+    ("wings", "layers optimizers losses metrics checkpoint distribution"),
+    ("programs", "training export"),
+    (
+        "doors",
+        "cli activations adapters callbacks constraints errors initializers random regularizers __init__ __main__",
+    ),
+)
+
+# Packages that are imported as users import them, since their ``__init__`` is made for that.
+DOORS = ("graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks")
+
+# Star imports: (module, what it imports from) and why it may.
+STARS = {("graftax.optimizers.__init__", "graftax.optimizers.named"): "one line for an optimizer, in one place"}
+
+# Folders of one floor that never import each other.
+WINGS = (
+    "layers optimizers losses metrics checkpoint distribution",
+    "backend.jax backend.numpy",
+)
+
+# Imports that wait until a function runs: (module, what it imports) and why it may.
+LAZY = {
+    ("graftax.__init__", "import_module"): "public names are imported when first used",
+    (
+        "graftax.core.namespaces",
+        "import_module",
+    ): "looked through when a name is missing",
+    ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
+    ("graftax.backend.__init__", "import_module"): "what authors of backends need reaches into everything",
+    ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
+    ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
+    ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
+    ("graftax.training.callbacks.progress", "import_module"): "rich is optional: the extra graftax[progress]",
+    ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
+    ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
+}
+
+# Imports for types alone that close a circle: (module, what it imports) and why it stands. Only to be made shorter.
+CIRCLES = {
+    (
+        "graftax.variables.creation",
+        "graftax.variables.graph.module",
+    ): "a creator sees the layer that owns the new weight",
+    ("graftax.variables.graph.candidates", "graftax.variables.variable"): "the graph names its leaves",
+    ("graftax.variables.graph.copies", "graftax.variables.creation"): "copies take along creators that are remembered",
+    ("graftax.variables.graph.copies", "graftax.variables.graph.module"): "what is copied is a Module",
+    ("graftax.variables.graph.copies", "graftax.variables.variable"): "copies put back the values of Variables",
+    ("graftax.variables.graph.module", "graftax.variables.variable"): "a Module lists its Variables",
+    ("graftax.variables.graph.node", "graftax.variables.graph.module"): "a node knows its owner, which is a Module",
+    ("graftax.variables.spec", "graftax.variables.graph.module"): "a spec names the layer that asks for the weight",
+    ("graftax.variables.state.memo", "graftax.variables.state.storage"): "a memo is kept for a buffer",
+    (
+        "graftax.variables.state.storage",
+        "graftax.variables.graph.module",
+    ): "a frame notes which Modules were built in it",
+    ("graftax.variables.state.storage", "graftax.variables.graph.node"): "a frame notes which nodes changed in it",
+    (
+        "graftax.optimizers.engine.apply",
+        "graftax.optimizers.optimizer",
+    ): "the parts of the engine take the whole optimizer",
+    ("graftax.optimizers.engine.explain", "graftax.optimizers.engine.slot"): "it explains slots that are missing",
+    (
+        "graftax.optimizers.engine.explain",
+        "graftax.optimizers.optimizer",
+    ): "the parts of the engine take the whole optimizer",
+    (
+        "graftax.optimizers.engine.grouping",
+        "graftax.optimizers.engine.gradients",
+    ): "it groups gradients that are paired",
+    (
+        "graftax.optimizers.engine.grouping",
+        "graftax.optimizers.optimizer",
+    ): "the parts of the engine take the whole optimizer",
+    ("graftax.optimizers.engine.rule", "graftax.optimizers.engine.apply"): "a rule returns what applying takes",
+    (
+        "graftax.optimizers.engine.rules",
+        "graftax.optimizers.optimizer",
+    ): "the parts of the engine take the whole optimizer",
+    (
+        "graftax.optimizers.engine.sparse_rows",
+        "graftax.optimizers.engine.slot",
+    ): "rows of slots are moved with rows of weights",
+    (
+        "graftax.optimizers.engine.sparse_rows",
+        "graftax.optimizers.optimizer",
+    ): "the parts of the engine take the whole optimizer",
+    ("graftax.layers.building", "graftax.layers.layer"): "what is built is a Layer",
+    (
+        "graftax.training.callbacks.callback",
+        "graftax.training.model",
+    ): "a callback is shown the whole model, as users type it",
+    ("graftax.training.loop", "graftax.training.model"): "what is trained is a Model",
+}
+
+# What these import when they are imported must not reach an array library: they are there before a backend is chosen.
+LIGHT = ("__init__", "core.*", "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify")
+HEAVY = {"numpy", "jax", "jaxlib", "scipy", "ml_dtypes"}
+
+# Everything else is optional and so imported lazily.
+DEPENDENCIES = {"numpy", "jax", "jaxlib", "msgpack", "xxhash"}
+JAX_HOME = "graftax.backend.jax."
+PRIVATE_JAX = ("jax._src", "jax.extend.core", "jax.interpreters", "jaxlib")
+PRIVATE_JAX_HOME = "graftax.backend.jax.tracing"
+
+MAX_LINES = 400

@@ -1,0 +1,85 @@
+"""A small package that keeps to the plan, and sources that break each of its rules."""
+
+from tests.architecture.plan import MAX_LINES
+from tests.architecture.rules import Rule
+
+GOOD = {
+    "graftax.__init__": "from importlib import import_module\ndef __getattr__(name):\n    return import_module(name)\n",
+    "graftax.core.errors": "import os\n",
+    "graftax.core.tree": "from graftax.core.errors import GraftaxError\n",
+    "graftax.ops": "import numpy as np\nfrom graftax.core.tree import flatten\n",
+    "graftax.backend.__init__": "from graftax.backend.registry import use\n",
+    "graftax.backend.registry": "from graftax.core.errors import BackendError\n",
+    "graftax.backend.jax.__init__": "",
+    "graftax.backend.jax.backend": "import jax\nimport jax.numpy\nfrom graftax.backend.jax.tracing import trace\n",
+    "graftax.backend.jax.tracing": "from jax.extend import core\nfrom jax._src.core import Jaxpr\n",
+    "graftax.backend.numpy.arrays": "import numpy\n",
+    "graftax.layers.__init__": "from graftax.layers.dense import Dense\n",
+    "graftax.layers.layer": "from graftax import ops\nfrom graftax.variables.graph.module import Module\n",
+    "graftax.layers.dense": "from graftax.layers.layer import Layer\n",
+    "graftax.losses.loss": (
+        "from typing import TYPE_CHECKING\nfrom graftax import ops\nif TYPE_CHECKING:\n"
+        "    from graftax.variables.graph.module import Module\n"
+    ),
+    "graftax.variables.graph.module": "import msgpack, xxhash\n",
+    "graftax.training.model": "from graftax.layers.layer import Layer\nfrom graftax.losses.loss import Loss\n",
+    "graftax.cli.main": "import argparse\n",
+}
+
+BAD = [
+    (Rule.UPWARD, "graftax.core.errors", "from graftax.core.tree import flatten\nfrom graftax.ops import add"),
+    (Rule.UPWARD, "graftax.layers.dense", "import graftax.training.model"),
+    (Rule.UPWARD, "graftax.ops", "from graftax.variables.graph.module import Module"),
+    (
+        Rule.UPWARD,
+        "graftax.core.errors",
+        "try:\n    from graftax.variables.graph.module import Module\nexcept ImportError:\n    pass",
+    ),
+    (Rule.SIDEWAYS, "graftax.layers.dense", "from graftax.losses.loss import Loss"),
+    (Rule.SIDEWAYS, "graftax.backend.numpy.arrays", "from graftax.backend.jax import backend"),
+    (Rule.PACKAGE, "graftax.training.model", "import graftax.layers"),
+    (Rule.PACKAGE, "graftax.training.model", "from graftax import layers"),
+    (Rule.PACKAGE, "graftax.training.model", "from graftax.layers import Dense"),
+    (Rule.PACKAGE, "graftax.layers.dense", "from graftax import Variable"),
+    (Rule.PACKAGE, "graftax.layers.dense", "import graftax as gx"),
+    (Rule.UNKNOWN_MODULE, "graftax.layers.dense", "from graftax.layers.sparse import Sparse"),
+    (Rule.HIDDEN, "graftax.layers.dense", "def f():\n    from graftax.variables.graph.module import Module"),
+    (Rule.HIDDEN, "graftax.layers.dense", "class A:\n    async def f(self):\n        import os"),
+    (
+        Rule.HIDDEN,
+        "graftax.layers.dense",
+        "import importlib\nx = importlib.import_module('graftax.variables.graph.module')",
+    ),
+    (Rule.HIDDEN, "graftax.layers.dense", "def f():\n    return __import__('os')"),
+    (Rule.UPWARD, "graftax.layers.dense", "def f():\n    from graftax.training.model import Model"),
+    (Rule.CYCLE, "graftax.layers.layer", "from graftax.layers.dense import Dense"),
+    (Rule.CYCLE, "graftax.core.tree", "from graftax.core.scopes import ScopeStack"),
+    (Rule.UPWARD, "graftax.layers.layer", "if TYPE_CHECKING:\n    from graftax.training.model import Model"),
+    (Rule.SIDEWAYS, "graftax.losses.loss", "if TYPE_CHECKING:\n    from graftax.layers.layer import Layer"),
+    (Rule.PACKAGE, "graftax.layers.dense", "if TYPE_CHECKING:\n    from graftax.backend import use"),
+    (Rule.UNKNOWN_MODULE, "graftax.layers.dense", "if TYPE_CHECKING:\n    from graftax.layers.sparse import Sparse"),
+    (Rule.CIRCLE, "graftax.layers.layer", "if TYPE_CHECKING:\n    from graftax.layers.dense import Dense"),
+    (Rule.RELATIVE, "graftax.layers.dense", "from .layer import Layer"),
+    (
+        "relative import",
+        "graftax.layers.dense",
+        "if TYPE_CHECKING:\n    from . import x",
+    ),
+    (Rule.STAR, "graftax.layers.dense", "from graftax.layers.layer import *"),
+    (Rule.LONG_FILE, "graftax.layers.dense", "x = 1\n" * (MAX_LINES + 1)),
+    (Rule.NAMELESS_FILE, "graftax.layers.utils", ""),
+    (Rule.NOT_ON_THE_PLAN, "graftax.extras.thing", ""),
+    (Rule.PRIVATE_JAX, "graftax.backend.jax.backend", "from jax._src import core"),
+    (Rule.PRIVATE_JAX, "graftax.backend.jax.backend", "from jax import _src"),
+    (Rule.PRIVATE_JAX, "graftax.backend.jax.backend", "import jax.extend.core as core"),
+    (Rule.PRIVATE_JAX, "graftax.backend.jax.backend", "from jax.extend import core"),
+    (Rule.PRIVATE_JAX, "graftax.backend.jax.backend", "from jax.interpreters import partial_eval"),
+    (Rule.PRIVATE_JAX, "graftax.backend.jax.backend", "import jax\nx = jax.interpreters.mlir"),
+    (Rule.JAX, "graftax.layers.dense", "import jax.numpy as jnp"),
+    (Rule.JAX, "graftax.backend.registry", "def f():\n    from jax import Array"),
+    (Rule.JAX, "graftax.ops", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import jax"),
+    (Rule.OPTIONAL_LIBRARY, "graftax.training.model", "import rich"),
+    (Rule.HEAVY, "graftax.core.errors", "import numpy as np"),
+    (Rule.HEAVY, "graftax.cli.main", "from graftax import ops"),
+    (Rule.HEAVY, "graftax.__init__", "import numpy"),
+]

@@ -1,0 +1,66 @@
+"""Weights of rows by the class of their target, by themselves."""
+
+import numpy as np
+import pytest
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
+from graftax.training.class_weights import ClassWeights
+
+GIVEN = {0: 0.5, np.int64(2): 4}
+LABELS = np.array([0, 1, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [LABELS.astype("int32"), LABELS.astype("uint8"), LABELS.astype("float32"), LABELS[:, None], np.eye(3)[LABELS]],
+    ids=["int", "uint8", "float", "column", "one-hot"],
+)
+def test_targets_in_each_form_give_the_weights_of_their_classes(y):
+    assert ClassWeights(GIVEN).times(y, None).tolist() == [0.5, 1, 4, 4]
+
+
+def test_sample_weights_are_multiplied_row_by_row():
+    found = ClassWeights(GIVEN).times(LABELS, np.float32([1, 2, 3, 0]))
+    assert (found.tolist(), found.dtype) == ([0.5, 2, 12, 0], np.float32)
+    steps = np.float32([[1, 2], [3, 4], [5, 6], [7, 8]])
+    np.testing.assert_array_equal(ClassWeights(GIVEN).times(LABELS, steps), np.float32([[0.5], [1], [4], [4]]) * steps)
+    for wrong in (np.ones(3), {"a": np.ones(4)}):
+        with pytest.raises(DataError, match=r"sample_weight of shape \(4,\)"):
+            ClassWeights(GIVEN).times(LABELS, wrong)
+
+
+@pytest.mark.parametrize("given", [[1.0, 2.0], 3.0, "balanced"])
+def test_what_is_no_dict_is_refused(given):
+    with pytest.raises(ArgumentTypeError, match="a weight for each class number"):
+        ClassWeights(given)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {-1: 1.0}, {"cat": 1.0}, {True: 1.0}, {0: -1.0}, {0: np.inf}, {0: "2"}, {1.5: 1}]
+)
+def test_classes_and_weights_that_cannot_be_are_refused(given):
+    with pytest.raises(ArgumentError):
+        ClassWeights(given)
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (None, "no targets"),
+        ({"a": LABELS}, "several outputs"),
+        (np.float32([[0.5, 0.2]]), "no one-hot rows"),
+        (np.eye(2), "the targets have 2 classes"),
+        (np.float32([0.5, 1.0]), "no integers"),
+        (np.zeros((2, 1, 3)), "not one class a row"),
+        (np.array(1), "not one class a row"),
+    ],
+)
+def test_targets_that_are_no_classes_are_refused(y, said):
+    with pytest.raises(DataError, match=said):
+        ClassWeights(GIVEN).times(y, None)
+
+
+def test_a_class_that_no_target_has_is_named():
+    ClassWeights(GIVEN).require_all(LABELS)
+    with pytest.raises(DataError, match="class_weight for the class 3"):
+        ClassWeights({3: 2.0}).require_all(LABELS)

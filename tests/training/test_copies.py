@@ -1,0 +1,76 @@
+"""Copies of a compiled model train by themselves: whatever runs, the original stays as it is."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers, metrics, ops
+
+X = np.linspace(-1, 1, 12, dtype="float32").reshape(6, 2)
+Y = X.sum(1, keepdims=True)
+
+WAYS = {
+    "fit": lambda model: model.fit(X, Y, batch_size=2, epochs=2, verbose=0),
+    "fit_unshuffled_rest": lambda model: model.fit(X[:5], Y[:5], batch_size=2, shuffle=False, verbose=0),
+    "train_on_batch": lambda model: model.train_on_batch(X, Y),
+    "evaluate": lambda model: model.evaluate(X, Y, verbose=0),
+    "test_on_batch": lambda model: model.test_on_batch(X, Y),
+    "predict": lambda model: model.predict(X, verbose=0),
+    "minimize": lambda model: model.optimizer.minimize(lambda: ops.sum(model(X) ** 2), model),
+    "call": lambda model: model(X, training=True),
+}
+
+
+class Noisy(layers.Dense):
+    """A layer with a metric, a term of the loss, a stream, and a count."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.rows = metrics.Sum(name="rows")
+        self.dropout = layers.Dropout(0.5)
+        self.calls = gx.Variable(0.0, trainable=False)
+
+    def call(self, x, training=None):
+        self.rows.update(ops.ones(x.shape[:1]))
+        self.add_loss(ops.mean(x) ** 2)
+        if training:
+            self.calls.assign_add(1.0)
+        return super().call(self.dropout(x))
+
+
+def trained(**options):
+    model = gx.Sequential([layers.Dense(3, activation="relu"), Noisy()])
+    model.compile(gx.optimizers.Adam(0.1, ema_momentum=0.9), "mse", metrics=["mae"], **options)
+    for run in WAYS.values():
+        run(model)
+    return model
+
+
+def values(model):
+    return {
+        path: variable.numpy()
+        for part, prefix in ((model, ""), (model.optimizer, "optimizer/"))
+        for path, variable in ((prefix + p, v) for p, v in part.named_variables().items())
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"steps_per_execution": 2}, {"run_eagerly": True}], ids=str)
+@pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+def test_whatever_a_copy_does_leaves_the_original_as_it_is(options, way):
+    model = trained(**options)
+    before = values(model)
+    twin = copy.deepcopy(model) if way == "deepcopy" else pickle.loads(pickle.dumps(model))
+    assert values(twin).keys() == before.keys()
+    for name, run in WAYS.items():
+        run(twin)
+        for path, value in values(model).items():
+            np.testing.assert_array_equal(value, before[path], err_msg=f"{name}: {path}")
+    after = values(twin)
+    assert any(not np.array_equal(after[path], before[path]) for path in before)
+    for run in WAYS.values():
+        run(model)
+    for path, value in values(model).items():
+        np.testing.assert_array_equal(value, after[path], err_msg=path)

@@ -1,0 +1,153 @@
+"""FN23: whatever happens to a compiled step, every Variable has a value."""
+
+import signal
+import sys
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from graftax.backend.jax.transforms import JaxProgram
+from graftax.core.errors import (
+    StateError,
+)
+from graftax.transforms.compile.jit import jit
+from graftax.variables.variable import Variable
+
+# --- fn23: whatever happens, every Variable has a value -------------------------------------------------------------
+
+
+def test_fn23_an_exception_while_tracing():
+    v = Variable([1.0])
+
+    @jit
+    def f(x):
+        v.assign(v * x)
+        raise ZeroDivisionError
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            f(2.0)
+    assert v.numpy().tolist() == [1.0]
+
+
+@pytest.mark.parametrize("where", ["top", "scan", "cond"])
+@pytest.mark.filterwarnings("ignore")
+def test_fn23_an_exception_at_run_time(where, caplog):
+    v, fail = Variable([1.0, 2.0]), [False]
+
+    def call(x):
+        if fail[0]:
+            raise ValueError("boom")
+        return x
+
+    def callback(x):
+        return jax.pure_callback(call, jax.ShapeDtypeStruct((), jnp.float32), x)
+
+    @jit
+    def f():
+        v.assign(v + 1)
+        x = v.value.sum()
+        if where == "scan":
+            x = jax.lax.scan(lambda c, _: (callback(c), None), x, None, length=2)[0]
+        elif where == "cond":
+            x = jax.lax.cond(x > 0, callback, lambda x: x, x)
+        else:
+            x = callback(x)
+        v.assign(v + x)
+        return x
+
+    assert float(f()) == 5.0
+    before = v.numpy().tolist()
+    fail[0] = True
+    with pytest.raises(Exception, match="boom"):
+        f()
+    assert v.numpy().tolist() == before
+    fail[0] = False
+    f()
+    assert v.numpy().tolist() != before
+
+
+def test_fn23_debug_nans():
+    v = Variable([1.0])
+    f = jit(lambda x: v.assign(v / x).value)
+    f(1.0)
+    v.assign([0.0])
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        f(0.0)
+    assert v.numpy().tolist() == [0.0]
+
+
+def test_fn23_ctrl_c_at_the_first_run(monkeypatch):
+    v = Variable([1.0])
+    f = jit(lambda: v.assign(v * 2).value)
+    real = JaxProgram.run_donating.fget
+
+    def interrupted(program):
+        def run(*args):
+            results = real(program)(*args)
+            signal.raise_signal(signal.SIGINT)  # the buffers are given away, the results not yet in place
+            return results
+
+        return run
+
+    monkeypatch.setattr(JaxProgram, "run_donating", property(interrupted))
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        f()
+    assert v.numpy().tolist() == [2.0]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def is_interrupted(f, delay):
+    """Run for at most a second; JAX loses an interrupt that comes while it calls Python to free something."""
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay)  # once
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            f()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_fn23_ctrl_c_at_any_time(monkeypatch):
+    # One that comes while Python collects garbage or frees something goes to this hook, and is lost.
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: None)
+    variables = [Variable(np.zeros(16, "float32")) for _ in range(40)]
+
+    @jit
+    def f():
+        for v in variables:
+            v.assign(v + 1)
+
+    f()
+    f()
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    hits = 0
+    try:
+        for delay in np.random.default_rng(0).uniform(1e-4, 3e-3, size=150):
+            hits += is_interrupted(f, delay)
+            assert len({float(v.numpy()[0]) for v in variables}) == 1  # all of one step
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert hits > 100
+
+
+def test_fn23_lost_on_the_device_is_said():
+    v = Variable([1.0], name="w")
+    f = jit(lambda: v.assign(v * 2).value)
+    f()
+    ((entry,),) = f._entries.values()
+
+    class Broken:
+        def run_donating(self, donated, kept, leaves):
+            donated[0].delete()
+            raise RuntimeError("out of memory")
+
+    entry.program = Broken()
+    with pytest.raises(StateError, match="Variables w were lost with it: out of memory"):
+        f()

@@ -1,0 +1,13 @@
+"""Whatever a tape does, nothing of it stays behind."""
+
+import pytest
+
+from graftax.backend import registry
+from graftax.variables.state.storage import frames
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_put_back():
+    yield
+    assert registry.load("jax").transforms.eager()
+    assert frames.top is None
