@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.backend import registry
@@ -15,7 +16,7 @@ from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts, next_number
 from graftax.variables.given_back import named, penalty
 from graftax.variables.graph.module import Module, structure, walk
-from graftax.variables.graph.structure import Print, print_of
+from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.spec import Regularizer
 from graftax.variables.state.storage import Frame, frames, touch
 
@@ -88,6 +89,11 @@ class AddsLosses(KerasNames):
             [1.0, 1.0]
         """
         return _collected(self)
+
+    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
+        """What a trace may depend on: plain attributes, the children, and the penalties of weights."""
+        yield from super()._gx_traced_attributes()
+        yield "penalties of weights", tuple(regularizer for _, regularizer in self._gx_regularized)
 
     def _gx_fingerprint(self) -> dict[str, Print]:
         """What a trace may depend on: plain attributes, the children, and whether terms of the loss are kept."""

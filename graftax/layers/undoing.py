@@ -31,7 +31,7 @@ class _Attributes:
 
     def __init__(self, module: Module) -> None:
         self._module = module
-        self._values = {name: value for name, value in vars(module).items() if name not in BOOKKEEPING}
+        self._values = {name: value for name, value in list(vars(module).items()) if name not in BOOKKEEPING}
         self._contents: list[tuple[Any, Any]] = []
         seen: set[int] = set()
         for value in self._values.values():

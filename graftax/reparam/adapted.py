@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, GraftError
-from graftax.core.keywords import Constructed
 from graftax.core.selectors import select
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
 
@@ -115,7 +115,7 @@ class Adapted(Reparam):
         self.active = [name for name in self.active if name not in gone]
 
 
-class AdapterCreator(Constructed):
+class AdapterCreator(Adjustable):
     """The base of creators that give weights of two and more axes an adapter, and freeze the rest; others pass.
 
     Where the weight has adapters already, this one joins them, on top.

@@ -8,16 +8,16 @@ import numpy as np
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, CreatorError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
 from graftax.reparam.grid import Per, checked_per, codes_of, scale_of, spread
 from graftax.reparam.quantized import QuantizedWeight
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import VariableSpec
 
 
-class FakeQuant(Constructed):
+class FakeQuant(Adjustable):
     r"""A creator that rounds weights of two and more axes to ``2**bits`` numbers at each read; other shapes pass.
 
     .. math:: w = s \left(\mathrm{round}(v / s + z) - z\right), \quad \frac{\partial w}{\partial v} := 1

@@ -10,17 +10,17 @@ import numpy as np
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError, ShapeError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.variables import creation
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.module import Module
 from graftax.variables.initializers import Constant, RandomNormal
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-class HyperNetwork(Constructed):
+class HyperNetwork(Adjustable):
     r"""A creator that lets a module compute weights of two and more axes; other shapes pass.
 
     .. math:: \mathrm{vec}(W) = [f(z_1), f(z_2), \dots]

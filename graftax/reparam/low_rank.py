@@ -8,15 +8,15 @@ import numpy as np
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-class LowRank(Constructed):
+class LowRank(Adjustable):
     r"""A creator that keeps every matrix as ``left @ right`` of a given rank; other shapes pass.
 
     .. math:: W = L R, \quad L \in \mathbb{R}^{m \times r}, \; R \in \mathbb{R}^{r \times n}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftax import ops
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Ones
 from graftax.variables.spec import VariableSpec
 
 
-class Mask(Constructed):
+class Mask(Adjustable):
     """A creator that gives weights of two and more axes a mask, which `graftax.reparam.prune` moves; other shapes pass.
 
     What is masked is 0 and has no gradient. The mask starts as ones. `graftax.ungraft` folds the zeros in.

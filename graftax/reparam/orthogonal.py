@@ -7,9 +7,9 @@ from typing import Literal, get_args
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -17,7 +17,7 @@ from graftax.variables.state.storage import concretely
 Map = Literal["cayley", "matrix_exp"]
 
 
-class Orthogonal(Constructed):
+class Orthogonal(Adjustable):
     r"""A creator of weights with orthonormal columns, or rows where there are fewer; vectors and scalars pass.
 
     .. math:: W = Q(X B^\top - B X^\top) \, B, \quad Q(A) = (I - A/2)^{-1} (I + A/2) \;\text{ or }\; Q(A) = e^A

@@ -11,10 +11,10 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, AssignmentError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.transforms.numerics import check
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -24,7 +24,7 @@ Map = Literal["softplus", "exp"]
 _LEAST = 1e-4  # how far above the floor weights start at least
 
 
-class Positive(Constructed):
+class Positive(Adjustable):
     r"""A creator that keeps weights of any shape above a floor.
 
     .. math:: w = c + \log(1 + e^v) \quad\text{or}\quad w = c + e^v

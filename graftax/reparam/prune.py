@@ -6,11 +6,11 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.hyperparameters import flag
-from graftax.core.keywords import Constructed
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.reparam.mask import MaskedWeight
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.module import Module, walk_with_edges
 
 
@@ -69,7 +69,7 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
     return 1 - ops.sum(ops.stack(kept)) / sum(weight.size for weight in chosen)
 
 
-class PruningSchedule(Constructed):
+class PruningSchedule(Adjustable):
     r"""How much is pruned at each step: fast at first, while many weights hardly matter, ever slower towards the end.
 
     .. math:: s_t = s_n + (s_0 - s_n) \left(1 - \frac{t - t_0}{n}\right)^3

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, Initializer, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.grid import Per, checked_per, codes_of, packed, scale_of, unpacked
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Zeros
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-class Int8(Constructed):
+class Int8(Adjustable):
     r"""A creator that stores weights of two and more axes as frozen integers of 8 bits with scales; other shapes pass.
 
     .. math:: w = s \, c, \quad c \in \{-127, \dots, 127\}

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import VariableSpec
 
 
-class Shared(Constructed):
+class Shared(Adjustable):
     """A creator that puts one weight behind others: weight tying, such as of an output layer with an embedding.
 
     The source counts once: optimizers move it once, by the sum of all gradients, and checkpoints hold it once.

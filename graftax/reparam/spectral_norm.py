@@ -9,10 +9,10 @@ import numpy as np
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.variables.calls import training
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import RandomNormal
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -21,7 +21,7 @@ _AT_FIRST = 15  # iterations from random vectors, as in torch
 _TO_A_VALUE = 60  # and until the norm of a given value is known
 
 
-class SpectralNorm(Constructed):
+class SpectralNorm(Adjustable):
     r"""A creator that divides weights of two and more axes by their largest singular value; other shapes pass.
 
     .. math:: W = \frac{V}{\sigma(V)}, \quad \sigma(V) = l^\top V r

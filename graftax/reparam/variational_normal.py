@@ -7,19 +7,19 @@ from collections.abc import Callable
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, CreatorError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables import random
 from graftax.variables.calls import training
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.random import SeedGenerator
 from graftax.variables.spec import VariableSpec
 
 
-class VariationalNormal(Constructed):
+class VariationalNormal(Adjustable):
     r"""A creator that learns a mean and a spread of each weight, of any shape; training draws from the distribution.
 
     .. math:: w = \mu + \log(1 + e^\rho) \, \varepsilon, \quad \varepsilon \sim \mathcal{N}(0, 1)

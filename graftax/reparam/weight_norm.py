@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftax import ops
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Ones
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-class WeightNorm(Constructed):
+class WeightNorm(Adjustable):
     r"""A creator that keeps weights of two and more axes as a length times a direction; other shapes pass.
 
     .. math:: w = g \, \frac{v}{\lVert v \rVert}

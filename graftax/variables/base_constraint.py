@@ -8,12 +8,12 @@ from numbers import Integral
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import is_number
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array
 from graftax.objectives.targets import floating
+from graftax.variables.graph.adjustable import Adjustable
 
 
-class BaseConstraint(Constructed):
+class BaseConstraint(Adjustable):
     """The base: subclasses define ``__call__(value) -> value``; the repr shows their arguments."""
 
     def __call__(self, value: Array) -> Array:

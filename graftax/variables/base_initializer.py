@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import DTypeError
-from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Array, Shape
+from graftax.variables.graph.adjustable import Adjustable
 
 
-class BaseInitializer(Constructed):
+class BaseInitializer(Adjustable):
     """The base: subclasses define ``__call__(key, shape, dtype)``; the repr shows their arguments.
 
     ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart. So two

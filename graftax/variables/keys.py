@@ -33,7 +33,7 @@ _state = _Global()
 
 def reset(seed: int) -> None:
     """Start over with a seed: roots count from zero again."""
-    _state.seed, _state.roots = checked_seed(seed, "set_random_seed(0)"), 0
+    _state.seed, _state.roots = seed, 0
     _state.epoch += 1
 
 
@@ -61,7 +61,7 @@ def get_random_seed() -> int:
     return _state.seed
 
 
-def _root_number(owner: Module | None) -> int:
+def root_number(owner: Module | None) -> int:
     """A number for the root above ``owner``: two models with equal paths must not get equal weights."""
     root = outermost(owner) if owner is not None else None
     known = root._gx_seed_root if isinstance(root, Module) else None
@@ -95,9 +95,9 @@ def variable_key(owner: Module | None, path: str, seed: int | None = None, sourc
     """
     random = registry.load("numpy").random
     if seed is None:
-        key = random.fold_in(random.key(_state.seed), _root_number(owner))
+        key = random.fold_in(random.key(_state.seed), root_number(owner))
     else:
-        _root_number(owner)  # counted all the same, so that a seeded weight shifts nobody else's draws
+        root_number(owner)  # counted all the same, so that a seeded weight shifts nobody else's draws
         key = random.key(checked_seed(seed))
         if source is not None and (number := _uses(source, path)):
             key = random.fold_in(key, number)

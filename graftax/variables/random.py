@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import typing as _typing
 from numbers import Integral
+from threading import RLock
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
@@ -30,6 +33,10 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+
+
+_making = RLock()
+"""Held while a state is made: two threads that ask for one get the same."""
 
 
 class SeedGenerator(Module):
@@ -87,10 +94,12 @@ class SeedGenerator(Module):
                 path=path,
                 owner=self,
             )
-            with creation.remembered(self._gx_captured):
-                made = make(spec)
-            with storage.concretely():  # made by the library: no change that a compiled function makes of its own
-                self.state = made
+            with _making:
+                if "state" not in self.__dict__:  # else another thread has just made it
+                    with creation.remembered(self._gx_captured):
+                        made = make(spec)
+                    with storage.concretely():  # made by the library: no change that a compiled function makes itself
+                        self.state = made
         state: Variable = self.__dict__["state"]
         return state
 
@@ -99,27 +108,65 @@ class SeedGenerator(Module):
         return key if self.seed is None else registry.current().random.key(self.seed)
 
     def next(self) -> Array:
-        """A fresh key; the state moves on."""
+        """A fresh key; the state moves on. In eager code no two threads get the same."""
         state = self.state
-        pair = registry.current().random.split(state.value, 2)
-        state.assign(pair[0])
-        return pair[1]
+        drawn = []
+
+        def advance(key: Array) -> Array:
+            pair = registry.current().random.split(key, 2)
+            drawn.append(pair[1])
+            return pair[0]
+
+        if isinstance(state, Variable):
+            state._storage.revise(advance)
+        else:  # what a creator has put in its place
+            state.assign(advance(state.value))
+        return drawn[-1]
 
 
-_default: list[SeedGenerator] = []
+class _GlobalStream(SeedGenerator):
+    """The stream of the global seed; whatever has drawn from it, compiled or not, draws from it for good."""
+
+    def _first_state(self, key: Array, shape: Shape, dtype: str) -> Array:
+        return registry.current().random.key(keys.get_random_seed())
+
+    def start_over(self, seed: int) -> None:
+        """Go to where a new stream of that seed begins."""
+        self.state.assign(registry.load("numpy").random.key(seed))
+
+    def compiles(self) -> bool:
+        """Whether compiled functions can draw from it."""
+        return self.state._storage.backend.has("transforms")
 
 
-def _default_generator() -> SeedGenerator:
-    if not _default:
-        _default.append(SeedGenerator(seed=keys.get_random_seed(), name="default"))
-    return _default[0]
+_global: list[_GlobalStream] = []
+
+
+def _fits() -> bool:
+    return bool(_global) and (_global[0].compiles() or not registry.current().has("transforms"))
+
+
+def _global_stream() -> _GlobalStream:
+    """The one stream of the global seed; no creator, template or trace under way has a part in its making."""
+    if not _fits():
+        with _making, storage.concretely(), creation.scopes.replaced(()):
+            if _fits():  # another thread has just made it
+                return _global_stream()
+            stream = _GlobalStream(name="default")
+            if _global:  # of a backend that does not compile: goes on here
+                object.__setattr__(stream, "_gx_seed_root", _global[0]._gx_seed_root)
+                stream.state.assign(np.asarray(_global[0].state.value))
+            stream.build()
+            _global[:] = [stream]
+    keys.root_number(_global[0])  # as the first draw after a seed counts
+    return _global[0]
 
 
 @door
 def set_random_seed(seed: int) -> None:
     """Make everything random that is built or drawn from now on follow from one number.
 
-    Layers that are built already keep their streams.
+    Layers that are built already keep their streams. Functions that are compiled already draw from the new seed, too.
 
     Args:
         seed: An integer from 0 to 2**64 - 1.
@@ -134,13 +181,15 @@ def set_random_seed(seed: int) -> None:
         >>> bool((a == normal((2,))).all())
         True
     """
+    seed = keys.checked_seed(seed, "set_random_seed(0)")
+    if _global or storage.frames.top is not None:  # a function being compiled starts over each time
+        _global_stream().start_over(seed)
     keys.reset(seed)
-    _default.clear()
 
 
 def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
     if seed is None:
-        return _default_generator().next()
+        return _global_stream().next()
     if isinstance(seed, SeedGenerator):
         return seed.next()
     if isinstance(seed, Integral):  # NumPy's integers are

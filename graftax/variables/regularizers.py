@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.hyperparameters import not_negative, takes
-from graftax.core.keywords import Constructed
 from graftax.core.known_names import not_made, unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.objectives.targets import floating
+from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import Regularizer
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 RegularizerLike: TypeAlias = "str | Regularizer | None"
 
 
-class BaseRegularizer(Constructed):
+class BaseRegularizer(Adjustable):
     """The base: subclasses define ``__call__(value) -> penalty``; the repr shows their arguments."""
 
     def __call__(self, value: Array) -> Array:

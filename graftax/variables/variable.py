@@ -67,8 +67,6 @@ class Variable(Leaf, Arithmetic):
     _shape: Shape
     _dtype: str
     _storage: Storage
-    regularizer: Regularizer | None
-    constraint: Constraint | None
 
     @door
     def __new__(
@@ -128,8 +126,8 @@ class Variable(Leaf, Arithmetic):
         if spec.trainable and spec.resting:
             self.resting = spec.resting
         self.role = spec.role
-        self.regularizer = regularizers.get(spec.regularizer)
-        self.constraint = constraints.get(spec.constraint)
+        self.__dict__["regularizer"] = regularizers.get(spec.regularizer)
+        self.__dict__["constraint"] = constraints.get(spec.constraint)
         self._storage = Storage(buffer, backend, self)
         self._shape = spec.shape
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)
@@ -180,6 +178,32 @@ class Variable(Leaf, Arithmetic):
         """Whether optimizers may move it unless it is frozen or rests."""
         return self._trainable
 
+    @property
+    def regularizer(self) -> Regularizer | None:
+        """The penalty on its value."""
+        touch(self)
+        return self.__dict__.get("regularizer")
+
+    @regularizer.setter
+    def regularizer(self, value: RegularizerLike) -> None:
+        self._set("regularizer", regularizers.get(value))
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """The projection that optimizers apply after each update."""
+        touch(self)
+        return self.__dict__.get("constraint")
+
+    @constraint.setter
+    def constraint(self, value: ConstraintLike) -> None:
+        self._set("constraint", constraints.get(value))
+
+    def _set(self, name: str, value: Any) -> None:
+        if self.__dict__.get(name) is not value:
+            changing(self, name)
+            structure.bump()
+        self.__dict__[name] = value
+
     def __setattr__(self, name: str, value: Any) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_gx_name") or "variable", name, value)
         object.__setattr__(self, name, value)
@@ -207,10 +231,13 @@ class Variable(Leaf, Arithmetic):
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to it, and return it: a value of its shape and dtype, or a smaller one that broadcasts, as ``+=`` does.
 
+        Threads that add in eager code at the same time lose nothing of what the others add.
+
         Raises:
             AssignmentError: the shape would change, or the dtype differs.
         """
-        self._storage.write(self._storage.read() + self._term(unwrap(value), "assign_add"))
+        term = self._term(unwrap(value), "assign_add")
+        self._storage.revise(lambda now: now + term)
         return self
 
     def assign_sub(self, value: ArrayLike) -> Self:
@@ -219,7 +246,8 @@ class Variable(Leaf, Arithmetic):
         Raises:
             AssignmentError: the shape would change, or the dtype differs.
         """
-        self._storage.write(self._storage.read() - self._term(unwrap(value), "assign_sub"))
+        term = self._term(unwrap(value), "assign_sub")
+        self._storage.revise(lambda now: now - term)
         return self
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
@@ -258,14 +286,14 @@ class Variable(Leaf, Arithmetic):
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         new = object.__new__(type(self))
         memo[id(self)] = new
-        for key, value in self.__dict__.items():
+        for key, value in list(self.__dict__.items()):
             if key not in _OWN:
                 new.__dict__[key] = copy.deepcopy(value, memo)
         new._storage = Storage(self._storage.concrete(), self._storage.backend, new)
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {k: v for k, v in self.__dict__.items() if k not in _OWN}
+        state = {k: v for k, v in list(self.__dict__.items()) if k not in _OWN}
         return _unpickle, (type(self), state, np.asarray(self.numpy()), self._storage.backend.name)
 
     def __repr__(self) -> str:

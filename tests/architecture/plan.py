@@ -20,7 +20,7 @@ FLOORS = (
 )
 
 # Packages that are imported as users import them, since their ``__init__`` is made for that.
-DOORS = ("graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks")
+DOORS = ("graftax.backend.testing", "graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks")
 
 # Star imports: (module, what it imports from) and why it may.
 STARS = {("graftax.optimizers.__init__", "graftax.optimizers.named"): "one line for an optimizer, in one place"}
@@ -67,36 +67,7 @@ CIRCLES = {
         "graftax.variables.graph.module",
     ): "a frame notes which Modules were built in it",
     ("graftax.variables.state.storage", "graftax.variables.graph.node"): "a frame notes which nodes changed in it",
-    (
-        "graftax.optimizers.engine.apply",
-        "graftax.optimizers.optimizer",
-    ): "the parts of the engine take the whole optimizer",
-    ("graftax.optimizers.engine.explain", "graftax.optimizers.engine.slot"): "it explains slots that are missing",
-    (
-        "graftax.optimizers.engine.explain",
-        "graftax.optimizers.optimizer",
-    ): "the parts of the engine take the whole optimizer",
-    (
-        "graftax.optimizers.engine.grouping",
-        "graftax.optimizers.engine.gradients",
-    ): "it groups gradients that are paired",
-    (
-        "graftax.optimizers.engine.grouping",
-        "graftax.optimizers.optimizer",
-    ): "the parts of the engine take the whole optimizer",
-    ("graftax.optimizers.engine.rule", "graftax.optimizers.engine.apply"): "a rule returns what applying takes",
-    (
-        "graftax.optimizers.engine.rules",
-        "graftax.optimizers.optimizer",
-    ): "the parts of the engine take the whole optimizer",
-    (
-        "graftax.optimizers.engine.sparse_rows",
-        "graftax.optimizers.engine.slot",
-    ): "rows of slots are moved with rows of weights",
-    (
-        "graftax.optimizers.engine.sparse_rows",
-        "graftax.optimizers.optimizer",
-    ): "the parts of the engine take the whole optimizer",
+    ("graftax.core.libraries", "graftax.core.errors"): "errors look for the user's line, below which libraries lie",
     ("graftax.layers.building", "graftax.layers.layer"): "what is built is a Layer",
     (
         "graftax.training.callbacks.callback",

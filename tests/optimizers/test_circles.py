@@ -28,6 +28,7 @@ ROOMS = (
     "engine",
     "optimizer minimizer",
     "update_rules lbfgs optax",
+    "named",
     "registry",
 )
 """Folders and modules of the package, from below: each imports its own line and those above it in this table."""

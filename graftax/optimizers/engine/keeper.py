@@ -10,7 +10,7 @@ from graftax.optimizers.arguments.kinds import FLOATING, Checked, Kinds
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot, make_slot, parts_of
 from graftax.optimizers.engine.slot_table import SlotTable, VariableState
 from graftax.variables.graph.module import SlotRecord, structure
-from graftax.variables.graph.structure import Print, print_of
+from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 

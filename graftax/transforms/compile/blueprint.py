@@ -12,7 +12,7 @@ from typing import Any
 
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import ignored
-from graftax.variables.graph.structure import is_plain
+from graftax.variables.graph.prints import is_plain
 from graftax.variables.variable import Variable
 
 _NOT_COMPUTED_WITH = ("_initializer", "_regularizer", "_constraint")  # ends of names of settings for making weights
@@ -48,7 +48,7 @@ class _OtherObject(Exception):
 
 def _settings(node: Module, number: dict[int, int]) -> Iterator[Hashable]:
     skip = ignored(type(node))
-    for name, value in vars(node).items():
+    for name, value in list(vars(node).items()):
         if name not in skip and name != "_gx_name" and not name.endswith(_NOT_COMPUTED_WITH):
             yield name, _part(value, number)
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graftax.transforms.compile.seen import Seen, prints_of
-from graftax.variables.graph.module import Module, Node, structure
+from graftax.variables.graph.module import Module, Node
 from graftax.variables.graph.node import holds_node, ignored
-from graftax.variables.graph.structure import Print, Same, containers_in, ids_in, kept
+from graftax.variables.graph.prints import Print, Same, changing_in, ids_in, is_small_array, kept, may_change
+from graftax.variables.graph.structure import structure
 from graftax.variables.state.storage import touch
 
 
@@ -86,7 +87,8 @@ class Guard:
     def _clear(self) -> None:
         # attributes that are lists, and other containers, each with the ids of what is in it
         self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
-        self._others: list[tuple[list[Any] | dict[Any, Any], list[int]]] = []
+        self._others: list[tuple[Any, list[int]]] = []
+        self._arrays: list[tuple[Any, bytes]] = []
         self._kept: list[Any] = []
 
     def _look(self) -> None:
@@ -100,21 +102,17 @@ class Guard:
         self._version = structure.version
         self._clear()
         for ref, _ in self._touched:
-            node = ref()
-            if isinstance(node, Module):
-                module = weakref.ref(node)
-                skip = ignored(type(node))
-                for name, value in node.__dict__.items():
-                    if name in skip or not isinstance(value, list | tuple | dict):
-                        continue
-                    for container in containers_in(value):
-                        if len(container) > _LONG and not holds_node(container):
-                            continue
-                        self._kept += kept(container, gone)
-                        if container is value and isinstance(value, list):  # found through its module: not kept alive
-                            self._lists.append((module, name, [*map(id, container)]))
+            for name, value in () if (node := ref()) is None else node._gx_traced_attributes():
+                for one in changing_in(value) if may_change(value) else ():
+                    if is_small_array(one):
+                        self._arrays.append((one, one.tobytes()))
+                    elif len(one) <= _LONG or holds_node(one):
+                        self._kept += kept(one, gone)
+                        if one is value and isinstance(node, Module) and isinstance(one, list):
+                            # found through its module: not kept alive
+                            self._lists.append((weakref.ref(node), name, [*map(id, one)]))
                         else:
-                            self._others.append((container, [*ids_in(container)]))
+                            self._others.append((one, [*ids_in(one)]))
 
     def _same_content(self) -> bool:
         try:
@@ -123,7 +121,9 @@ class Guard:
                     return False
         except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
             return False
-        return all([*ids_in(container)] == ids for container, ids in self._others)
+        if not all([*ids_in(container)] == ids for container, ids in self._others):
+            return False
+        return all(array.tobytes() == content for array, content in self._arrays)
 
     def attributes(self) -> Iterator[tuple[Module, str, Any]]:
         """The attributes of the Modules, as they are now."""

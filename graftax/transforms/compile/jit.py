@@ -295,8 +295,12 @@ def jit(
     Plain attributes of Modules are constants of a trace, and a change of one traces anew: of Modules that it calls or
     whose Variables it reads, and of those, with all below, that are among the arguments, that the function is a method
     of, closes over, or names as globals, it or a function of the same file. A function that changes an attribute itself
-    is traced until that one stays as it was found. What is not seen is a Module that is reached in another way, such as
-    a global of another file, and of which nothing but plain attributes is read; and plain objects that are no Modules.
+    is traced until that one stays as it was found. Lists, dicts, sets and NumPy arrays up to 64 KiB in attributes are
+    compared by what is in them, and so are the settings of constraints, regularizers, initializers and creators there.
+
+    What is not seen: a Module that is reached in another way, such as a global of another file, and of which nothing
+    but plain attributes is read; other plain objects, callbacks among them; and a change inside of a larger array
+    (assign a new one, or keep it in a Variable).
 
     Args:
         fn: The function; without it, a decorator is returned.

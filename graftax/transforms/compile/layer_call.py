@@ -25,7 +25,8 @@ from graftax.transforms.compile.guard import Guard
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables import creation
 from graftax.variables.graph.module import Module, Node, walk
-from graftax.variables.state.storage import Storage, frames
+from graftax.variables.state.donation import at_rest
+from graftax.variables.state.storage import TRIES, Storage, exchange, frames
 from graftax.variables.variable import Variable
 
 MISSED: Final = object()
@@ -53,15 +54,31 @@ class _Plan(Guard):
 
     def __init__(self, program: _Program, storages: list[Storage], nodes: Iterable[Node], backend: Backend) -> None:
         self.run = program.run
-        self.changing = [storages[i] for i in program.changing]
         self.read = [storages[i] for i in program.read]
         self.written = [storages[i] for i in program.written]
+        self._taken = [program.written.index(i) for i in program.changing]
         self.backend = backend
         self.eager = backend.compiling.eager
         self._unflatten = backend.compiling.unflatten
         self._out_structure = program.out_structure
         self._results = program.results
         super().__init__(nodes)
+
+    def run_and_assign(self, arrays: list[Any]) -> list[Any]:
+        """Run, and assign the new values; once more where another thread has assigned meanwhile: no two draw alike."""
+        if not self.written:
+            return self.run([], [s.buffer for s in self.read], arrays)
+        for _ in range(TRIES):
+            results, done = self._attempt(arrays)
+            if done:
+                return results
+        with at_rest((*self.written, *self.read)):
+            return self._attempt(arrays)[0]
+
+    def _attempt(self, arrays: list[Any]) -> tuple[list[Any], bool]:
+        before = [storage.buffer for storage in self.written]
+        results = self.run([before[i] for i in self._taken], [s.buffer for s in self.read], arrays)
+        return results, exchange(self.written, before, results[-len(before) :])
 
     def result(self, results: list[Any]) -> Any:
         """What the forward returns, of what the program does."""
@@ -111,12 +128,9 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
         arrays[0] = owned(arrays[0])
     try:
-        results = plan.run([s.buffer for s in plan.changing], [s.buffer for s in plan.read], arrays)
+        results = plan.run_and_assign(arrays)
     except GraftaxError:  # a check of values failed, and nothing is assigned: run plainly, the forward says which
         return MISSED
-    if plan.written:
-        for storage, value in zip(reversed(plan.written), reversed(results), strict=False):
-            storage.buffer = value
     return plan.result(results)
 
 

@@ -12,8 +12,7 @@ import weakref
 from collections.abc import Iterable
 
 from graftax.variables.graph.module import Module, Node
-from graftax.variables.graph.node import ignored
-from graftax.variables.graph.structure import Print, containers_in, print_of
+from graftax.variables.graph.prints import Print, may_change, print_of
 from graftax.variables.state.storage import frames
 
 Prints = dict[str, Print]
@@ -46,23 +45,22 @@ class Seen:
                 self._whole[id(node)] = node._gx_fingerprint()
 
     def met(self, node: Node) -> None:
-        """Note what is in the lists and dicts of a Module, which change without a word."""
-        if isinstance(node, Module) and id(node) not in self._containers:
+        """Note what is in the lists, dicts and the like that a node holds, which change without a word."""
+        if id(node) not in self._containers:
             self._containers[id(node)] = _containers(node)
 
     def grown(self, node: Node) -> None:
-        """Compare lists and dicts with how they were met: what is different was changed by the function."""
-        if isinstance(node, Module) and id(node) in self._containers and not self._is_made(node):
+        """Compare lists, dicts and the like with how they were met: what is different was changed by the function."""
+        if id(node) in self._containers and not self._is_made(node):
             now = _containers(node)
             for name, before in self._containers[id(node)].items():
                 if now.get(name) != before:
                     self._parts.setdefault(id(node), {}).setdefault(name, before)
 
     def built(self, nodes: Iterable[Node]) -> None:
-        """Take lists and dicts as a build has left them."""
+        """Take lists, dicts and the like as a build has left them."""
         for node in nodes:
-            if isinstance(node, Module):
-                self._containers[id(node)] = _containers(node)
+            self._containers[id(node)] = _containers(node)
 
     def names(self, node: Node) -> tuple[str, ...]:
         """The attributes that are noted one by one."""
@@ -87,10 +85,6 @@ def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
     return found
 
 
-def _containers(module: Module) -> Prints:
-    skip = ignored(type(module))
-    return {
-        name: print_of(value)
-        for name, value in list(module.__dict__.items())  # another thread may make attributes meanwhile
-        if name not in skip and next(containers_in(value), None) is not None
-    }
+def _containers(node: Node) -> Prints:
+    with frames.replaced(()):
+        return {name: print_of(value) for name, value in node._gx_traced_attributes() if may_change(value)}

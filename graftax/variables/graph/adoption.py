@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from graftax.core import user_line
 from graftax.core.typedefs import VariableLike
-from graftax.variables.graph.copies import Pending
+from graftax.variables.graph.copies import Copied, Pending
 from graftax.variables.graph.freezing import Freezing
+from graftax.variables.graph.hiding_places import HIDING_PLACES, warn_if_hidden
 from graftax.variables.graph.node import Edge, Leaf, Node, inside, items_of, own, own_nodes
 from graftax.variables.state import storage
 
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
+
+class Adopting(Copied, Freezing):
+    """The part of a Module that other Nodes hang below."""
 
 
-def adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
+def adopt(owner: Adopting, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
     """Let what is found in an attribute hang below a Module, with the values that wait for it."""
     if isinstance(value, Node):
         adopt_node(owner, edges, value)
     elif isinstance(value, list | tuple | dict) and depth < 32:
         for edge, element in items_of(value):
             adopt(owner, (*edges, edge), element, depth + 1)
-    elif isinstance(value, set | frozenset) and any(isinstance(element, Node) for element in value):
-        user_line.warn(
-            f"{type(owner).__name__}.{edges[0]} is a set that holds Modules or Variables: they are not found in there, "
-            "neither trained nor saved, since a set has no order. Use a list or a dict.",
-        )
+    elif isinstance(value, HIDING_PLACES):
+        warn_if_hidden(owner, edges[0], value)
 
 
-def adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
+def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
     """Let a Node hang below a Module: nobody else owns it, and what is frozen or waits there reaches it."""
     if node is owner:
         return
@@ -52,13 +50,13 @@ def deliver(pending: Pending, edge: Edge, node: Node) -> None:
     if isinstance(node, VariableLike):  # a Variable, or an expression for which the value of a plain one may wait
         with storage.concretely():
             pending.claim(edge, node)  # type: ignore[arg-type]
-    if isinstance(node, Freezing):
+    if isinstance(node, Adopting):
         below = pending.child(edge)
         if below is not None:
-            set_pending(cast("Module", node), below)
+            set_pending(node, below)
 
 
-def set_pending(module: Module, pending: Pending | None) -> None:
+def set_pending(module: Adopting, pending: Pending | None) -> None:
     """Let values wait below a Module; those whose Variables exist already are delivered at once."""
     object.__setattr__(module, "_gx_pending", pending)
     if pending is None:

@@ -61,7 +61,7 @@ class Copied(Node):
         self._gx_ensure_state()
         new = object.__new__(type(self))
         memo[id(self)] = new
-        for name, value in self.__dict__.items():
+        for name, value in list(self.__dict__.items()):  # a stream below may be made meanwhile, which counts its root
             if name not in BOOKKEEPING:
                 object.__setattr__(new, name, copy.deepcopy(value, memo))
         if self._gx_captured:
@@ -74,7 +74,7 @@ class Copied(Node):
 
     def __getstate__(self) -> dict[str, Any]:
         self._gx_ensure_state()
-        state = {name: value for name, value in self.__dict__.items() if name not in BOOKKEEPING}
+        state = {name: value for name, value in list(self.__dict__.items()) if name not in BOOKKEEPING}
         carried = self._gx_carried()
         return state if carried is None else {**state, "_gx_pending": carried}
 

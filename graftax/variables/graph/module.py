@@ -19,17 +19,14 @@ from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
-from graftax.variables.graph.adoption import adopt, adopt_node
-from graftax.variables.graph.copies import Copied
+from graftax.variables.graph.adoption import Adopting, adopt, adopt_node
 from graftax.variables.graph.copies import Pending as Pending
-from graftax.variables.graph.freezing import Freezing
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
 from graftax.variables.graph.node import holds_node, ignored, names_by_class, own_nodes
 from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
-from graftax.variables.graph.structure import Print, print_of
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.state import storage
 
@@ -48,7 +45,7 @@ class SlotRecord:
     slot: Variable
 
 
-class Module(Copied, Freezing, Holder, Constructed):
+class Module(Adopting, Holder, Constructed):
     """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
@@ -148,7 +145,7 @@ class Module(Copied, Freezing, Holder, Constructed):
     def _gx_held(self) -> list[tuple[Edge, Child]]:
         """The same, as they are now: nothing is made."""
         skip = ignored(type(self))
-        return [(name, value) for name, value in self.__dict__.items() if name not in skip and holds_node(value)]
+        return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
     @Fallback
     def owner(self) -> Module | None:
@@ -251,10 +248,10 @@ class Module(Copied, Freezing, Holder, Constructed):
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` gave."""
 
-    def _gx_fingerprint(self) -> dict[str, Print]:
+    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
         """What a trace may depend on: plain attributes, and which objects the children are."""
         skip = ignored(type(self))
-        return {name: print_of(value) for name, value in self.__dict__.items() if name not in skip}
+        return ((name, value) for name, value in list(self.__dict__.items()) if name not in skip)
 
 
 _ABSENT = object()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
+from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
-from graftax.variables.graph.structure import Print, print_of
 
 if TYPE_CHECKING:
     from graftax.variables.graph.module import Module
@@ -42,9 +42,13 @@ class Node:
         found = self._gx_locate()
         return (*found[0]._gx_way(), *found[1]) if found else ()
 
+    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
+        """What a trace may depend on besides values, as it is now, by name."""
+        yield from ()
+
     def _gx_fingerprint(self) -> dict[str, Print]:
-        """What a trace may depend on besides values."""
-        return {}
+        """How that is now, such that it can be compared later."""
+        return {name: print_of(value) for name, value in self._gx_traced_attributes()}
 
     def _gx_print_for(self, name: str) -> Print | None:
         """How one attribute is now, as in the fingerprint; None if it is absent."""
@@ -84,9 +88,11 @@ class Leaf(Node):
         """Where it hangs in the object graph; its name while nothing holds it."""
         return self._gx_path
 
-    def _gx_fingerprint(self) -> dict[str, Print]:
-        """Whether it is trained is all that is ever changed about a Variable."""
-        return {"trainable": print_of(self.trainable)}
+    def _gx_traced_attributes(self) -> Iterator[tuple[str, Any]]:
+        """All that is ever changed about a Variable besides its value."""
+        yield "trainable", self.trainable
+        yield "regularizer", self.__dict__.get("regularizer")
+        yield "constraint", self.__dict__.get("constraint")
 
 
 def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
@@ -156,7 +162,7 @@ def holds_node(value: Any, seen: set[int] | None = None) -> bool:
     return False
 
 
-def own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """The Nodes that a Module holds itself, directly or in containers."""
     seen: set[int] = set()
 
@@ -174,10 +180,10 @@ def own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
             yield from visit((name,), value)
 
 
-def own(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
+def own(owner: Node, edges: tuple[Edge, ...], node: Node) -> None:
     """Let the Node hang there, unless that would close a circle."""
     if isinstance(node, Leaf) or not inside(owner, node):
-        node._gx_owner_ref = weakref.ref(owner)
+        node._gx_owner_ref = weakref.ref(cast("Module", owner))
         node._gx_edges = edges
 
 

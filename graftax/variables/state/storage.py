@@ -8,7 +8,7 @@ the layers knowing. Without a frame a read is the buffer itself.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
-from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, lock
+from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
 from graftax.variables.state.memo import Memo, computations
 
 if TYPE_CHECKING:
@@ -168,6 +168,23 @@ class Storage:
             frame.memo.forget(self)
             frame.write(self, value)
 
+    def revise(self, change: Callable[[Array], Array]) -> None:
+        """Make the value what ``change``, which may be called more than once, makes of it.
+
+        In eager code nothing is lost that another thread assigns meanwhile.
+        """
+        for _ in range(TRIES):
+            before = self.read()
+            after = change(before)
+            if frames.top is not None:
+                self.write(after)
+                return
+            self.check(after)
+            if exchange((self,), (before,), (after,)):
+                return
+        with at_rest((self,)):
+            self.write(change(self.read()))
+
     def check(self, value: Any) -> None:
         """Raise if the value may not be assigned here: it would outlive its trace, or the line runs at another time."""
         frame = frames.top
@@ -205,6 +222,23 @@ class Storage:
             f"use graftax.jit in place of {words.compile}, or pass the state: "
             "graftax.functional_call(module, graftax.state(module), ...)",
         )
+
+
+TRIES = 4
+"""How often a value is computed again because another thread has assigned, before that thread has to wait."""
+
+
+def exchange(storages: Sequence[Storage], before: Sequence[Array], after: Sequence[Array]) -> bool:
+    """Assign to buffers if all are still those that were read before; False, and nothing assigned, if one is not."""
+    with lock:
+        for storage, value in zip(storages, before, strict=True):
+            buffers, index = storage.place
+            if (type(buffers) is not list and donation_at(storage) is not None) or buffers[index] is not value:
+                return False
+        for storage, value in zip(storages, after, strict=True):
+            buffers, index = storage.place
+            buffers[index] = value
+    return True
 
 
 class Moves:

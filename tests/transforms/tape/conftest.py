@@ -9,5 +9,5 @@ from graftax.variables.state.storage import frames
 @pytest.fixture(autouse=True)
 def _everything_is_put_back():
     yield
-    assert registry.load("jax").transforms.eager()
+    assert registry.load("jax").tracing.eager()
     assert frames.top is None

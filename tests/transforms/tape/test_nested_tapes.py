@@ -73,7 +73,7 @@ def test_gt11_stop_recording():
     with gx.GradientTape() as tape:
         tape.watch(x)
         with tape.stop_recording():
-            assert registry.current().transforms.eager()
+            assert registry.current().tracing.eager()
             z = 100 * x
         w = x * x + z
     close(tape.gradient(w, x), 6)
@@ -162,7 +162,7 @@ def test_exceptions_put_everything_back():
 
     with pytest.raises(ZeroDivisionError):
         fails()
-    assert registry.current().transforms.eager()
+    assert registry.current().tracing.eager()
     assert frames.top is None
     with gx.GradientTape() as tape:
         y = v * v
@@ -185,7 +185,7 @@ def test_exits_in_another_order():
     a.__exit__(None, None, None)
     z = y * x
     b.__exit__(None, None, None)
-    assert registry.current().transforms.eager()
+    assert registry.current().tracing.eager()
     close(a.gradient(y, [x, v]), [12, 4])
     close(b.gradient(z, [x, v]), [36, 8])
 

@@ -1,0 +1,49 @@
+"""Adjustable: the base of plain objects, such as regularizers, whose settings compiled code reads as constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.core.keywords import Constructed
+from graftax.variables.graph.structure import structure
+
+
+class Adjustable(Constructed):
+    """An object with settings: compiled functions that depend on them notice when one is changed.
+
+    Example:
+        >>> class Scale(Adjustable):
+        ...     def __init__(self, factor=1.0):
+        ...         self.factor = factor
+        >>> scale, before = Scale(), structure.version
+        >>> scale.factor = 2.0  # nothing depends on it yet
+        >>> structure.version == before
+        True
+        >>> watch(scale)
+        >>> scale.factor = 3.0
+        >>> structure.version == before
+        False
+    """
+
+    __slots__ = ("_is_watched",)  # beside the settings, which are in ``__dict__``
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        _changed(self)
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        _changed(self)
+
+
+def watch(one: Adjustable) -> None:
+    """Note that a trace depends on the settings of this object."""
+    _mark(one, True)
+
+
+_mark = Adjustable._is_watched.__set__  # type: ignore[attr-defined]
+
+
+def _changed(one: Adjustable) -> None:
+    if getattr(one, "_is_watched", False):
+        structure.bump()

@@ -1,0 +1,117 @@
+"""Copies of what nobody has used yet: streams are made while they are copied, and that must not disturb the copying."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+
+SETTINGS = {
+    "units": 4,
+    "filters": 4,
+    "kernel_size": 3,
+    "pool_size": 2,
+    "size": 2,
+    "padding": 1,
+    "cropping": 1,
+    "num_heads": 2,
+    "key_dim": 4,
+    "head_dim": 4,
+    "dim": 4,
+    "rate": 0.1,
+    "stddev": 0.1,
+    "input_dim": 8,
+    "output_dim": 4,
+    "n": 2,
+    "target_shape": (4,),
+    "dims": (2, 1),
+    "activation": "relu",
+    "fn": abs,
+    "function": abs,
+    "layer": layers.Dense(4),
+    "axes": 1,
+}
+CHANCES = {"dropout": 0.1, "recurrent_dropout": 0.1}
+
+
+def every_layer():
+    for name in layers.__all__:
+        kind = getattr(layers, name)
+        if inspect.isclass(kind) and issubclass(kind, gx.Layer) and not inspect.isabstract(kind):
+            yield kind
+
+
+def made(kind):
+    given = {}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if name in CHANCES:
+            given[name] = CHANCES[name]
+        elif parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
+            given[name] = copy.deepcopy(SETTINGS[name])
+    return kind(**given)
+
+
+class Block(gx.Layer):
+    """Layers in attributes, lists and dicts."""
+
+    def __init__(self, first, second):
+        super().__init__()
+        self.first = first
+        self.rest = [second, {"last": layers.Dropout(0.1)}]
+
+    def call(self, x):
+        return x
+
+
+HOLDERS = {
+    "alone": lambda layer: layer,
+    "in a block": lambda layer: Block(layer, layers.LSTM(2, dropout=0.1)),
+    "in a list": lambda layer: [layer, layers.Dropout(0.2)],
+    "in a model": lambda layer: gx.Sequential([layers.Dense(4), layer]),
+}
+COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda thing: pickle.loads(pickle.dumps(thing))}
+
+
+def streams(thing):
+    tops = thing if isinstance(thing, list) else [thing]
+    return [v.numpy().tolist() for top in tops for v in top.variables if v.role == "seed"]
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("kind", list(every_layer()), ids=lambda kind: kind.__name__)
+def test_layers_that_were_never_used_can_be_copied(kind, holder, how):
+    thing = HOLDERS[holder](made(kind))
+    assert streams(COPIES[how](thing)) == streams(thing)
+
+
+def test_a_copy_of_a_fresh_dropout_drops_the_same():
+    layer = layers.Dropout(0.5)
+    twin = copy.deepcopy(layer)
+    x = np.ones((4, 8), "float32")
+    np.testing.assert_array_equal(layer(x, training=True), twin(x, training=True))
+
+
+class Marked(gx.Module):
+    """Its attribute marks it while the attribute is looked at, as another thread may."""
+
+    def __init__(self):
+        self.odd = self.Odd(self)
+        self.last = gx.Variable(1.0)
+
+    class Odd:
+        def __init__(self, module):
+            self.module = module
+
+        def __deepcopy__(self, memo):
+            object.__setattr__(self.module, "_gx_watched", True)
+            return self
+
+
+def test_a_module_that_is_marked_while_it_is_copied_is_copied():
+    twin = copy.deepcopy(Marked())
+    assert float(twin.last) == 1.0
