@@ -61,7 +61,7 @@ def step_of_fit(net: Net) -> Run:
     """What fit runs for each batch, metrics included."""
     batch, model = data(net), graftax_net(net)
     model.compile(gx.optimizers.Adam(1e-3), "mse")
-    step = model.compiled("train_step")
+    step = model._gx_compiled_step("train_step")
     return lambda: step(batch)["loss"]
 
 

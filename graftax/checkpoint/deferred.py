@@ -14,7 +14,8 @@ from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.paths import joined
 from graftax.core.errors import DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.module import Module, set_pending
+from graftax.variables.graph.adoption import set_pending
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 
@@ -139,7 +140,7 @@ class Session:
     # --- arrivals ---------------------------------------------------------------------------------------------------
 
     def _earlier(self, module: Module) -> Deferred | None:
-        found = module._pending
+        found = module._gx_pending
         return found if isinstance(found, Deferred) and found.session is not self else None
 
     def deliver(self, node: int, path: str, appeared: Variable | Reparam) -> bool:
@@ -156,7 +157,7 @@ class Session:
         variable = receiver(appeared)
         self._assign(node, path, variable)
         for slot in self._slots.pop(node, ()) if isinstance(variable, Variable) else ():
-            made = slot.optimizer.ensure_slot(slot.name, variable)
+            made = slot.optimizer._gx_ensure_slot(slot.name, variable)
             if made is not None:
                 self._assign(slot.node, slot.path, made)
         return True
@@ -259,7 +260,7 @@ class Carried:
 
     def hang(self, module: Module) -> None:
         """Let the values wait below the copy."""
-        object.__setattr__(module, "_pending", self._deferred(module))
+        object.__setattr__(module, "_gx_pending", self._deferred(module))
 
     def _deferred(self, module: Module) -> Deferred:
         # of a Session that the original of a shallow copy still uses, each value would arrive in one of both only

@@ -70,8 +70,9 @@ class Graph:
 
     Args:
         roots: Names and objects: Modules, Variables, or lists, tuples and dicts of them.
-        settles: Whether Modules first make what they make when they are asked, see `Module.ensure_state`, and take in
-            what was appended to their lists, with the values that wait for it. Defaults to True.
+        settles: Whether Modules first make what they make when they are asked, see
+            `Module._gx_ensure_state`, and take in what was appended to their lists, with the values that wait for it.
+            Defaults to True.
 
     Raises:
         ArgumentTypeError: a root is none of these.
@@ -137,7 +138,7 @@ class Graph:
         for optimizer in list(self.places):
             if optimizer.kind is not Kind.OBJECT or not isinstance(optimizer.thing, Module):
                 continue
-            for record in optimizer.thing.slots():
+            for record in optimizer.thing._gx_slot_records():
                 variable = self._known.get(id(record.variable))
                 slot = self._known.get(id(record.slot))
                 if slot is None:
@@ -185,7 +186,7 @@ def _settle(thing: Any, seen: set[int]) -> None:
 
 def _children(thing: Any) -> Iterator[tuple[Edge, Any]]:
     if isinstance(thing, Module):
-        yield from thing._held()
+        yield from thing._gx_held()
     elif isinstance(thing, list | tuple | dict):
         for edge, child in items_of(thing):
             if isinstance(child, Node | list | tuple | dict):

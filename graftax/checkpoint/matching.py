@@ -267,7 +267,7 @@ class Match:
         thing = place.thing
         if not isinstance(thing, Module):
             return self.mode != "exact"
-        if self.mode != "exact" or getattr(thing, "built", None) is False:
+        if self.mode != "exact" or thing._gx_lacks_weights:
             return True
         return edge != STATE and str(edge) in vars(thing) and not vars(thing)[str(edge)]
 

@@ -78,7 +78,7 @@ def _plan_slots(match: Match) -> dict[int, list[WaitingSlot]]:
             continue
         place = existing.get((optimizer, record.name, variable))
         if place is None and not blocked:
-            made = optimizer.thing.ensure_slot(record.name, variable.thing)
+            made = optimizer.thing._gx_ensure_slot(record.name, variable.thing)
             if made is None:
                 match.unused[path] = record.slot
             else:

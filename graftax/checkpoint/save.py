@@ -86,11 +86,11 @@ def save(
 def _is_stream_of_unbuilt(thing: Any) -> bool:
     if not isinstance(thing, Variable) or thing.role != "seed":
         return False
-    above = thing.owner
+    above = thing._gx_owner
     while above is not None:
-        if getattr(above, "built", None) is False:
+        if above._gx_lacks_weights:
             return True
-        above = above.owner
+        above = above._gx_owner
     return False
 
 

@@ -40,8 +40,8 @@ def add_waiting(graph: Graph) -> None:
     """Add what waits below the Modules of a graph, and the slots that wait with it."""
     found = _Found(graph)
     for place in list(graph.places):
-        if isinstance(place.thing, Module) and isinstance(place.thing._pending, Deferred):
-            found.below(place, place.thing._pending)
+        if isinstance(place.thing, Module) and isinstance(place.thing._gx_pending, Deferred):
+            found.below(place, place.thing._gx_pending)
     found.add_slots()
 
 

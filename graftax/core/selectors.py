@@ -194,15 +194,15 @@ def wholes(item: Any) -> Iterator[str]:
     """The paths of the expressions that a variable is a part of."""
     for owner in _above(item):
         if isinstance(cast(object, owner), VariableLike):
-            yield owner.path
+            yield owner._gx_path
 
 
 def _above(item: Any) -> Iterator[Any]:
     """What a variable hangs in, from the inside out."""
-    owner = getattr(item, "owner", None)
+    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
         yield owner
-        owner = owner.owner
+        owner = owner._gx_owner
 
 
 def _answer(selector: Selector, path: str, answer: Any) -> bool:
@@ -282,7 +282,7 @@ def compile_selector(selector: SelectorLike) -> Selector:
             raise _refused(selector, "only layers and other Modules hold variables", "the class of a layer, or a glob")
         return Selector("class", selector.__name__, selector)
     if isinstance(selector, Holder):
-        path = getattr(selector, "path", "")
+        path = getattr(selector, "_gx_path", "")
         place = f'its path, "{path}/**", or ' if path else ""
         raise _refused(
             selector,

@@ -43,14 +43,14 @@ class AddsLosses(KerasNames):
         [0.03]
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_regularized", "_added"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_regularized", "_gx_added"})
 
-    _regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()  # of weights that cannot say it themselves
-    _added: Totals | None = None
+    _gx_regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()  # of weights that cannot say it themselves
+    _gx_added: Totals | None = None
 
     if TYPE_CHECKING:
 
-        def _title(self) -> str: ...
+        def _gx_title(self) -> str: ...
 
     def add_loss(self, loss: ArrayLike) -> None:
         """Add a term to the loss of the model; to be called inside `call`.
@@ -93,12 +93,12 @@ class AddsLosses(KerasNames):
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return what a trace may depend on: plain attributes, the children, and the penalties of weights."""
-        penalties = tuple(regularizer for _, regularizer in self._regularized)
+        penalties = tuple(regularizer for _, regularizer in self._gx_regularized)
         return {**super()._gx_traced_attributes(), "penalties of weights": penalties}
 
-    def fingerprint(self) -> dict[str, Print]:
+    def _gx_fingerprint(self) -> dict[str, Print]:
         """What a trace may depend on: plain attributes, the children, and whether terms of the loss are kept."""
-        return {**super().fingerprint(), "added losses": print_of([*(self._added or ())])}
+        return {**super()._gx_fingerprint(), "added losses": print_of([*(self._gx_added or ())])}
 
 
 def _add(layer: AddsLosses, loss: ArrayLike) -> None:
@@ -107,19 +107,19 @@ def _add(layer: AddsLosses, loss: ArrayLike) -> None:
     Raises:
         StateError: no layer is being called.
     """
-    term = penalty(loss, f"add_loss of {layer._title()} got")
+    term = penalty(loss, f"add_loss of {layer._gx_title()} got")
     context = contexts.top
     if context is None or context.root is None:
         raise StateError(
-            f"{layer._title()}.add_loss() {'in build' if building.under_way() else 'outside of a call'}",
+            f"{layer._gx_title()}.add_loss() {'in build' if building.under_way() else 'outside of a call'}",
             "the terms of a layer are those of its latest call, and a term that is added here would belong to no call",
             "self.add_loss(...) in call; add_weight(..., regularizer=...) for a penalty on a weight; "
             "a term of the loss in train_step: loss = self.compute_loss(x, y, y_pred) + term",
         )
-    totals = layer._added
+    totals = layer._gx_added
     if totals is None:
         totals = Totals()
-        object.__setattr__(layer, "_added", totals)
+        object.__setattr__(layer, "_gx_added", totals)
         Totals.made += 1
     dtype = "float64" if str(term.dtype) == "float64" else "float32"
     if dtype not in totals or totals[dtype].backend is not registry.current():
@@ -145,7 +145,9 @@ def forget(root: Module, number: int | None = None, stack: tuple[Frame, ...] | N
 
 
 def _totals(root: Module) -> list[AddedLoss]:
-    return [total for layer in walk(root) if isinstance(layer, AddsLosses) for total in (layer._added or {}).values()]
+    return [
+        total for layer in walk(root) if isinstance(layer, AddsLosses) for total in (layer._gx_added or {}).values()
+    ]
 
 
 def keep_penalty(layer: AddsLosses, weight: Any, asked: Regularizer | None) -> None:
@@ -156,8 +158,8 @@ def keep_penalty(layer: AddsLosses, weight: Any, asked: Regularizer | None) -> N
     """
     if not isinstance(weight, Variable | Reparam):
         if asked is not None:  # a value of another kind, which knows of no penalties
-            layer._regularized = (*layer._regularized, (weight, asked))
-    elif weight.owner is not None and weight.regularizer is None and asked is not None:
+            layer._gx_regularized = (*layer._gx_regularized, (weight, asked))
+    elif weight._gx_owner is not None and weight.regularizer is None and asked is not None:
         weight.regularizer = asked
 
 
@@ -169,11 +171,11 @@ def _collected(root: Module) -> list[Array]:
         if not isinstance(module, Module):
             continue
         if isinstance(module, Reparam) and is_trainable(module) and (term := module.penalty()) is not None:
-            found.append(penalty(term, f"{type(module).__name__}.penalty of {module.path!r} gave"))
+            found.append(penalty(term, f"{type(module).__name__}.penalty of {module._gx_path!r} gave"))
         if isinstance(module, AddsLosses):
             touch(module)
-            found += [total.value for total in (module._added or {}).values()]
-            found += [_penalty(weight, regularizer) for weight, regularizer in module._regularized]
+            found += [total.value for total in (module._gx_added or {}).values()]
+            found += [_penalty(weight, regularizer) for weight, regularizer in module._gx_regularized]
         whole = module.regularizer if isinstance(module, Reparam) else None
         for _, weight in own_nodes(module):
             if not isinstance(weight, Variable | Reparam) or id(weight) in seen:
@@ -188,5 +190,5 @@ def _penalty(weight: Any, regularizer: Regularizer | None) -> Array | None:
     """The penalty of a weight; None if it has none or is not trained."""
     if regularizer is None or not is_trainable(weight):
         return None
-    what = f"the regularizer {named(regularizer)} of {getattr(weight, 'path', '')!r} gave"
+    what = f"the regularizer {named(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
     return penalty(regularizer(weight.value), what)

@@ -45,7 +45,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
     @wraps(build)
     @door
     def run_several(self: Layer, *given: Any, **named: Any) -> None:
-        found = several_shapes.bound(build, self._title(), given, named)
+        found = several_shapes.bound(build, self._gx_title(), given, named)
         make(self, found, lambda shapes: build(self, **shapes))
 
     @wraps(build)
@@ -69,7 +69,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             if frame is not None:
                 frame.build(self, done=False)
             with (
-                creation.remembered(self._captured),
+                creation.remembered(self._gx_captured),
                 storage.concretely(),
                 contexts.replaced(()),
                 _under_way.entered(self),
@@ -77,8 +77,8 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
                 build(input_shape)
             if frame is not None:
                 frame.build(self, done=True)
-            self.input_shape = input_shape
-            self.mark_built()
+            self._gx_input_shape = input_shape
+            self._gx_mark_built()
             if not called:
                 _build_below(self, input_shape)
 
@@ -92,10 +92,10 @@ def under_way() -> bool:
 
 def _check_same_shape(layer: Layer, input_shape: Any) -> None:
     """Raise if a built layer is to be built for another shape; the size of the batch may be another one."""
-    if shapes.agree(layer.input_shape, input_shape):
+    if shapes.agree(layer._gx_input_shape, input_shape):
         return
     raise StateError(
-        f"{layer._title()}.build({input_shape!r:.80}), and it is built for {layer.input_shape!r:.80}",
+        f"{layer._gx_title()}.build({input_shape!r:.80}), and it is built for {layer._gx_input_shape!r:.80}",
         "new weights in place of those that it has would be unknown to optimizers, and what was learnt would be lost",
         f"a new {type(layer).__name__} for another shape; leave the build out where the layer takes such inputs, too",
     )
@@ -121,7 +121,7 @@ def is_built(layer: Layer) -> bool:
 
 def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
-    found = several_shapes.of_call(type(layer).build, layer._title(), signature, args, kwargs)
+    found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
     with _called.entered(layer):
         if several_shapes.names_of_shapes(type(layer).build):
             layer.build(**found)
@@ -132,20 +132,20 @@ def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwa
 def unbuilt_below(layer: Layer) -> list[Layer]:
     """The layer and those below it, as far as they are not built."""
     nodes: Iterator[Any] = walk(layer)
-    return [node for node in nodes if hasattr(node, "mark_built") and not is_built(node)]
+    return [node for node in nodes if hasattr(node, "_gx_mark_built") and not is_built(node)]
 
 
 def _build_below(layer: Layer, input_shape: Any) -> None:
     """Build the layers below by a call on zeros."""
     if len(unbuilt := unbuilt_below(layer)) == 0:
         return
-    title = layer._title()
+    title = layer._gx_title()
     reason = f"{title} holds {_listed(unbuilt)}, and is to be built for the shape {input_shape!r:.80}"
     try:
         if input_shape is None:
             raise NotBuiltError(reason, "without a shape nothing can be called", f"{_call_of(layer)}, on an example")
         if several_shapes.names_of_shapes(type(layer).build):
-            layer.build_for(**several_shapes.example_of(input_shape, layer._example_of))
+            layer.build_for(**several_shapes.example_of(input_shape, layer._gx_example_of))
         else:
             layer.compute_output_shape(input_shape)
         if unbuilt := unbuilt_below(layer):
@@ -160,7 +160,7 @@ def _build_below(layer: Layer, input_shape: Any) -> None:
 
 
 def _listed(layers: list[Layer]) -> str:
-    names = ", ".join(f"{layer.path or layer.name!r} ({type(layer).__name__})" for layer in layers[:3])
+    names = ", ".join(f"{layer._gx_path or layer.name!r} ({type(layer).__name__})" for layer in layers[:3])
     return f"{names} and {len(layers) - 3} more" if len(layers) > 3 else names
 
 
@@ -184,9 +184,9 @@ def missing_attribute(self: Layer, name: str) -> Any:
     else:
         misspelt = None
     if near is None and (misspelt or name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
-        raise missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._title())
+        raise missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title())
     raise MissingAttributeError(
-        f"{name!r} of {self._title()}, which is not built",
+        f"{name!r} of {self._gx_title()}, which is not built",
         f"{said if near in (None, name) else f'it will have {near!r}'}; weights are made at the first call, when the "
         "input's shape is known",
         "call it on an example first: layer(x[:1]); or layer.build(input_shape)",
@@ -229,20 +229,20 @@ def _codes(kind: type[Layer], name: str) -> Iterator[CodeType]:
 def note_dtypes(layer: Layer, weight: Any) -> None:
     """Note whether weights have to be cast where the layer reads them: a creator may store them in another dtype."""
     stored = (v.dtype for v in walk(weight) if isinstance(v, Variable) and v.role == "weight")
-    if any(is_floating(dtype) and dtype != layer.policy.compute_dtype for dtype in stored):
-        object.__setattr__(layer, "_casts", True)
+    if any(is_floating(dtype) and dtype != layer._gx_dtypes.compute_dtype for dtype in stored):
+        object.__setattr__(layer, "_gx_casts", True)
 
 
 def warn_if_not_held(layer: Layer, context: CallContext) -> None:
     """Warn of a layer that is built inside of another's call, which does not hold it."""
     root = context.root
-    if layer.owner is not None or root is None or root is layer:
+    if layer._gx_owner is not None or root is None or root is layer:
         return
     for _ in walk(root):  # adopts what was appended to lists since
         pass
-    if layer.owner is None:
+    if layer._gx_owner is None:
         user_line.warn(
-            f"{layer._title()} is built in a call of {root.path or root.name!r} ({type(root).__name__}), which "
+            f"{layer._gx_title()} is built in a call of {root._gx_path or root.name!r} ({type(root).__name__}), which "
             "does not hold it: its weights are neither trained nor saved with it, and new ones are made if it "
             "is made again. "
             f"Hold it: self.{layer.name} = {type(layer).__name__}(...) in __init__.",

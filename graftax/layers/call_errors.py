@@ -24,7 +24,7 @@ def explained_call(
     better: GraftaxError | None = None
     if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
         better = _missing(error.obj, error.name)
-    elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _raised_by(error.__traceback__, "_call"):
+    elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _raised_by(error.__traceback__, "_gx_call"):
         parameters = ", ".join(
             str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
         )
@@ -59,11 +59,11 @@ def _complex_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 def _real_weights(layer: Any, title: str, given: str) -> GraftaxError | None:
     """The error for complex numbers that meet the weights of a layer of ours."""
-    if not type(layer).__module__.startswith("graftax.layers.") or is_complex(layer.compute_dtype):
+    if not type(layer).__module__.startswith("graftax.layers.") or is_complex(layer._gx_dtypes.compute_dtype):
         return None
     return DTypeError(
         f"{title} got complex numbers, {given}",
-        f"it computes with {layer.compute_dtype}, and nothing is cast silently",
+        f"it computes with {layer._gx_dtypes.compute_dtype}, and nothing is cast silently",
         "ops.concatenate([ops.real(x), ops.imag(x)], axis=-1) for both parts, ops.abs(x) for the size",
     )
 

@@ -43,7 +43,7 @@ class Embedding(Layer):
         ((1, 3, 4), (10, 4))
     """
 
-    input_dtype = "int32"
+    _gx_input_dtype = "int32"
 
     def __init__(
         self,

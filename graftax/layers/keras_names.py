@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.fallback import Fallback
 from graftax.core.typedefs import ArrayLike
 from graftax.variables.graph.module import Module
 
 if TYPE_CHECKING:
     from graftax.variables.variable import Variable
-
-T = TypeVar("T")
-
-
-class Fallback(Generic[T]):
-    """What is computed unless the object has an attribute of that name: a property that assigning takes the place of.
-
-    Example:
-        >>> class Box:
-        ...     size = Fallback(lambda self: 3)
-        >>> box = Box()
-        >>> before, box.size = box.size, 4
-        >>> before, box.size
-        (3, 4)
-    """
-
-    def __init__(self, compute: Callable[[Any], T]) -> None:
-        self._compute = compute
-        self.__doc__ = compute.__doc__
-
-    @overload
-    def __get__(self, instance: None, owner: type[Any]) -> Fallback[T]: ...
-    @overload
-    def __get__(self, instance: object, owner: type[Any]) -> T: ...
-    def __get__(self, instance: object | None, owner: type[Any]) -> Fallback[T] | T:
-        return self if instance is None else self._compute(instance)
 
 
 class KerasNames(Module):
@@ -74,7 +49,7 @@ class KerasNames(Module):
         Raises:
             NotBuiltError: the layer is not built.
         """
-        self.require_built("get_weights")
+        self._gx_require_built("get_weights")
         return [v.numpy() for v in _weights(self)]
 
     def set_weights(self, weights: Sequence[ArrayLike]) -> None:
@@ -87,7 +62,7 @@ class KerasNames(Module):
             ShapeError: an array has another shape than its weight.
             AssignmentError: an array has another dtype than its weight.
         """
-        self.require_built("set_weights")
+        self._gx_require_built("set_weights")
         variables = _weights(self)
         if not isinstance(weights, list | tuple | np.ndarray):
             raise ArgumentTypeError(
@@ -119,7 +94,7 @@ class KerasNames(Module):
                 variable.assign(value)
             raise
 
-    def require_built(self, purpose: str) -> None:
+    def _gx_require_built(self, purpose: str) -> None:
         """Raise if there are no weights yet."""
         raise NotImplementedError
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DTypeError, NotBuiltError, StateError
+from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes
@@ -27,6 +28,7 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
 from graftax.variables.graph.module import Child
 from graftax.variables.graph.node import Edge
+from graftax.variables.graph.reserved import OF_LAYERS, Words
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.state import storage
@@ -59,14 +61,15 @@ class Layer(AddsLosses):
         ((2, 3), ['factor'])
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_plans", "_warned", "_casts", "input_shape"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts", "_gx_input_shape"})
+    _gx_words: ClassVar[Words] = OF_LAYERS
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged, since each position is computed on its own; otherwise it stops here,
     with a warning, unless layers inside took it. Where `call` takes no mask, nan and infinities at positions that the
     mask hides reach it as zeros."""
-    hands_on_masks: ClassVar[bool] = False
+    _gx_hands_on_masks: ClassVar[bool] = False
     """Whether the layers inside give the output its mask."""
-    input_dtype: ClassVar[str | None] = None
+    _gx_input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
     compiles_call: ClassVar[bool] = False
@@ -75,33 +78,32 @@ class Layer(AddsLosses):
 
     built: building.Built = building.Built()
     """Whether its weights are there."""
-    input_shape: Any = None
-    """The shape (or structure of shapes) that it was built for; None before."""
-    _policy: DTypePolicy | None = None
-    _unnamed = 0
-    _warned = False
-    _plans: eager_call.Plans | None = None
-    _makes_mask = False  # whether the class defines compute_mask
-    _casts = False  # whether a weight is stored in another dtype than the policy's
+    _gx_input_shape: Any = None
+    _gx_policy: DTypePolicy | None = None
+    _gx_unnamed = 0
+    _gx_warned = False
+    _gx_plans: eager_call.Plans | None = None
+    _gx_makes_mask = False  # whether the class defines compute_mask
+    _gx_casts = False  # whether a weight is stored in another dtype than the policy's
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "build" in vars(cls):
             cls.build = building.whole(cls.build)  # type: ignore[method-assign]
-        cls._makes_mask = cls.compute_mask is not Layer.compute_mask
+        cls._gx_makes_mask = cls.compute_mask is not Layer.compute_mask
 
     if not TYPE_CHECKING:  # a checker should see which attributes there are, and the arguments of __init__
         __getattr__ = building.missing_attribute
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
             self = super().__new__(cls)
-            for scope in self._captured:
+            for scope in self._gx_captured:
                 scope.waiting.add(self)
             return self
 
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
-        self._policy = as_policy(dtype)
+        self._gx_policy = as_policy(dtype)
         if not flag("trainable", trainable):
             self.trainable = False
 
@@ -121,10 +123,10 @@ class Layer(AddsLosses):
         """The mask of the output, given that of the input; None for none."""
         if mask is None or self.supports_masking:
             return mask
-        if not self._warned:
-            object.__setattr__(self, "_warned", True)
+        if not self._gx_warned:
+            object.__setattr__(self, "_gx_warned", True)
             user_line.warn(
-                f"the mask of the input of {self._title()} is dropped: the layer does not say what becomes of it. "
+                f"the mask of the input of {self._gx_title()} is dropped: the layer does not say what becomes of it. "
                 "Set supports_masking = True on the class, or define compute_mask.",
             )
         return None
@@ -160,14 +162,14 @@ class Layer(AddsLosses):
             ArgumentError: what is asked for cannot be, such as training what holds integers or is no weight.
         """
         if name is None:
-            label = f"weight_{self._unnamed}"
-            object.__setattr__(self, "_unnamed", self._unnamed + 1)
+            label = f"weight_{self._gx_unnamed}"
+            object.__setattr__(self, "_gx_unnamed", self._gx_unnamed + 1)
         else:
             label = name
-        prefix = self.path
+        prefix = self._gx_path
         spec = VariableSpec(
             shape=sizes(shape),
-            dtype=registry.current().arrays.canonical_dtype(dtype) if dtype else self.policy.variable_dtype,
+            dtype=registry.current().arrays.canonical_dtype(dtype) if dtype else self._gx_dtypes.variable_dtype,
             initializer=initializers.get(initializer),
             trainable=flag("trainable", trainable),
             role=role,
@@ -183,27 +185,36 @@ class Layer(AddsLosses):
         keep_penalty(self, weight, spec.regularizer)
         return weight
 
-    def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
+    def _gx_replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another weight or layer in the place of one."""
-        super().replace_child(edges, old, new)
+        super()._gx_replace_child(edges, old, new)
         building.note_dtypes(self, new)
 
     # --- for users --------------------------------------------------------------------------------------------------
 
     @property
+    def _gx_dtypes(self) -> DTypePolicy:
+        return self._gx_policy if self._gx_policy is not None else as_policy(None)
+
+    @Fallback
     def policy(self) -> DTypePolicy:
         """The dtype policy."""
-        return self._policy if self._policy is not None else as_policy(None)
+        return self._gx_dtypes
 
     @property
     def dtype(self) -> str:
         """The dtype of its weights."""
-        return self.policy.variable_dtype
+        return self._gx_dtypes.variable_dtype
 
     @property
     def compute_dtype(self) -> str:
         """The dtype in which it computes."""
-        return self.policy.compute_dtype
+        return self._gx_dtypes.compute_dtype
+
+    @Fallback
+    def input_shape(self) -> Any:
+        """The shape (or structure of shapes) that it was built for; None before."""
+        return self._gx_input_shape
 
     if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives
 
@@ -216,45 +227,45 @@ class Layer(AddsLosses):
             try:
                 if self.compiles_call:
                     if masks.any_set() or (kwargs and any(name.endswith("mask") for name in kwargs)):
-                        return self._masked_call(args, kwargs)
-                    out = self._compiled(args, kwargs)
+                        return self._gx_masked_call(args, kwargs)
+                    out = self._gx_compiled(args, kwargs)
                     if out is not eager_call.MISSED:
                         return out
-                return self._traced_call(args, kwargs)
+                return self._gx_traced_call(args, kwargs)
             except Exception as error:
                 shorten(error)
                 raise
 
-    def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if storage.frames.top is not None and (path := self.path):
+    def _gx_traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if storage.frames.top is not None and (path := self._gx_path):
             with named_part(path):
-                return self._call(*args, **kwargs)
-        return self._call(*args, **kwargs)
+                return self._gx_call(*args, **kwargs)
+        return self._gx_call(*args, **kwargs)
 
-    def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The eager call as one program, or `eager_call.MISSED`."""
-        plans = self._plans
+        plans = self._gx_plans
         if plans is None:
             plans = eager_call.Plans()
-            object.__setattr__(self, "_plans", plans)
-        return eager_call.call(plans, self, self._call, args, kwargs)
+            object.__setattr__(self, "_gx_plans", plans)
+        return eager_call.call(plans, self, self._gx_call, args, kwargs)
 
-    def _masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An eager call with masks: a program takes them as arguments, and the output gets its own afterwards."""
-        if storage.frames.top is not None or self.hands_on_masks:
-            return self._traced_call(args, kwargs)
+        if storage.frames.top is not None or self._gx_hands_on_masks:
+            return self._gx_traced_call(args, kwargs)
         signature = signature_of(type(self).call)
-        found = masking.named(signature, args, self.named_masks(args, kwargs))
+        found = masking.named(signature, args, self._gx_named_masks(args, kwargs))
         given = masking.by_name(self, signature, args, kwargs, found)
-        out = self._compiled(args, given) if given is not None else eager_call.MISSED
+        out = self._gx_compiled(args, given) if given is not None else eager_call.MISSED
         if out is eager_call.MISSED:
-            return self._traced_call(args, kwargs)
+            return self._gx_traced_call(args, kwargs)
         outer = contexts.top
         if found and outer is not None:
             outer.masks_met = True
         return masking.with_mask(self, out, signature.given(signature.first, args, kwargs), signature, found)
 
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
+    def _gx_call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
         outer = contexts.top
         signature = signature_of(type(self).call)
@@ -262,32 +273,32 @@ class Layer(AddsLosses):
         context = CallContext(self, training, outer)
         if outer is None or outer.root is None:
             added_losses.forget(self, context.number, context.frames)
-        with contexts.entered(context), self._explained(args, kwargs):
-            args, kwargs = inputs_in(self.policy.compute_dtype, args, kwargs)
+        with contexts.entered(context), self._gx_explained(args, kwargs):
+            args, kwargs = inputs_in(self._gx_dtypes.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
             if not building.is_built(self):
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
             if kwargs or masks.any_set():
-                args, kwargs, found = masking.received(self, signature, args, self.named_masks(args, kwargs))
+                args, kwargs, found = masking.received(self, signature, args, self._gx_named_masks(args, kwargs))
                 if found and outer is not None:
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
-            policy = self.policy
-            if self._casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
+            policy = self._gx_dtypes
+            if self._gx_casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
                 with storage.autocast.entered(policy.compute_dtype):
                     out = self.call(*args, **kwargs)
             else:
                 out = self.call(*args, **kwargs)
             if out is None:
-                raise gives_nothing(self._title())
-            if found or self._makes_mask:
+                raise gives_nothing(self._gx_title())
+            if found or self._gx_makes_mask:
                 out = masking.with_mask(self, out, first, signature, found, context.masks_met)
         return out
 
-    def named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, with each mask under the name of the argument whose mask it is."""
         return kwargs
 
@@ -303,7 +314,7 @@ class Layer(AddsLosses):
             (None, 2)
         """
         input_shape = shapes.checked("compute_output_shape", input_shape)
-        first, second = (self._abstract_shapes(shapes.filled(input_shape, size)) for size in (8, 16))
+        first, second = (self._gx_abstract_shapes(shapes.filled(input_shape, size)) for size in (8, 16))
         return tree.map_structure(shapes.merge, first, second)
 
     @door
@@ -322,46 +333,50 @@ class Layer(AddsLosses):
 
     def __repr__(self) -> str:
         built = "" if building.is_built(self) else ", not built"
-        return f"<{type(self).__name__} {self.path or self.name!r}{built}>"
+        return f"<{type(self).__name__} {self._gx_path or self.name!r}{built}>"
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def mark_built(self) -> None:
+    @property
+    def _gx_lacks_weights(self) -> bool:  # type: ignore[override]
+        return not building.is_built(self)
+
+    def _gx_mark_built(self) -> None:
         """Note that the weights are there; for subclasses that build in another way than through `build`."""
         object.__setattr__(self, "built", True)
-        for scope in self._captured:
+        for scope in self._gx_captured:
             scope.waiting.discard(self)
             scope.check()
 
-    def require_built(self, purpose: str) -> None:
+    def _gx_require_built(self, purpose: str) -> None:
         """Raise if there are no weights yet."""
         if not building.is_built(self):
             raise NotBuiltError(
-                f"{self._title()} is not built, which {purpose} needs",
+                f"{self._gx_title()} is not built, which {purpose} needs",
                 "its weights are made at the first call, when the input's shape is known",
                 "call it on an example first: model(x[:1])",
             )
 
-    def _abstract_shapes(self, input_shape: Any) -> Any:
-        example = shapes.map_shapes(self._example_of, input_shape)
+    def _gx_abstract_shapes(self, input_shape: Any) -> Any:
+        example = shapes.map_shapes(self._gx_example_of, input_shape)
         try:
             found = self.build_for(example)
         except DTypeError:  # an Embedding somewhere below takes integers
             found = self.build_for(tree.map_structure(lambda leaf: leaf.astype("int32"), example))
         return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), found)
 
-    def _example_of(self, shape: Any) -> Any:
+    def _gx_example_of(self, shape: Any) -> Any:
         sizes = tuple(8 if size is None else size for size in shape)
-        return registry.current().arrays.numpy.zeros(sizes, self.input_dtype or self.compute_dtype)
+        return registry.current().arrays.numpy.zeros(sizes, self._gx_input_dtype or self._gx_dtypes.compute_dtype)
 
     @contextmanager
-    def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
+    def _gx_explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            if (better := explained_call(self, self._title(), error, args, kwargs)) is not None:
+            if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
                 raise better from error
             raise
 
-    def _title(self) -> str:
-        return f"layer {self.path or self.name!r} ({type(self).__name__})"
+    def _gx_title(self) -> str:
+        return f"layer {self._gx_path or self.name!r} ({type(self).__name__})"

@@ -146,11 +146,11 @@ def by_name(
     layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], found: dict[str, Any]
 ) -> dict[str, Any] | None:
     """The arguments by name of a call that is given all its masks by name; None where it cannot be."""
-    if not signature.masks and not (layer.supports_masking or layer._makes_mask):
+    if not signature.masks and not (layer.supports_masking or layer._gx_makes_mask):
         return None if "mask" in kwargs else kwargs
     if any(0 <= signature.positions.get(name, -1) < len(args) for name in found):
         return None
-    return {**layer.named_masks(args, kwargs), **found}
+    return {**layer._gx_named_masks(args, kwargs), **found}
 
 
 def received(
@@ -171,8 +171,8 @@ def received(
         kwargs = {name: value for name, value in kwargs.items() if name != "mask"}
         if "mask" not in found:
             return args, kwargs, found
-        if not layer.supports_masking and not layer._makes_mask:
-            raise refused(layer._title())
+        if not layer.supports_masking and not layer._gx_makes_mask:
+            raise refused(layer._gx_title())
         found["mask"] = for_each(found["mask"], first)
         first = marked(first, found["mask"])
     elif layer.supports_masking and "mask" in found:
@@ -204,12 +204,12 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
         met: Whether layers inside were given masks, so that one that is gone was not dropped.
     """
     mask = found.get(signature.masks.get(signature.first or "", "mask"))
-    if layer._makes_mask or (mask is not None and (layer.supports_masking or not met)):
+    if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
         ours = type(layer).__module__.startswith("graftax.")
         made = layer.compute_mask(inputs, mask)
-        if layer._makes_mask and not ours:
-            made = _fitting(layer._title(), made, out)
-        return handed_on(out, inputs, made, keep=not layer._makes_mask, calm=ours)
+        if layer._gx_makes_mask and not ours:
+            made = _fitting(layer._gx_title(), made, out)
+        return handed_on(out, inputs, made, keep=not layer._gx_makes_mask, calm=ours)
     return out
 
 

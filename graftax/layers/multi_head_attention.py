@@ -215,7 +215,7 @@ class MultiHeadAttention(Layer):
         out = self._output()(ops.reshape(out, (*out.shape[:2], self.num_heads * self.value_dim)))
         return out if cache is None else (out, cache)
 
-    def named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if "mask" not in kwargs:
             return kwargs
         rest = {name: value for name, value in kwargs.items() if name != "mask"}
@@ -235,7 +235,7 @@ class MultiHeadAttention(Layer):
             length: Positions that it has room for; one more raises, in compiled code with ``checked=True`` only.
         """
         rows, room = positive("batch_size", batch_size), positive("length", length)
-        heads, dtype = self.num_key_value_heads, self.compute_dtype
+        heads, dtype = self.num_key_value_heads, self._gx_dtypes.compute_dtype
         key, value = (ops.zeros((rows, room, heads, n), dtype) for n in (self.key_dim, self.value_dim))
         return Cache(key, value, ops.asarray(0, "int32"), ops.zeros((rows, room), "bool"))
 
@@ -250,7 +250,7 @@ class MultiHeadAttention(Layer):
             kernel_regularizer=self.kernel_regularizer,
             bias_regularizer=self.bias_regularizer,
             trainable=self.trainable,
-            dtype=self._policy,
+            dtype=self._gx_policy,
         )
 
     def _check_axes(self, name: str, shape: Any) -> None:

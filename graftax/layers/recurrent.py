@@ -208,9 +208,9 @@ class Recurrent(Layer):
         if not training or rate == 0 or self.seed_generator is None:
             return None
         if rate == 1:
-            return ops.zeros(shape, self.compute_dtype)
+            return ops.zeros(shape, self._gx_dtypes.compute_dtype)
         keep = random.bernoulli(shape, 1 - rate, seed=self.seed_generator)
-        return ops.cast(keep, self.compute_dtype) / (1 - rate)
+        return ops.cast(keep, self._gx_dtypes.compute_dtype) / (1 - rate)
 
     def _dropped(self, x: Array, rate: float, shape: Shape, training: bool | None) -> Array:
         kept = self._kept(rate, shape, training)

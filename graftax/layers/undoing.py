@@ -60,6 +60,6 @@ class _Attributes:
             else:
                 container.update(content)
         if was_built and not vars(module).get("built", False):
-            for scope in module._captured:
+            for scope in module._gx_captured:
                 scope.waiting.add(module)
         structure.bump()

@@ -14,6 +14,7 @@ from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_ma
 from graftax.objectives.targets import check_weights, floating, prepared, spread
 from graftax.variables import masks
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.reserved import OF_LOSSES, Words
 from graftax.variables.state import storage
 
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean_with_sample_weight", "none")
@@ -51,6 +52,7 @@ class Loss(Module):
         [0.8999999761581421, 1.0]
     """
 
+    _gx_words: ClassVar[Words] = OF_LOSSES
     target_kind: ClassVar[str | None] = None
     """``"binary"``, ``"sparse"`` or ``"categorical"``; which accuracy fits. None where only shapes can tell."""
 

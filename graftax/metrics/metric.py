@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.reserved import OF_METRICS, Own, Words
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable, make
@@ -53,8 +54,9 @@ class Metric(Module):
         -inf
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_starts"})
-    _starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
+    _gx_words: ClassVar[Words] = OF_METRICS
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_starts"})
+    _gx_starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -63,7 +65,7 @@ class Metric(Module):
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name)
-        self.dtype = dtype
+        self.dtype: str = cast(Any, Own(dtype))
 
     def add_variable(
         self,
@@ -86,7 +88,7 @@ class Metric(Module):
                 "the shape comes first: a tuple of integers",
                 f'self.add_variable((), name="{shape if isinstance(shape, str) else "total"}")',
             )
-        label = name or f"variable_{len(self._starts)}"
+        label = name or f"variable_{len(self._gx_starts)}"
         variable = make(
             VariableSpec(
                 shape=tuple(int(n) for n in np.ravel(shape)),
@@ -95,13 +97,13 @@ class Metric(Module):
                 trainable=False,
                 role="metric",
                 name=name,
-                path=f"{self.path}/{label}" if self.path else label,
+                path=f"{self._gx_path}/{label}" if self._gx_path else label,
                 owner=self,
             )
         )
         with storage.concretely():
             start = np.array(variable.numpy())  # a copy on the host: the buffer may be donated
-        self._starts = (*self._starts, (variable, start))
+        self._gx_starts = (*self._gx_starts, (variable, start))
         return variable
 
     def add_weight(
@@ -133,7 +135,7 @@ class Metric(Module):
 
     def reset(self) -> None:
         """Start over, with the metrics that this one holds."""
-        for variable, start in self._starts:
+        for variable, start in self._gx_starts:
             variable.assign(start)
         for below in self.submodules:
             if isinstance(below, Metric):

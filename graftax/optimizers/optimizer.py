@@ -26,6 +26,7 @@ from graftax.optimizers.engine.step import steps_from
 from graftax.optimizers.engine.update import Update
 from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.transforms.gradients.grad import value_and_grad
+from graftax.variables.graph.reserved import OF_OPTIMIZERS, Own, Words
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -87,8 +88,11 @@ class Optimizer(Planning, PureUpdates):
         (5.0, [0.75, -1.75], 1)
     """
 
+    _gx_words: ClassVar[Words] = OF_OPTIMIZERS
     arguments: ClassVar[Kinds] = OPTIONS
 
+    iterations: Variable
+    gathered: Variable
     others: tuple[Optimizer, ...]
 
     def __init__(
@@ -110,7 +114,7 @@ class Optimizer(Planning, PureUpdates):
         name: str | None = None,
     ) -> None:
         super().__init__(slot_dtype, name)
-        self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
+        self.iterations = cast(Any, Own(rate.scalar(self, "iterations", "counter", "int32", 0)))
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.l2 = l2
@@ -143,9 +147,9 @@ class Optimizer(Planning, PureUpdates):
             value = as_loss_scale(value)
         super().__setattr__(name, value)
         if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            self.averaged_updates = rate.scalar(self, "averaged_updates", "counter", "int32", 0)
+            self.averaged_updates = cast(Any, Own(rate.scalar(self, "averaged_updates", "counter", "int32", 0)))
         elif name == "accumulation_steps" and cast(int, value) > 1 and "gathered" not in self.__dict__:
-            self.gathered = rate.scalar(self, "gathered", "counter", "int32", 0)
+            self.gathered = cast(Any, Own(rate.scalar(self, "gathered", "counter", "int32", 0)))
 
     # --- applying -----------------------------------------------------------------------------------------------------
 
@@ -167,7 +171,7 @@ class Optimizer(Planning, PureUpdates):
             SelectorError: a rule selects nothing.
         """
         storage.touch(self)
-        self._refuse_swapped()
+        self._gx_refuse_swapped()
         updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
         then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
         if self.loss_scale is None:

@@ -115,9 +115,6 @@ class Adapted(Reparam):
         self.active = [name for name in self.active if name not in gone]
 
 
-_PART = re.compile(r"(^|/)adapters/[^/]+/[^/]+$")
-
-
 class AdapterCreator(Adjustable):
     """The base of creators that give weights of two and more axes an adapter, and freeze the rest; others pass.
 
@@ -156,13 +153,13 @@ class AdapterCreator(Adjustable):
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the adapted weight for a matrix or kernel, anything else as it would have been."""
-        if len(spec.shape) < 2 or _PART.search(spec.path):
+        if len(spec.shape) < 2 or spec.adapter is not None:
             return next_creator(spec)
         base = next_creator(spec.replace(name="base", resting=spec.resting + 1))
 
         def part(name: str, **changes: Any) -> VariableLike:
             path = f"{spec.path}/adapters/{self.name}/{name}"
-            return next_creator(spec.replace(name=name, path=path, trainable=True, **changes))
+            return next_creator(spec.replace(name=name, path=path, trainable=True, adapter=self.name, **changes))
 
         if not isinstance(base, Adapted):
             return Adapted(spec, base, {self.name: self.adapter(part, spec)})
@@ -179,11 +176,11 @@ class AdapterCreator(Adjustable):
 
 def adapter_of(item: Any) -> str | None:
     """The name of the adapter that a Variable, or a saved one, is a part of."""
-    owner = getattr(item, "owner", None)
+    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
         if isinstance(owner, Adapter):
             return owner.name
-        owner = owner.owner
+        owner = owner._gx_owner
     return getattr(item, "adapter", None)
 
 

@@ -71,7 +71,7 @@ class Reparam(Module, Arithmetic):
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
         raise AssignmentError(
-            f"assignment to {self.path!r}, which {type(self).__name__} computes",
+            f"assignment to {self._gx_path!r}, which {type(self).__name__} computes",
             f"{type(self).__name__} defines no inverse",
             f"assign to its parts: {', '.join(v.path for v in self.variables)}",
         )
@@ -115,13 +115,13 @@ class Reparam(Module, Arithmetic):
             value = registry.current().arrays.asarray(value, self._dtype)
         if not hasattr(value, "dtype") or tuple(value.shape) != self._shape:
             raise ShapeError(
-                f"{type(self).__name__}.forward of {self.path!r} gave {_described(value)}",
+                f"{type(self).__name__}.forward of {self._gx_path!r} gave {_described(value)}",
                 f"whoever asked for this weight computes with shape {self._shape}",
                 "combine the parts to that shape; spec.shape is what was asked for",
             )
         if not is_inexact(str(value.dtype)) and is_inexact(self._dtype):
             raise DTypeError(
-                f"{type(self).__name__}.forward of {self.path!r} gave dtype {value.dtype}",
+                f"{type(self).__name__}.forward of {self._gx_path!r} gave dtype {value.dtype}",
                 f"it stands for a weight of dtype {self._dtype}, and no gradient goes through integers",
                 "ops.cast(value, self.dtype)",
             )
@@ -145,13 +145,13 @@ class Reparam(Module, Arithmetic):
         return self.assign(self.value - self._term(value, "assign_sub"))
 
     def _term(self, value: ArrayLike, verb: str) -> Array:
-        return fit_term(registry.current(), unwrap(value), self._shape, self._dtype, f"{self.path!r}.{verb}()")
+        return fit_term(registry.current(), unwrap(value), self._shape, self._dtype, f"{self._gx_path!r}.{verb}()")
 
     def _fit(self, value: ArrayLike, verb: str) -> Array:
-        return fit(registry.current(), unwrap(value), self._shape, self._dtype, f"{self.path!r}.{verb}()")
+        return fit(registry.current(), unwrap(value), self._shape, self._dtype, f"{self._gx_path!r}.{verb}()")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.path!r}, shape={self.shape}, dtype={self.dtype})"
+        return f"{type(self).__name__}({self._gx_path!r}, shape={self.shape}, dtype={self.dtype})"
 
     def __eq__(self, other: object) -> Any:
         return Arithmetic.__eq__(self, other)

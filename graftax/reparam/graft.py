@@ -249,4 +249,4 @@ def _elsewhere(new: Any, old: Any) -> list[str]:
     """The paths of Variables of the new weight that are not its own: other weights hold them too."""
     leaves, known = (node.variables if isinstance(node, Module) else [node] for node in (new, old))
     own = {id(leaf) for leaf in known}
-    return [v.path for v in leaves if id(v) not in own and v.owner is not None and outermost(v) is not new]
+    return [v.path for v in leaves if id(v) not in own and v._gx_owner is not None and outermost(v) is not new]

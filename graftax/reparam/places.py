@@ -77,15 +77,15 @@ def chosen_weights(known: list[Weight], where: SelectorLike, what: str) -> list[
 def replace(module: Module, weight: Weight, new: Any) -> None:
     """Put something in the place of a weight, wherever that is held; one may be a part of the other."""
     old = weight.node
-    old._owner = new._owner = None
+    old._gx_owner_ref = new._gx_owner_ref = None
     inside = {id(node) for node in (walk(new) if isinstance(new, Module) else ())}
     for owner, edges in weight.places:
         if id(owner) not in inside:  # which are parts of the new one, and hold the old one as such
-            owner.replace_child(edges, old, new)
+            owner._gx_replace_child(edges, old, new)
     if isinstance(new, Module):
         for _, part in own_nodes(new):  # such as adapters that move to the expression with one more
-            if part.owner is old:
-                part._owner = None
+            if part._gx_owner is old:
+                part._gx_owner_ref = None
     for _ in walk(module):  # adopts what is a part now
         pass
     structure.bump()
@@ -163,7 +163,7 @@ def own_leaves(node: Any) -> list[Variable]:
 
 def _is_below(leaf: Any, node: Any) -> bool:
     while leaf is not None and leaf is not node:
-        leaf = leaf.owner
+        leaf = leaf._gx_owner
     return leaf is node
 
 
@@ -175,9 +175,9 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
         initializer=initializer,
         trainable=made_trainable(node),
         role=node.role,
-        name=node._name,
-        path=node.path,
-        owner=node.owner,
+        name=node._gx_name,
+        path=node._gx_path,
+        owner=node._gx_owner,
         regularizer=node.regularizer,
         constraint=node.constraint,
     )

@@ -55,8 +55,7 @@ class Int8(Adjustable):
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the stored weight for a matrix or kernel, anything else, and parts of adapters, as they would be."""
-        part_of_adapter = spec.path.split("/")[-3:-2] == ["adapters"]
-        if len(spec.shape) < 2 or part_of_adapter:
+        if len(spec.shape) < 2 or spec.adapter is not None:
             return next_creator(spec)
         return QuantizedWeight(next_creator, spec, self.bits, self.per)
 

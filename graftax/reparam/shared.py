@@ -73,7 +73,7 @@ class Shared(Adjustable):
         return SharedWeight(spec, self.source, self.transpose)
 
     def __repr__(self) -> str:
-        return f"Shared({self.source.path!r}, transpose={self.transpose})"
+        return f"Shared({self.source._gx_path!r}, transpose={self.transpose})"
 
 
 class SharedWeight(Reparam):

@@ -80,7 +80,7 @@ class FirstStep:
         if not unbuilt:
             return
         if type(model).call is Layer.call:
-            names = ", ".join(repr(layer.path or layer.name) for layer in unbuilt[:3])
+            names = ", ".join(repr(layer._gx_path or layer.name) for layer in unbuilt[:3])
             self._told = f"fit cannot build {names}: {type(model).__name__} has no call; call them on an example before"
             return
         try:
@@ -123,7 +123,7 @@ def require_restored(*modules: Module) -> None:
         StateError: names the values.
     """
     for module in modules:
-        waiting = module._pending.waiting() if module._pending is not None else ()
+        waiting = module._gx_pending.waiting() if module._gx_pending is not None else ()
         if waiting:
             raise StateError(
                 f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",

@@ -92,8 +92,8 @@ class ListenedStep:
 
 def limits_of(model: Any) -> HeardLimits:
     """What has been heard of the steps of a model."""
-    found: HeardLimits | None = model.__dict__.get("_limits")
+    found: HeardLimits | None = model.__dict__.get("_gx_limits")
     if found is None:
         found = HeardLimits()
-        object.__setattr__(model, "_limits", found)
+        object.__setattr__(model, "_gx_limits", found)
     return found

@@ -19,6 +19,7 @@ from graftax.training.callbacks.history import History
 from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
+from graftax.training.objectives import required_objectives
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -47,7 +48,7 @@ def fit(
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
     logs: Mapping[str, Any] = {}
     with at_work(model, "fit"), closing(progress):
-        model.history, model.stop_training = history, False
+        model._gx_history, model.stop_training = history, False
         hooks.run("on_train_begin")
         for epoch in epochs:
             hooks.run("on_epoch_begin", epoch)
@@ -82,13 +83,15 @@ def fit(
 def _train_epoch(
     model: Model, batches: Iterator[Batch], hooks: CallbackList, epoch: int, check_nans: bool
 ) -> tuple[int, Mapping[str, Any]]:
-    step = model.compiled("train_step", check_nans=True) if check_nans else model.compiled("train_step")
-    ready = FirstStep(model, model.objectives, builds=model.has_own_train_step)
+    step = (
+        model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
+    )
+    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
     logs: Mapping[str, Any] = {}
     steps = 0
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
         hooks.run("on_train_batch_begin", steps)
-        run, given = (step, group[0]) if len(group) == 1 else (model.compiled("train_steps"), stacked(group))
+        run, given = (step, group[0]) if len(group) == 1 else (model._gx_compiled_step("train_steps"), stacked(group))
         try:
             ready.before(run, given, group)
             logs = loss_first(run(given), "train_step")
@@ -98,7 +101,7 @@ def _train_epoch(
         except GraftaxError as error:
             ready.explain(error)
             raise
-        model.objectives.warn_of_scores()
+        required_objectives(model).warn_of_scores()
         steps += len(group)
         hooks.run("on_train_batch_end", steps - 1, logs=logs)
         if model.stop_training:
@@ -150,15 +153,15 @@ def _own_count(model: Model, what: str) -> Iterator[None]:
 def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
-    step = model.compiled("test_step")
-    ready = FirstStep(model, model.objectives, builds=False)
+    step = model._gx_compiled_step("test_step")
+    ready = FirstStep(model, required_objectives(model), builds=False)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
         ready.before(step, batch, [batch])
         logs = loss_first(step(batch), "test_step")
-        model.objectives.warn_of_scores()
+        required_objectives(model).warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
         raise _no_batch(source, "there is nothing to evaluate")
@@ -173,7 +176,7 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     progress = Progress(0 if verbose == 2 else verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = CallbackList([*listed(callbacks), progress], model, params)
-    step = model.compiled("predict_step")
+    step = model._gx_compiled_step("predict_step")
     parts = []
     try:
         hooks.run("on_predict_begin")
@@ -228,15 +231,16 @@ def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[s
 
 
 def _on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
-    run = model.compiled(step)
-    ready = FirstStep(model, model.objectives, builds=step == "train_step" and model.has_own_train_step)
+    run = model._gx_compiled_step(step)
+    own = step == "train_step" and model._gx_has_own_train_step
+    ready = FirstStep(model, required_objectives(model), builds=own)
     try:
         ready.before(run, batch, [batch])
         logs = loss_first(run(batch), step)
     except GraftaxError as error:
         ready.explain(error)
         raise
-    model.objectives.warn_of_scores()
+    required_objectives(model).warn_of_scores()
     return dict(Logs(logs))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import StateError
+from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
@@ -24,9 +25,10 @@ from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
+from graftax.training.output_masks import carried_masks
 from graftax.training.summary import count_params, summarize
 from graftax.transforms.flow.scan import scan
-from graftax.variables.calls import contexts
+from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
 class Model(Layer):
@@ -58,16 +60,17 @@ class Model(Layer):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"_objectives", "_functions", "stop_training", "history", "_limits", "_never_called"}
+        {"_gx_objectives", "_gx_functions", "stop_training", "_gx_history", "_gx_limits", "_gx_never_called"}
     )
 
+    _gx_words: ClassVar[Words] = OF_MODELS
     stop_training = False
-    history: History | None = None
-    _objectives: Objectives | None = None
-    _functions: executions.CompiledSteps | None = None
-    _never_called: frozenset[int] = frozenset()
-    _run_eagerly = False
-    _steps_per_execution = 1
+    _gx_history: History | None = None
+    _gx_objectives: Objectives | None = None
+    _gx_functions: executions.CompiledSteps | None = None
+    _gx_never_called: frozenset[int] = frozenset()
+    _gx_run_eagerly = False
+    _gx_steps_per_execution = 1
 
     if not TYPE_CHECKING:  # a checker should see which attributes there are
 
@@ -110,15 +113,15 @@ class Model(Layer):
         steps = arguments.counted("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
-        self._objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
-        self._functions = executions.CompiledSteps()
-        object.__setattr__(self, "_run_eagerly", run_eagerly)
-        object.__setattr__(self, "_steps_per_execution", steps)
+        self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
+        self._gx_functions = executions.CompiledSteps()
+        object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
+        object.__setattr__(self, "_gx_steps_per_execution", steps)
 
     @property
     def steps_per_execution(self) -> int:
         """Batches that `fit` trains on in one run, as given to `compile`; 1 where steps are not compiled."""
-        return 1 if self._run_eagerly else self._steps_per_execution
+        return 1 if self._gx_run_eagerly else self._gx_steps_per_execution
 
     @property
     def optimizer(self) -> Any:
@@ -129,7 +132,12 @@ class Model(Layer):
         """
         return required_optimizer(self)
 
-    @property
+    @Fallback
+    def history(self) -> History | None:
+        """What the latest `fit` returned; None before."""
+        return self._gx_history
+
+    @Fallback
     def objectives(self) -> Objectives:
         """Losses and metrics given to `compile`.
 
@@ -144,7 +152,7 @@ class Model(Layer):
 
         A model may define it to list more, as in Keras; it need not.
         """
-        return all_metrics(self, self._objectives, ())
+        return all_metrics(self, self._gx_objectives, ())
 
     def reset_metrics(self) -> None:
         """Start all metrics over, also those that a `metrics` of the model's own leaves out.
@@ -152,13 +160,10 @@ class Model(Layer):
         Each epoch and evaluation begins with it. What is to go on is a Variable, or a Metric that overrides ``reset``.
         """
         listed = () if type(self).metrics is Model.metrics else self.metrics
-        for metric in all_metrics(self, self._objectives, listed):
+        for metric in all_metrics(self, self._gx_objectives, listed):
             metric.reset()
 
-    @property
-    def has_own_train_step(self) -> bool:
-        """Whether the class has a ``train_step`` of its own."""
-        return type(self).train_step is not Model.train_step
+    _gx_has_own_train_step = property(lambda self: type(self).train_step is not Model.train_step)
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
@@ -172,7 +177,7 @@ class Model(Layer):
             The numbers to show, by name: means over the epoch so far.
         """
         x, y, sample_weight = unpack(batch)
-        object.__setattr__(self, "_never_called", build_all(self, x, self._never_called))
+        object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
         require_restored(self, self.optimizer)
         variables = self.trainable_variables
 
@@ -187,7 +192,7 @@ class Model(Layer):
             _, (loss, y_pred, masks) = returned(self.optimizer, found)
         else:
             _, (loss, y_pred, masks) = forward()  # all is frozen: there is still a loss to report
-        return self._measure(loss, y, y_pred, sample_weight, masks)
+        return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
@@ -202,7 +207,7 @@ class Model(Layer):
             y_pred = self(x, training=False)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
             masks = context.mask_of(y_pred)
-        return self._measure(loss, y, y_pred, sample_weight, masks)
+        return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def predict_step(self, x: Any) -> Any:
         """The output for one batch. Compiled by predict."""
@@ -214,9 +219,7 @@ class Model(Layer):
         Raises:
             StateError: there is nothing to add up.
         """
-        context = contexts.top
-        masks = context.mask_of(y_pred) if context is not None else None
-        loss = self.objectives.loss(y, y_pred, sample_weight, masks)
+        loss = required_objectives(self).loss(y, y_pred, sample_weight, carried_masks(y_pred))
         terms = ([] if loss is None else [loss]) + [ops.cast(term, "float32") for term in self.losses]
         if not terms:
             raise StateError(
@@ -225,7 +228,7 @@ class Model(Layer):
                 'model.compile(optimizer="adam", loss="mse")',
             )
         if all(getattr(type(self), name) is getattr(Model, name) for name in STEPS):
-            self.objectives.require_used(y, y_pred, sample_weight)
+            required_objectives(self).require_used(y, y_pred, sample_weight)
         total = terms[0]
         for term in terms[1:]:
             total = total + ops.reshape(term, ())
@@ -233,12 +236,11 @@ class Model(Layer):
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Array]:
         """Show a batch to the metrics and give all numbers now."""
-        context = contexts.top
-        self.objectives.update(y, y_pred, sample_weight, context.mask_of(y_pred) if context is not None else None)
-        return results(self, self.objectives)
+        required_objectives(self).update(y, y_pred, sample_weight, carried_masks(y_pred))
+        return results(self, required_objectives(self))
 
-    def _measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
-        self.objectives.loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
+    def _gx_measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
+        required_objectives(self).loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)
             return self.compute_metrics(None, y, y_pred, sample_weight)
@@ -301,7 +303,7 @@ class Model(Layer):
             IndexRangeError: an index or a label is out of range; nothing has been trained on its batch.
             NumericsError: with ``check_nans``, a step made bad numbers.
         """
-        check_nans = arguments.nan_check(check_nans, self._run_eagerly)
+        check_nans = arguments.nan_check(check_nans, self._gx_run_eagerly)
         verbose = arguments.verbosity(verbose)
         numbers = arguments.epochs_of(initial_epoch, epochs)
         batch_size = arguments.counted_or_none("batch_size", batch_size)
@@ -315,7 +317,7 @@ class Model(Layer):
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
-        _ = self.objectives if self.has_own_train_step else self.optimizer  # raises before anything has happened
+        (required_objectives if self._gx_has_own_train_step else required_optimizer)(self)  # raises, if at all, at once
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans)
 
     @door
@@ -334,7 +336,7 @@ class Model(Layer):
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
         source = data.once(x, y, sample_weight, size, steps)
-        _ = self.objectives  # raises before anything has happened
+        _ = required_objectives(self)  # raises before anything has happened
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
     @door
@@ -365,7 +367,7 @@ class Model(Layer):
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
         """One training step on one batch; the metrics start over unless told."""
-        return self._on_batch("train_step", (x, y, sample_weight), reset_metrics)
+        return self._gx_on_batch("train_step", (x, y, sample_weight), reset_metrics)
 
     @door
     @keywords(elsewhere.ON_BATCH)
@@ -373,19 +375,16 @@ class Model(Layer):
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
         """Loss and metrics of one batch; the metrics start over unless told."""
-        return self._on_batch("test_step", (x, y, sample_weight), reset_metrics)
+        return self._gx_on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
-    def _on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
+    def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
         return loop.on_batch(self, step, data.host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
-    def compiled(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
-        """A step of this model, by name, compiled if the backend can and the model is not to run eagerly.
-
-        With ``check_nans`` it raises for results that are not finite, and then no Variable has changed.
-        """
-        if self._functions is None:
-            self._functions = executions.CompiledSteps()
-        return executions.compiled(self, step, self._functions, check_nans, self._run_eagerly)
+    def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
+        """A step by name, compiled where that can be; with ``check_nans`` it raises for results that are not finite."""
+        if self._gx_functions is None:
+            self._gx_functions = executions.CompiledSteps()
+        return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
 
     def summary(self) -> None:
         """Print layers, shapes and numbers of parameters."""

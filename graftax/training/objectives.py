@@ -323,7 +323,7 @@ def required_objectives(model: Any) -> Objectives:
     Raises:
         StateError: it is not.
     """
-    found: Objectives | None = model._objectives
+    found: Objectives | None = model._gx_objectives
     if found is None:
         raise StateError(
             f"{type(model).__name__} {model.name!r} is not compiled",

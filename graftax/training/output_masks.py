@@ -10,6 +10,7 @@ from graftax.backend import registry
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
 from graftax.transforms.compile.jit import CompiledFunction
+from graftax.variables.calls import contexts
 
 _functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()
 
@@ -27,3 +28,8 @@ def masks_of(model: Layer, x: Any) -> Any:
 def _masks(model: Any, x: Any) -> Any:
     with call_context(training=False) as context:
         return context.mask_of(model(x, training=False))
+
+
+def carried_masks(y_pred: Any) -> Any:
+    """The masks that outputs carry where a layer, or a step of a model, is being called; else None."""
+    return contexts.top.mask_of(y_pred) if contexts.top is not None else None

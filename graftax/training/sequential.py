@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError
@@ -11,6 +11,7 @@ from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.training.model import Model
 from graftax.variables import masks
+from graftax.variables.graph.reserved import OF_SEQUENTIAL, Words
 
 
 class Sequential(Model):
@@ -37,8 +38,9 @@ class Sequential(Model):
         ['layers/0/kernel', 'layers/0/bias', 'layers/1/kernel', 'layers/1/bias']
     """
 
+    _gx_words: ClassVar[Words] = OF_SEQUENTIAL
     supports_masking = True  # each layer says what becomes of a mask
-    hands_on_masks = True
+    _gx_hands_on_masks = True
     compiles_call = True  # where all layers do
 
     def __init__(
@@ -74,7 +76,7 @@ class Sequential(Model):
         for i, layer in enumerate(self.layers):
             before, x = x, layer(x)
             if not isinstance(layer, Layer) and masks.mask_of(before) is not None and masks.mask_of(x) is None:
-                self._warn_of_mask(i, layer)
+                self._gx_warn_of_mask(i, layer)
             if x is None:
                 raise ArgumentTypeError(
                     f"layers/{i} ({getattr(type(layer), '__name__', layer)}) returned None",
@@ -83,9 +85,9 @@ class Sequential(Model):
                 )
         return x
 
-    def _warn_of_mask(self, i: int, function: Callable[..., Any]) -> None:
-        if not self._warned:
-            object.__setattr__(self, "_warned", True)
+    def _gx_warn_of_mask(self, i: int, function: Callable[..., Any]) -> None:
+        if not self._gx_warned:
+            object.__setattr__(self, "_gx_warned", True)
             user_line.warn(
                 f"the mask of the input of layers/{i} ({type(function).__name__}) is dropped: functions hand none on. "
                 "Write layers.Activation(function), or a Layer with supports_masking = True, where each position is "

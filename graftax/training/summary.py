@@ -39,7 +39,8 @@ def count_params(model: Layer) -> int:
     """
     if unbuilt := unbuilt_below(model):
         raise NotBuiltError(
-            f"count_params() of {type(model).__name__}, of which {unbuilt[0].path or unbuilt[0].name!r} is not built",
+            f"count_params() of {type(model).__name__}, of which "
+            f"{unbuilt[0]._gx_path or unbuilt[0].name!r} is not built",
             "its weights are made at the first call",
             "call it on an example first: model(x[:1])",
         )
@@ -52,7 +53,7 @@ def _line(row: tuple[str, str, str, str], widths: list[int]) -> str:
 
 
 def _output_shape(layer: Layer) -> str:
-    shape: Any = layer.input_shape
+    shape: Any = layer._gx_input_shape
     if shape is None:
         return "?"
     try:

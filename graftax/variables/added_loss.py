@@ -78,10 +78,10 @@ class AddedLoss(Variable):
         return self._storage.backend
 
     @property
-    def path(self) -> str:
+    def _gx_path(self) -> str:
         """What messages call it."""
         layer = self._layer()
-        return "added loss" if layer is None else f"{layer.path or layer.name}/added loss"
+        return "added loss" if layer is None else f"{layer._gx_path or layer.name}/added loss"
 
     def add(self, term: Array) -> None:
         """Add a term."""

@@ -73,7 +73,7 @@ class Arithmetic(VariableLike):
         """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
         if (frame := frames.top) is not None:
-            frame.left(value, getattr(self, "path", type(self).__name__))
+            frame.left(value, getattr(self, "_gx_path", type(self).__name__))
         array = registry.current().arrays.to_numpy(value).view()
         array.flags.writeable = False
         return array

@@ -142,13 +142,13 @@ def constrained(variable: Any, value: Array) -> Array:
     out: Any = unwrap(constraint(value))
     if not hasattr(out, "shape") or not hasattr(out, "dtype"):
         raise ArgumentTypeError(
-            f"the constraint {named(constraint)} of {variable.path!r} gave {shown(out)} for {shown(value)}",
+            f"the constraint {named(constraint)} of {variable._gx_path!r} gave {shown(out)} for {shown(value)}",
             "it gives the projected weight; what gives None is often a function without a return",
             "def constraint(value): return ops.maximum(value, 0)",
         )
     if tuple(out.shape) != tuple(value.shape):
         raise ShapeError(
-            f"the constraint {named(constraint)} of {variable.path!r} gave {shown(out)} for {shown(value)}",
+            f"the constraint {named(constraint)} of {variable._gx_path!r} gave {shown(out)} for {shown(value)}",
             "a projected weight has the shape of the weight",
             "reductions with keepdims=True, and the weight times what they give",
         )

@@ -64,13 +64,13 @@ def get_random_seed() -> int:
 def root_number(owner: Module | None) -> int:
     """A number for the root above ``owner``: two models with equal paths must not get equal weights."""
     root = outermost(owner) if owner is not None else None
-    known = root._seed_root if isinstance(root, Module) else None
+    known = root._gx_seed_root if isinstance(root, Module) else None
     if known is not None and known[0] == _state.epoch:
         return known[1]
     number = _state.roots
     _state.roots += 1
     if isinstance(root, Module):
-        object.__setattr__(root, "_seed_root", (_state.epoch, number))
+        object.__setattr__(root, "_gx_seed_root", (_state.epoch, number))
     return number
 
 

@@ -76,14 +76,14 @@ class SeedGenerator(Module):
     def state(self) -> None:
         del self.__dict__["state"]
 
-    def ensure_state(self) -> None:
+    def _gx_ensure_state(self) -> None:
         """Make the state: without a seed, from the path that the generator has now."""
         self.build()
 
     def build(self) -> Variable:
         """Make the state, if there is none yet, and return it."""
         if "state" not in self.__dict__:
-            path = f"{self.path}/state" if self.path else "state"
+            path = f"{self._gx_path}/state" if self._gx_path else "state"
             spec = VariableSpec(
                 shape=(2,),
                 dtype="uint32",
@@ -96,7 +96,7 @@ class SeedGenerator(Module):
             )
             with _making:
                 if "state" not in self.__dict__:  # else another thread has just made it
-                    with creation.remembered(self._captured):
+                    with creation.remembered(self._gx_captured):
                         made = make(spec)
                     with storage.concretely():  # made by the library: no change that a compiled function makes itself
                         self.state = made
@@ -154,7 +154,7 @@ def _global_stream() -> _GlobalStream:
                 return _global_stream()
             stream = _GlobalStream(name="default")
             if _global:  # of a backend that does not compile: goes on here
-                object.__setattr__(stream, "_seed_root", _global[0]._seed_root)
+                object.__setattr__(stream, "_gx_seed_root", _global[0]._gx_seed_root)
                 stream.state.assign(np.asarray(_global[0].state.value))
             stream.build()
             _global[:] = [stream]

@@ -35,6 +35,7 @@ class VariableSpec:
         constraint: Projection applied after each update.
         resting: How many expressions keep it as it is until they are gone, such as LoRA over it; it is made to be
             trained all the same.
+        adapter: The name of the adapter that this is a part of, and all that stands in its place; None for others.
 
     Example:
         >>> from graftax.variables.initializers import Zeros
@@ -55,6 +56,7 @@ class VariableSpec:
     regularizer: Regularizer | None = None
     constraint: Constraint | None = None
     resting: int = 0
+    adapter: str | None = None
 
     def replace(self, **changes: Any) -> VariableSpec:
         """A spec with some fields changed.

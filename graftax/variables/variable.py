@@ -62,7 +62,7 @@ class Variable(Leaf, Arithmetic):
         ([3.0, 5.0], True)
     """
 
-    _name: str | None
+    _gx_name: str | None
     _trainable: bool
     _shape: Shape
     _dtype: str
@@ -121,7 +121,7 @@ class Variable(Leaf, Arithmetic):
             if backend.arrays.is_weak(buffer):  # else the first assignment would change the type, and compile again
                 buffer = buffer.astype(spec.dtype)
         self = object.__new__(cls)
-        self._name = spec.name
+        self._gx_name = spec.name
         self._trainable = spec.trainable
         if spec.trainable and spec.resting:
             self.resting = spec.resting
@@ -148,15 +148,14 @@ class Variable(Leaf, Arithmetic):
     @property
     def name(self) -> str:
         """The given name, else the last edge of its path."""
-        if self._name is not None:
-            return self._name
-        edges = self.edges()
+        if self._gx_name is not None:
+            return self._gx_name
+        edges = self._gx_way()
         return str(edges[-1]) if edges else "variable"
 
     @property
-    def path(self) -> str:
-        """Where it hangs in the object graph; its name while nothing holds it."""
-        return Leaf.path.__get__(self) or self.name
+    def _gx_path(self) -> str:
+        return Leaf._gx_path.__get__(self) or self.name
 
     @property
     def trainable(self) -> bool:
@@ -206,7 +205,7 @@ class Variable(Leaf, Arithmetic):
         self.__dict__[name] = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        refuse_setting(type(self).__name__, self.__dict__.get("_name") or "variable", name, value)
+        refuse_setting(type(self).__name__, self.__dict__.get("_gx_name") or "variable", name, value)
         object.__setattr__(self, name, value)
 
     # --- its value --------------------------------------------------------------------------------------------------

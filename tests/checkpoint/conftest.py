@@ -50,10 +50,12 @@ class Optimizer(Module):
         self.iterations = gx.Variable(0, trainable=False, role="counter")
         self.made = {}
 
-    def slots(self):
+    def _gx_slot_records(self):
         return [SlotRecord(name, variable, slot) for (name, _), (variable, slot) in self.made.items()]
 
-    def ensure_slot(self, name, variable):
+    slots = _gx_slot_records
+
+    def _gx_ensure_slot(self, name, variable):
         if name not in self.names:
             return None
         key = (name, id(variable))

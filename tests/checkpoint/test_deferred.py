@@ -189,7 +189,7 @@ def test_a_shared_variable_that_appears_twice_is_given_its_value_once(saved, toy
 def test_sl3_slots_arrive_with_their_variables(saved, toys):
     model, optimizer = toys.Stack(2, inputs=1), toys.Optimizer()
     for i, v in enumerate(model.variables):
-        optimizer.ensure_slot("momentum", v).assign(np.full(v.shape, i + 1, "float32"))
+        optimizer._gx_ensure_slot("momentum", v).assign(np.full(v.shape, i + 1, "float32"))
     path = saved(model=model, optimizer=optimizer)
     fresh, other = toys.Stack(2), toys.Optimizer()
     report = Checkpoint(model=fresh, optimizer=other).restore(path)

@@ -24,7 +24,7 @@ def program(toys, seed):
     optimizer = toys.Optimizer()
     for v in model.variables:
         v.assign(numbers(*v.shape))
-        optimizer.ensure_slot("momentum", v).assign(numbers(*v.shape))
+        optimizer._gx_ensure_slot("momentum", v).assign(numbers(*v.shape))
     shared = gx.Variable(numbers(2, 3, dtype=ml_dtypes.bfloat16))
     odd = toys.Box(
         table={"a/b": gx.Variable(numbers(5, dtype="int32")), 7: shared},

@@ -25,7 +25,7 @@ def test_roles_select(saved, toys):
 def test_sl3_sl4_a_fresh_optimizer_gets_its_moments_at_once(saved, toys):
     model, optimizer = toys.Stack(2, inputs=1), toys.Optimizer()
     for i, v in enumerate(model.variables):
-        optimizer.ensure_slot("momentum", v).assign(np.full(v.shape, i + 1, "float32"))
+        optimizer._gx_ensure_slot("momentum", v).assign(np.full(v.shape, i + 1, "float32"))
     path = saved(model=model, optimizer=optimizer)
     fresh, other = toys.Stack(2, inputs=1), toys.Optimizer()
     Checkpoint(model=fresh, optimizer=other).restore(path).assert_consumed()
@@ -35,19 +35,19 @@ def test_sl3_sl4_a_fresh_optimizer_gets_its_moments_at_once(saved, toys):
 def test_sl1_moved_and_renamed_variables_keep_their_moments(saved, toys):
     a, b, optimizer = toys.number(1), toys.number(2), toys.Optimizer()
     for v in (a, b):
-        optimizer.ensure_slot("momentum", v).assign(v.value * 10)
+        optimizer._gx_ensure_slot("momentum", v).assign(v.value * 10)
     path = saved(net=toys.Box(a=a, b=b), optimizer=optimizer)
     x, y, other = toys.number(0), toys.number(0), toys.Optimizer()
     mapped = {"net/inner": "net/b", "net/outer/v": "net/a"}
     box = toys.Box(inner=x, outer=toys.Box(v=y))
     Checkpoint(net=box, optimizer=other).restore(path, map=mapped).assert_consumed()
-    assert value(other.ensure_slot("momentum", x)) == 20
-    assert value(other.ensure_slot("momentum", y)) == 10
+    assert value(other._gx_ensure_slot("momentum", x)) == 20
+    assert value(other._gx_ensure_slot("momentum", y)) == 10
 
 
 def test_sl2_slots_without_their_variable_are_unused(saved, toys):
     w, optimizer = toys.number(1), toys.Optimizer()
-    optimizer.ensure_slot("momentum", w)
+    optimizer._gx_ensure_slot("momentum", w)
     path = saved(w=w, optimizer=optimizer)
     with pytest.raises(UnusedInCheckpoint, match=r"optimizer/slots\(momentum\)/w"):
         Checkpoint(optimizer=toys.Optimizer()).restore(path)
@@ -57,11 +57,11 @@ def test_sl2_slots_without_their_variable_are_unused(saved, toys):
 
 def test_sl6_another_kind_of_optimizer(saved, toys):
     w, optimizer = toys.number(1), toys.Optimizer("m")
-    optimizer.ensure_slot("m", w)
+    optimizer._gx_ensure_slot("m", w)
     path = saved(w=w, optimizer=optimizer)
     other = toys.Optimizer("velocity")
     v = toys.number(0)
-    other.ensure_slot("velocity", v)
+    other._gx_ensure_slot("velocity", v)
     with pytest.raises(UnusedInCheckpoint, match=r"optimizer/slots\(m\)/w"):
         Checkpoint(w=v, optimizer=other).restore(path)
     assert value(v) == 0
@@ -73,13 +73,13 @@ def test_sl6_another_kind_of_optimizer(saved, toys):
 
 def test_sl7_slots_of_newly_unfrozen_variables_start_fresh(saved, toys):
     model, optimizer = toys.Stack(1, 1, inputs=1), toys.Optimizer()
-    optimizer.ensure_slot("momentum", model.layers[1].kernel).assign(np.full((1, 1), 7, "float32"))
+    optimizer._gx_ensure_slot("momentum", model.layers[1].kernel).assign(np.full((1, 1), 7, "float32"))
     path = saved(model=model, optimizer=optimizer)
     fresh, other = toys.Stack(1, 1, inputs=1), toys.Optimizer()
     for v in fresh.variables:
-        other.ensure_slot("momentum", v)
+        other._gx_ensure_slot("momentum", v)
     report = Checkpoint(model=fresh, optimizer=other).restore(path).assert_consumed()
-    assert value(other.ensure_slot("momentum", fresh.layers[1].kernel)) == [[7]]
+    assert value(other._gx_ensure_slot("momentum", fresh.layers[1].kernel)) == [[7]]
     assert len(report.fresh) == 3
 
 

@@ -122,7 +122,7 @@ def test_cycles_end(tmp_path, toys):
 def test_only_and_skip(tmp_path, toys):
     model, optimizer = toys.Stack(4, 2, inputs=3), toys.Optimizer()
     for v in model.variables:
-        optimizer.ensure_slot("momentum", v)
+        optimizer._gx_ensure_slot("momentum", v)
     checkpoint = Checkpoint(model=model, optimizer=optimizer)
     checkpoint.save(tmp_path / "a", only="model/layers/0/**")
     assert saved(tmp_path / "a") == ["model/layers/0/bias", "model/layers/0/kernel"]
@@ -149,7 +149,7 @@ def test_nothing_to_save_is_an_error(tmp_path, toys):
 def test_sl1_slots_belong_to_optimizer_and_variable(tmp_path, toys):
     model, optimizer = toys.Stack(2, inputs=1), toys.Optimizer("m", "v")
     for v in model.variables:
-        optimizer.ensure_slot("m", v), optimizer.ensure_slot("v", v)
+        optimizer._gx_ensure_slot("m", v), optimizer._gx_ensure_slot("v", v)
     Checkpoint(model=model, o=optimizer).save(tmp_path / "c")
     assert saved(tmp_path / "c") == [
         "model/layers/0/bias",
@@ -164,7 +164,7 @@ def test_sl1_slots_belong_to_optimizer_and_variable(tmp_path, toys):
 
 def test_sl2_slots_of_unreachable_variables_are_listed(tmp_path, toys):
     box, optimizer = toys.Box(w=toys.number(1)), toys.Optimizer()
-    optimizer.ensure_slot("momentum", box.w)
+    optimizer._gx_ensure_slot("momentum", box.w)
     report = Checkpoint(o=optimizer).save(tmp_path / "c")
     assert report.left_out == ("o/slots(momentum)/w",)
     assert "left out o/slots(momentum)/w: its variable was not saved" in str(report)

@@ -209,8 +209,8 @@ def test_a_copy_without_anything_that_waits_carries_nothing(trained, tmp_path):
     half = resumed(tmp_path / "first")
     half.pair.both()
     twin = copy.deepcopy(half.pair)
-    assert twin._pending is None
-    assert "_pending" not in half.pair.__getstate__()
+    assert twin._gx_pending is None
+    assert "_gx_pending" not in half.pair.__getstate__()
 
 
 def adapted():

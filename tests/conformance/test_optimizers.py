@@ -139,7 +139,7 @@ def test_frozen_is_bit_equal(row, run):
 
 @every_row
 def test_slots_come_back_by_name_and_variable(row):
-    """What a checkpoint does: every slot through `ensure_slot` of a fresh optimizer; then both go on alike."""
+    """What a checkpoint does: every slot through `_gx_ensure_slot` of a fresh optimizer; then both go on alike."""
     net, optimizer = Net(), row.make()
     trained(optimizer, net, steps=3)
     other, fresh = Net(), row.make()
@@ -147,7 +147,7 @@ def test_slots_come_back_by_name_and_variable(row):
         b.assign(a.value)
     for record in reversed(list(optimizer.slots())):
         twin = other.named_variables()[record.variable.path]
-        fresh.ensure_slot(record.name, twin).assign(record.slot.value)
+        fresh._gx_ensure_slot(record.name, twin).assign(record.slot.value)
     own = fresh.named_variables()
     for path, variable in optimizer.named_variables().items():
         if not path.startswith("slots/"):

@@ -102,9 +102,9 @@ def test_kl21_and_kl22_shapes_of_unbuilt_custom_layers():
 def test_require_built():
     layer = layers.Dense(2, name="head")
     with pytest.raises(gx.errors.NotBuiltError, match=r"'head'.*summary"):
-        layer.require_built("summary()")
+        layer._gx_require_built("summary()")
     layer(X)
-    layer.require_built("summary()")
+    layer._gx_require_built("summary()")
 
 
 # --- building by hand -------------------------------------------------------------------------------------------------

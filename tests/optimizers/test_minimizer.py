@@ -31,7 +31,7 @@ def test_fit_takes_it_and_shows_the_numbers_of_before_the_step(kind):
     assert history["loss"][0] == pytest.approx(first, rel=1e-4)
     assert history["loss"][-1] < history["loss"][0]
     assert history["mae"][-1] < history["mae"][0]
-    assert model.compiled("train_step").trace_count == 1
+    assert model._gx_compiled_step("train_step").trace_count == 1
     if kind == "sophia":
         assert minimizer.slot(model.layers[0].kernel, "hessian").numpy().any()
 

@@ -64,15 +64,15 @@ def test_slot_and_ensure_slot():
     net, optimizer = Net(), Adam(0.1)
     optimizer.build(net)
     slot = optimizer.slot(net.kernel, "momentum")
-    assert optimizer.ensure_slot("momentum", net.kernel) is slot
+    assert optimizer._gx_ensure_slot("momentum", net.kernel) is slot
     assert (slot.role, slot.trainable, slot.shape, slot.path) == ("slot", False, (2, 2), "kernel/momentum")
-    assert optimizer.ensure_slot("nothing", net.kernel) is None
+    assert optimizer._gx_ensure_slot("nothing", net.kernel) is None
     with pytest.raises(ArgumentError, match="one of momentum, velocity"):
         optimizer.slot(net.kernel, "cube")
     with pytest.raises(ArgumentError, match="'momentum' of SGD"):
         SGD(0.1).slot(net.kernel, "momentum")
     fresh = Adam(0.1)
-    fresh.ensure_slot("velocity", net.bias).assign([1.0, 2.0])
+    fresh._gx_ensure_slot("velocity", net.bias).assign([1.0, 2.0])
     assert fresh.slot(net.bias, "velocity").numpy().tolist() == [1.0, 2.0]
     assert [(r.name, r.variable) for r in fresh.slots()] == [("momentum", net.bias), ("velocity", net.bias)]
 
@@ -174,7 +174,7 @@ def test_a_slot_may_be_an_expression():
     step()
     step()
     assert [r.name for r in optimizer.slots()][:2] == ["momentum/packed", "velocity/packed"]
-    assert optimizer.ensure_slot("momentum/packed", net.bias).dtype == "bfloat16"
+    assert optimizer._gx_ensure_slot("momentum/packed", net.bias).dtype == "bfloat16"
     plain = Net()
     reference = Adam(0.1)
     for _ in range(2):

@@ -45,7 +45,7 @@ def test_ft13_the_same_training_and_the_last_index_is_one_that_exists():
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-6)
     epoch = [("begin", 0), ("end", 1), ("begin", 2), ("end", 3), ("begin", 4), ("end", 4)]
     assert hooks.seen == epoch * 2
-    assert many.compiled("train_steps").trace_count == 1
+    assert many._gx_compiled_step("train_steps").trace_count == 1
     assert many.optimizer.iterations.numpy() == 10
 
 

@@ -265,7 +265,7 @@ def test_a_changed_learning_rate_is_honoured_and_compiles_nothing():
     model.optimizer.learning_rate = 0.05
     model.fit(X, Y, batch_size=5, verbose=0)
     assert float(model.variables[0][0, 0]) == pytest.approx(1 - 0.05 * 12)
-    assert model.compiled("train_step").trace_count == 1
+    assert model._gx_compiled_step("train_step").trace_count == 1
 
 
 def test_run_eagerly_gives_the_same_numbers():

@@ -8,7 +8,7 @@ import pytest
 from graftax.core.errors import CreatorError
 from graftax.reparam.low_rank import LowRank
 from graftax.variables.creation import variable_creator_scope
-from graftax.variables.graph.module import set_pending
+from graftax.variables.graph.adoption import set_pending
 from graftax.variables.variable import Variable
 from tests.variables.creators import Logger, Scale, X
 

@@ -42,9 +42,9 @@ SEEDS = pytest.mark.parametrize("seed", [None, 7], ids=["unseeded", "seeded"])
         lambda g: g.state,
         lambda g: g.variables,
         lambda g: g.named_variables(),
-        lambda g: list(g.children()),
+        lambda g: list(g._gx_children()),
         state,
-        lambda g: Module.children(g),
+        lambda g: Module._gx_children(g),
         copy.deepcopy,
         pickle.dumps,
     ],
@@ -253,4 +253,4 @@ def test_the_slots_of_an_optimizer_have_a_length():
     assert len(optimizer.slots()) == 0
     optimizer.minimize(lambda: ops.sum(w * w), [w])
     assert [record.name for record in optimizer.slots()] == ["momentum", "velocity"]
-    assert Module().slots() == ()
+    assert Module()._gx_slot_records() == ()

@@ -20,7 +20,7 @@ def call_of(thing: Any, **shown: Any) -> str:
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or name in found:
                 continue
             kept = getattr(
-                thing, "_name" if name == "name" else name, parameter.default
+                thing, "_gx_name" if name == "name" else name, parameter.default
             )  # a name not given is no argument
             value = shown.get(name, kept)
             hidden = name not in shown and _same(value, parameter.default)

@@ -67,15 +67,15 @@ class Averaging(SlotKeeper):
     """The part of an optimizer that keeps averages of the variables."""
 
     averages_itself: ClassVar[bool] = False
-    """Whether the rule has an average of its own, which `_own_averages` gives."""
+    """Whether the rule has an average of its own, which `_gx_own_averages` gives."""
 
     ema_momentum: float | None
     averaged_updates: Variable
     others: tuple[Any, ...]
 
-    def fingerprint(self) -> dict[str, Any]:
+    def _gx_fingerprint(self) -> dict[str, Any]:
         """What a trace may depend on; whether the averages are in place, too."""
-        return {**super().fingerprint(), "averages in place": ("bool", self in _swapped)}
+        return {**super()._gx_fingerprint(), "averages in place": ("bool", self in _swapped)}
 
     def _gx_average(self, updates: list[Update]) -> None:
         """Bring the averages nearer to the values; with the first update they become these."""
@@ -107,8 +107,8 @@ class Averaging(SlotKeeper):
             >>> w.numpy().tolist()
             [3.0]
         """
-        pairs = self._averages()
-        if self._is_swapped():
+        pairs = self._gx_averages()
+        if self._gx_is_swapped():
             raise StateError("averaged() inside of averaged()", "the averages are in place", "one `with` is enough")
         _swapped.add(self)
         structure.bump()  # compiled steps look at fingerprints again
@@ -121,18 +121,18 @@ class Averaging(SlotKeeper):
 
     def assign_averages(self) -> None:
         """Give the variables their averages for good, at the end of training."""
-        for variable, average in self._averages():
+        for variable, average in self._gx_averages():
             variable.assign(average)
-        self._averages_assigned()
+        self._gx_averages_assigned()
 
-    def _averages_assigned(self) -> None:
+    def _gx_averages_assigned(self) -> None:
         """Told after `assign_averages`, also by the optimizer around."""
         for other in self.others:
-            other._averages_assigned()
+            other._gx_averages_assigned()
 
-    def _averages(self) -> list[tuple[Variable, Array]]:
+    def _gx_averages(self) -> list[tuple[Variable, Array]]:
         """The variables that have an average, here or in an optimizer that a rule names, and what it is now."""
-        found = list(self._all_averages())
+        found = list(self._gx_all_averages())
         if not found:
             keeps = self.ema_momentum is not None or any(o.averages_itself for o in (self, *self.others))
             raise StateError(
@@ -142,23 +142,23 @@ class Averaging(SlotKeeper):
             )
         return found
 
-    def _all_averages(self) -> Iterator[tuple[Variable, Array]]:
-        yield from self._own_averages()
+    def _gx_all_averages(self) -> Iterator[tuple[Variable, Array]]:
+        yield from self._gx_own_averages()
         for other in self.others:
-            yield from other._all_averages()
+            yield from other._gx_all_averages()
 
-    def _own_averages(self) -> Iterator[tuple[Variable, Array]]:
+    def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
         """The averages of `ema_momentum`; the values themselves before the first update."""
-        for variable, state in self._slots.items() if self.ema_momentum is not None else ():
+        for variable, state in self._gx_slots.items() if self.ema_momentum is not None else ():
             if SLOT in state.slots:
                 average = cast_to(state.slots[SLOT].value, variable.dtype)
                 yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable.value, average)
 
-    def _is_swapped(self) -> bool:
-        return self in _swapped or any(other._is_swapped() for other in self.others)
+    def _gx_is_swapped(self) -> bool:
+        return self in _swapped or any(other._gx_is_swapped() for other in self.others)
 
-    def _refuse_swapped(self) -> None:
-        if self._is_swapped():
+    def _gx_refuse_swapped(self) -> None:
+        if self._gx_is_swapped():
             raise StateError(
                 f"{type(self).__name__}.apply inside of averaged()",
                 "the variables have their averages there, and get their own values back at its end",

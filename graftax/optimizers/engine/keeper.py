@@ -23,19 +23,19 @@ class SlotKeeper(Checked):
         name: Its name.
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_slots"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_slots"})
     arguments: ClassVar[Kinds] = {"slot_dtype": FLOATING}
 
     def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
         super().__init__(name)
         self.slot_dtype = slot_dtype
-        self._slots = SlotTable()
-        for scope in self._captured:  # slots are made later, and a scope that selects some must wait for them
+        self._gx_slots = SlotTable()
+        for scope in self._gx_captured:  # slots are made later, and a scope that selects some must wait for them
             if scope.roles is None or "slot" in scope.roles:
                 scope.waiting.add(self)
 
-    def _leave_scopes(self) -> None:
-        for scope in self._captured:
+    def _gx_leave_scopes(self) -> None:
+        for scope in self._gx_captured:
             scope.waiting.discard(self)
             scope.check()
 
@@ -53,7 +53,7 @@ class SlotKeeper(Checked):
         Raises:
             ArgumentError: this optimizer keeps no such slot.
         """
-        found = self.ensure_slot(name, variable)
+        found = self._gx_ensure_slot(name, variable)
         if found is None:
             raise ArgumentError(
                 f"the slot {name!r} of {type(self).__name__} for {variable.path!r}",
@@ -62,28 +62,31 @@ class SlotKeeper(Checked):
             )
         return found
 
-    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+    def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
         self._gx_make_slots(variable, name)
-        state = self._slots.state(variable)
+        state = self._gx_slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
 
     def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
         """Make the slots that are missing; where one is asked for, of the base class's own that one only."""
-        state = self._slots.state(variable)
+        state = self._gx_slots.state(variable)
         for name, slot in self._gx_declared_slots(variable).items():
             if name not in state.slots and (only in (None, name) or name not in OF_THE_BASE):
                 state.slots[name] = make_slot(self, variable, name, slot, self.slot_dtype)
-                if self._watched:
+                if self._gx_watched:
                     structure.bump()
 
     def slots(self) -> list[SlotRecord]:
         """All slots, in the order in which their variables were first seen."""
-        storage.changing(self, _SLOTS)  # those that a step makes later are not among these
-        return [*self._records()]
+        return self._gx_slot_records()
 
-    def _records(self) -> Iterator[SlotRecord]:
-        for variable, state in self._slots.items():
+    def _gx_slot_records(self) -> list[SlotRecord]:
+        storage.changing(self, _SLOTS)  # those that a step makes later are not among these
+        return [*self._gx_records()]
+
+    def _gx_records(self) -> Iterator[SlotRecord]:
+        for variable, state in self._gx_slots.items():
             for name, slot in _parts(state):
                 yield SlotRecord(name, variable, slot)
 
@@ -95,23 +98,23 @@ class SlotKeeper(Checked):
     def named_variables(self) -> dict[str, Variable]:
         """The same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
         found = super().named_variables()
-        for record in self.slots():
+        for record in self._gx_slot_records():
             path = f"slots/{record.variable.path}/{record.name}"
             while path in found:  # two models with equal paths
                 path += "'"
             found[path] = record.slot
         return found
 
-    def fingerprint(self) -> dict[str, Any]:
+    def _gx_fingerprint(self) -> dict[str, Any]:
         """What a trace may depend on; that some variable does not move, too."""
-        still = frozenset(id(variable) for variable, _ in self._slots.items() if not variable.trainable)
-        return {**super().fingerprint(), "frozen variables": ("frozenset", still)}
+        still = frozenset(id(variable) for variable, _ in self._gx_slots.items() if not variable.trainable)
+        return {**super()._gx_fingerprint(), "frozen variables": ("frozenset", still)}
 
-    def print_for(self, name: str) -> Print | None:
+    def _gx_print_for(self, name: str) -> Print | None:
         """How one attribute is now; or which slots there are, of which a trace depends only if it asks."""
         if name == _SLOTS:
-            return "slots", tuple(print_of(record.slot) for record in self._records())
-        return self.fingerprint().get(name)
+            return "slots", tuple(print_of(record.slot) for record in self._gx_records())
+        return self._gx_fingerprint().get(name)
 
 
 _SLOTS = "slots"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.optimizers.engine import averaging
@@ -28,6 +28,7 @@ from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
 from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.reserved import Own
 from graftax.variables.variable import Variable
 
 
@@ -42,7 +43,7 @@ class Planning(Rule, Averaging):
 
     def _gx_keep_rules(self, rules: Sequence[RuleLike]) -> None:
         self._gx_rules = Rules(rules)
-        self.others = self._gx_rules.optimizers
+        self.others = cast(Any, Own(self._gx_rules.optimizers))
         for other in self.others:
             _check_other(other)
 
@@ -60,13 +61,13 @@ class Planning(Rule, Averaging):
 
     def _gx_settings(self, variable: Variable) -> Settings:
         """Return the settings of a variable; found when it is first seen, in the optimizer that a rule names, too."""
-        state = self._slots.state(variable)
+        state = self._gx_slots.state(variable)
         if state.settings is None:
             settings = self._gx_rules.settings(variable)
             if settings.optimizer is not None:
                 other = self.others[settings.optimizer]
                 other._gx_check_rules([variable])
-                theirs = other._slots.state(variable).settings = settings.over(other._gx_settings(variable))
+                theirs = other._gx_slots.state(variable).settings = settings.over(other._gx_settings(variable))
                 settings = replace(settings, frozen=theirs.frozen)
             state.settings = settings
         return state.settings
@@ -147,7 +148,7 @@ class Planning(Rule, Averaging):
         for variable in trainable:
             self._gx_make_slots(variable)
         for keeper in (self, *self.others):
-            keeper._leave_scopes()
+            keeper._gx_leave_scopes()
         return trainable
 
     # --- updates ------------------------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ class Planning(Rule, Averaging):
         return check_gradients(updates, self._gx_dense)
 
     def _gx_update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
-        slots = self._slots.state(variable).slots
+        slots = self._gx_slots.state(variable).slots
         return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
 
     def _gx_dense(self, update: Update) -> Update:
@@ -181,9 +182,9 @@ class Planning(Rule, Averaging):
             updates: Those of this batch.
         """
         present = {update.variable for update in updates}
-        records = [record for keeper in (self, *self.others) for record in keeper._records()]
+        records = [record for keeper in (self, *self.others) for record in keeper._gx_records()]
         absent, frozen = [], []
-        for variable, state in self._slots.items():
+        for variable, state in self._gx_slots.items():
             if variable in present or ACCUMULATED not in state.slots:
                 continue
             if variable.trainable and not self._gx_settings(variable).frozen:

@@ -88,7 +88,7 @@ class PureUpdates(SlotKeeper):
             ([1.0, -2.0], 0)
         """
         kind = type(self).__name__
-        known = self._named(values)
+        known = self._gx_named(values)
         if set(gradients) != set(values):
             raise ArgumentError(
                 f"{kind}.pure_update got gradients for {sorted(gradients)} and values for {sorted(values)}",
@@ -103,8 +103,8 @@ class PureUpdates(SlotKeeper):
                 f"{kind} keeps exactly {list(own)}",
                 "state = optimizer.pure_state(variables), and from then on what pure_update returns",
             )
-        given = [self._given(kind, "state", path, own[path], value) for path, value in state.items()]
-        given += [self._given(kind, "values", path, known[path], value) for path, value in values.items()]
+        given = [self._gx_given(kind, "state", path, own[path], value) for path, value in state.items()]
+        given += [self._gx_given(kind, "values", path, known[path], value) for path, value in values.items()]
         backend = registry.current()
         level = backend.tracing.level() if backend.has("tracing") else None
         frame = Substitution(frames.top, ((variable._storage, value) for variable, value in given), level)
@@ -120,10 +120,10 @@ class PureUpdates(SlotKeeper):
             )
         return after
 
-    def _named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
+    def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
         """The variables that these are the values of."""
         known: dict[str, list[Variable]] = {}
-        for variable, state in self._slots.items():
+        for variable, state in self._gx_slots.items():
             if state.settings is not None or state.slots:
                 known.setdefault(variable.path, []).append(variable)
         if not isinstance(values, Mapping) or not values or any(path not in known for path in values):
@@ -141,7 +141,7 @@ class PureUpdates(SlotKeeper):
             )
         return {path: known[path][0] for path in values}
 
-    def _given(self, kind: str, what: str, path: str, variable: Variable, value: Any) -> tuple[Variable, Array]:
+    def _gx_given(self, kind: str, what: str, path: str, variable: Variable, value: Any) -> tuple[Variable, Array]:
         array = registry.current().arrays.asarray(unwrap(value))
         if (tuple(array.shape), str(array.dtype)) != (variable.shape, variable.dtype):
             raise ArgumentError(

@@ -64,9 +64,9 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
         role="slot",
         name=name,
         path=path,
-        owner=variable.owner,
+        owner=variable._gx_owner,
     )
-    with creation.remembered(owner._captured):
+    with creation.remembered(owner._gx_captured):
         return cast(Variable, creation.create(spec, _named_by_path))
 
 

@@ -126,7 +126,7 @@ class LBFGS(SlotKeeper):
         grads.require_floating(moving)
         for variable in moving:
             self._gx_make_slots(variable)
-        self._leave_scopes()
+        self._gx_leave_scopes()
         before = [variable.value for variable in moving]
         try:
             return _Descent(self, loss_fn, moving, has_aux).run()
@@ -269,7 +269,7 @@ class _Descent:
                 slot = self.settings.slot(variable, name)
                 slot.assign(cast_to(part, slot.dtype))
         took_part = {id(variable) for variable in self.moving}
-        for record in self.settings._records():
+        for record in self.settings._gx_records():
             if id(record.variable) not in took_part:
                 mask = ops.reshape(history.written, (size, *[1] * record.variable.ndim))
                 record.slot.assign(ops.where(mask, 0.0, record.slot.value))

@@ -125,7 +125,7 @@ class Optax(Optimizer):
         """Where an array of the state is kept; its value there is not cast, as it is in `SlotValues`."""
         if leaf.path is None:
             return self.state[leaf.name]
-        slots = self._slots.state(by_path[leaf.path].variable).slots
+        slots = self._gx_slots.state(by_path[leaf.path].variable).slots
         if leaf.name not in slots:
             raise ArgumentError(
                 f"Optax: a state with {leaf.name!r} for {leaf.path!r}, which has none if it is alone",

@@ -90,7 +90,7 @@ class Lookahead(PureUpdates):
     def assign_averages(self) -> None:
         """`Optimizer.assign_averages` of the other one; training that goes on sets out from there."""
         self.optimizer.assign_averages()
-        self._set_out([(variable, state.slots["slow"]) for variable, state in self._slots.items() if state.slots])
+        self._set_out([(variable, state.slots["slow"]) for variable, state in self._gx_slots.items() if state.slots])
 
     def explain(self, variables: Variables) -> Explanation:
         """`Optimizer.explain` of the other one, and what is kept here."""
@@ -110,7 +110,7 @@ class Lookahead(PureUpdates):
         """Make the slots of those that are trainable, also those of the other one."""
         for variable in self.optimizer._gx_build(flat_variables(variables)):
             self._gx_make_slots(variable)
-        self._leave_scopes()
+        self._gx_leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
         """`Optimizer.apply` of the other one, and the return when it is due."""
@@ -124,7 +124,7 @@ class Lookahead(PureUpdates):
         storage.touch(self)
         trainable = self.optimizer._gx_build(flat_variables(variables))
         pairs = [(variable, self.slot(variable, "slow")) for variable in trainable]
-        self._leave_scopes()
+        self._gx_leave_scopes()
         before = self.optimizer.iterations.value
         cond(ops.equal(before, 0), lambda: self._set_out(pairs), lambda: None)
         result = step()

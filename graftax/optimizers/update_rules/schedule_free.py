@@ -102,19 +102,19 @@ class ScheduleFree(Optimizer):
         """Where the fast sequence goes, and new values of other slots."""
         raise NotImplementedError(f"{type(self).__name__} must define _direction(gradient, slots, step)")
 
-    def _own_averages(self) -> Iterator[tuple[Variable, Array]]:
-        for variable, state in self._slots.items():
+    def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
+        for variable, state in self._gx_slots.items():
             if "z" in state.slots:
                 z = state.slots["z"].value
                 y = cast_to(variable.value, state.slots["z"].dtype)
                 x = cast_to(y + (1 / self.beta_1 - 1) * (y - z), variable.dtype)
                 yield variable, ops.where(ops.equal(self.iterations, 0), variable.value, x)
 
-    def _averages_assigned(self) -> None:
-        for variable, state in self._slots.items():
+    def _gx_averages_assigned(self) -> None:
+        for variable, state in self._gx_slots.items():
             if "z" in state.slots:  # else what is the average now would be taken for a mixture, and left again
                 state.slots["z"].assign(cast_to(variable.value, state.slots["z"].dtype))
-        super()._averages_assigned()
+        super()._gx_averages_assigned()
 
 
 class ScheduleFreeSGD(ScheduleFree):

@@ -112,7 +112,7 @@ class Sophia(Optimizer):
             return ops.sum(ops.stack([ops.sum(g * u) for g, u in zip(slopes, noise, strict=True)]))
 
         for variable, u, product in zip(wrt, noise, grad(along, wrt=wrt)(), strict=True):
-            slot = self._slots.state(variable).slots["hessian"]
+            slot = self._gx_slots.state(variable).slots["hessian"]
             estimate = cast_to(u * product, slot.dtype)
             slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)
 

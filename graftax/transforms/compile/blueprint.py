@@ -49,7 +49,7 @@ class _OtherObject(Exception):
 def _settings(node: Module, number: dict[int, int]) -> Iterator[Hashable]:
     skip = ignored(type(node))
     for name, value in list(vars(node).items()):
-        if name not in skip and name != "_name" and not name.endswith(_NOT_COMPUTED_WITH):
+        if name not in skip and name != "_gx_name" and not name.endswith(_NOT_COMPUTED_WITH):
             yield name, _part(value, number)
 
 

@@ -32,7 +32,7 @@ class Guard:
         self._owed = False  # whether a trace that changed something is still to be run
         for place, node in enumerate(list(nodes)):
             if seen is None:
-                self._touched.append((weakref.ref(node), node.fingerprint()))
+                self._touched.append((weakref.ref(node), node._gx_fingerprint()))
                 continue
             seen.grown(node)
             if names := seen.names(node):
@@ -188,7 +188,7 @@ _LONG = 1000  # entries beyond which a container of plain values is compared onl
 
 
 def _where(node: Node) -> str:
-    return node.path or type(node).__name__
+    return node._gx_path or type(node).__name__
 
 
 def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, Print]) -> str:

@@ -138,7 +138,9 @@ def _made_by_creators(module: Module) -> bool:
     """Return True if this call may make Variables through creators, whose code may look at values."""
     if creation.scopes.top is not None:
         return True
-    return any(node in scope.waiting for node in walk(module) if isinstance(node, Module) for scope in node._captured)
+    return any(
+        node in scope.waiting for node in walk(module) if isinstance(node, Module) for scope in node._gx_captured
+    )
 
 
 def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tuple[Hashable, list[Any]]:
@@ -181,7 +183,7 @@ def _plan(
     _programs.move_to_end(full)
     program = _programs[full]
     for node in nodes:
-        object.__setattr__(node, "_watched", True)
+        object.__setattr__(node, "_gx_watched", True)
     return None if program is None else _Plan(program, storages, nodes, backend)
 
 

@@ -36,7 +36,7 @@ class Surroundings(Node):
         """Containers with nothing in them, in which there may be Modules later."""
 
     @property
-    def path(self) -> str:
+    def _gx_path(self) -> str:
         """The name of the function."""
         return self._name
 

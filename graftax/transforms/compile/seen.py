@@ -36,13 +36,13 @@ class Seen:
         known = self._parts.setdefault(id(node), {})
         if name not in known and not self._is_made(node):
             with frames.replaced(()):  # to look is not to depend
-                known[name] = node.print_for(name)
+                known[name] = node._gx_print_for(name)
 
     def whole(self, node: Node) -> None:
         """Note how all attributes are, and that there are no others."""
         if id(node) not in self._whole and not self._is_made(node):
             with frames.replaced(()):
-                self._whole[id(node)] = node.fingerprint()
+                self._whole[id(node)] = node._gx_fingerprint()
 
     def met(self, node: Node) -> None:
         """Note what is in the lists, dicts and the like that a node holds, which change without a word."""
@@ -78,9 +78,9 @@ class Seen:
 
 def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
     """The fingerprint of a Module or Variable, and the prints of more of its attributes."""
-    found = node.fingerprint()
+    found = node._gx_fingerprint()
     for name in names:
-        if name not in found and (one := node.print_for(name)) is not None:
+        if name not in found and (one := node._gx_print_for(name)) is not None:
             found[name] = one
     return found
 

@@ -116,9 +116,9 @@ class Entry(Guard):
                 overlooked = True
                 self.overlook(node, name)  # who reads it later gets an error, so that nothing goes stale
                 user_line.warn(
-                    f"{node.path or type(node).__name__}.{name} keeps a traced value of {function}: it has no numbers, "
-                    "and using it after the call fails. Return it from the function, or keep it in a Variable: "
-                    f"self.{name}.assign(...).",
+                    f"{node._gx_path or type(node).__name__}.{name} keeps a traced value of {function}: it has no "
+                    "numbers, and using it after the call fails. Return it from the function, or keep it in a "
+                    f"Variable: self.{name}.assign(...).",
                 )
         if overlooked:
             self.settle()

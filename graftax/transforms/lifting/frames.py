@@ -49,7 +49,7 @@ class CompileFrame(Frame):
         if id(node) not in self.touched:
             self.touched[id(node)] = node
             self.seen.met(node)
-            object.__setattr__(node, "_watched", True)
+            object.__setattr__(node, "_gx_watched", True)
 
     def changing(self, node: Node, name: str) -> None:
         """Note how an attribute is before the function changes it, and that the program depends on it."""
@@ -98,7 +98,7 @@ class CompileFrame(Frame):
 
     def _touch_owners(self, storage: Storage) -> None:
         node: Node | None = storage.user
-        while node is not None and (node := node.owner) is not None:
+        while node is not None and (node := node._gx_owner) is not None:
             if id(node) in self.touched:
                 return
             self.touch(node)

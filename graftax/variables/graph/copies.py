@@ -44,55 +44,55 @@ class Carried(Protocol):
 class Copied(Node):
     """The part of a Module that says how it is copied and pickled."""
 
-    _pending: Pending | None = None
-    _captured: tuple[CreatorScope, ...] = ()
+    _gx_pending: Pending | None = None
+    _gx_captured: tuple[CreatorScope, ...] = ()
 
-    def ensure_state(self) -> None:
+    def _gx_ensure_state(self) -> None:
         """Make the Variables of this Module itself that wait for nothing but to be asked for.
 
         Called before its children are looked at, saved or copied. A Module that makes Variables at their first use,
         and could make them now, has this method; else checkpoints and copies would lack them.
         """
 
-    def _carried(self) -> Carried | None:
-        return self._pending.carried(cast("Module", self)) if self._pending is not None else None
+    def _gx_carried(self) -> Carried | None:
+        return self._gx_pending.carried(cast("Module", self)) if self._gx_pending is not None else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        self.ensure_state()
+        self._gx_ensure_state()
         new = object.__new__(type(self))
         memo[id(self)] = new
         for name, value in list(self.__dict__.items()):  # a stream below may be made meanwhile, which counts its root
             if name not in BOOKKEEPING:
                 object.__setattr__(new, name, copy.deepcopy(value, memo))
-        if self._captured:
-            object.__setattr__(new, "_captured", self._captured)
-        new._readopt()
-        carried = self._carried()
+        if self._gx_captured:
+            object.__setattr__(new, "_gx_captured", self._gx_captured)
+        new._gx_readopt()
+        carried = self._gx_carried()
         if carried is not None:
             copy.deepcopy(carried, memo).hang(cast("Module", new))
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        self.ensure_state()
+        self._gx_ensure_state()
         state = {name: value for name, value in list(self.__dict__.items()) if name not in BOOKKEEPING}
-        carried = self._carried()
-        return state if carried is None else {**state, "_pending": carried}
+        carried = self._gx_carried()
+        return state if carried is None else {**state, "_gx_pending": carried}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        carried = state.get("_pending")
-        self.__dict__.update({name: value for name, value in state.items() if name != "_pending"})
-        self._readopt()
+        carried = state.get("_gx_pending")
+        self.__dict__.update({name: value for name, value in state.items() if name != "_gx_pending"})
+        self._gx_readopt()
         if carried is not None:
             carried.hang(cast("Module", self))
 
-    def _readopt(self) -> None:
+    def _gx_readopt(self) -> None:
         """Own what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
         here = cast("Module", self)
         mine = list(own_nodes(here))
         for edges, node in mine:
-            if node.owner is None:
+            if node._gx_owner is None:
                 own(here, edges, node)
         for edges, node in mine:
-            owner = node.owner
+            owner = node._gx_owner
             if owner is not None and owner is not self and inside(owner, self):
                 own(here, edges, node)

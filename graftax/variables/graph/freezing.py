@@ -20,9 +20,9 @@ class Freezing(Node):
     keeps for it stays as it is. A compiled function notices, and is traced once more.
     """
 
-    _frozen = False
+    _gx_frozen = False
 
-    def _walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         """This and every Node below it, with its edges."""
         raise NotImplementedError
 
@@ -30,19 +30,19 @@ class Freezing(Node):
     def trainable(self) -> bool:
         """False freezes every Variable below, those still to be made included; True undoes that."""
         storage.touch(self)
-        return not self._frozen
+        return not self._gx_frozen
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
         value = checked_flag("trainable", value)
         structure.bump()
-        for _, node in self._walked():
+        for _, node in self._gx_walked():
             if isinstance(node, Leaf):
                 storage.changing(node, "trainable")
                 node.frozen = not value
             elif isinstance(node, Freezing):
-                storage.changing(node, "_frozen")
-                object.__setattr__(node, "_frozen", not value)
+                storage.changing(node, "_gx_frozen")
+                object.__setattr__(node, "_gx_frozen", not value)
 
     def freeze(self, where: SelectorLike = "**") -> list[str]:
         """Keep Variables as they are until they are unfrozen.
@@ -68,7 +68,7 @@ class Freezing(Node):
             >>> model.unfreeze("**/bias")
             ['layers/0/bias', 'layers/1/bias']
         """
-        return self._set_frozen(where, True)
+        return self._gx_set_frozen(where, True)
 
     def unfreeze(self, where: SelectorLike = "**") -> list[str]:
         """Let Variables be trained again that are frozen; what was made not to be trained stays so.
@@ -85,10 +85,10 @@ class Freezing(Node):
         Raises:
             SelectorError: ``where``, or a part of it, matches none of them, or only some that rest.
         """
-        return self._set_frozen(where, False)
+        return self._gx_set_frozen(where, False)
 
-    def _set_frozen(self, where: SelectorLike, frozen: bool) -> list[str]:
-        known = [one for one in candidates(self._walked()) if one.variable.made_trainable]
+    def _gx_set_frozen(self, where: SelectorLike, frozen: bool) -> list[str]:
+        known = [one for one in candidates(self._gx_walked()) if one.variable.made_trainable]
         what = "freeze: where" if frozen else "unfreeze: where"
         chosen = compile_selector(where).pick([(one.paths, one.variable) for one in known], what)
         picked = {id(variable) for variable in chosen}

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from graftax.core import attributes
 from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
-from graftax.variables.graph.copies import Copied
+from graftax.variables.graph.adoption import Adopting, adopt, adopt_node
 from graftax.variables.graph.copies import Pending as Pending
-from graftax.variables.graph.freezing import Freezing
-from graftax.variables.graph.hiding_places import HIDING_PLACES, warn_if_hidden
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored, inside, own, own_nodes
+from graftax.variables.graph.node import holds_node, ignored, names_by_class, own_nodes
 from graftax.variables.graph.node import items_of as items_of
+from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.state import storage
 
@@ -46,7 +46,7 @@ class SlotRecord:
     slot: Variable
 
 
-class Module(Copied, Freezing, Holder, Constructed):
+class Module(Adopting, Holder, Constructed):
     """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
@@ -68,8 +68,14 @@ class Module(Copied, Freezing, Holder, Constructed):
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
-    _seed_root: tuple[int, int] | None = None  # see variables/keys.py
-    _name: str | None = None
+    _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
+    _gx_name: str | None = None
+    _gx_words: ClassVar[Words] = OF_MODULES
+    _gx_lacks_weights = False  # a layer that is not built
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        names_by_class[cls]  # raises for names that are taken
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
         __getattr__ = attributes.answering("module", attributes.OF_MODULES)
@@ -80,7 +86,7 @@ class Module(Copied, Freezing, Holder, Constructed):
             self = super().__new__(cls)
             active = creation.scopes.items
             if active:  # built later, it will still remember these
-                object.__setattr__(self, "_captured", active)
+                object.__setattr__(self, "_gx_captured", active)
             if (frame := storage.frames.top) is not None:
                 frame.made(self)
             return self
@@ -94,11 +100,14 @@ class Module(Copied, Freezing, Holder, Constructed):
                 "a name starts with a letter and has letters, digits, '_', '-' and '.'",
                 'name="encoder"',
             )
-        self._name = name
+        self._gx_name = name
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
+        names = names_by_class[type(self)]
+        if name in names.words:
+            value = allowed(self, name, value, names.words[name])
         before = self.__dict__.get(name, _ABSENT)
         if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
             raise AssignmentError(
@@ -106,9 +115,10 @@ class Module(Copied, Freezing, Holder, Constructed):
                 "the Variable would be gone, and the array neither trained nor saved",
                 f"self.{name}.assign(value); or del self.{name} first, if that is meant",
             )
-        if before is not value and name not in ignored(type(self)):
+        changes = before is not value and name not in names.ignored
+        if changes:
             # what is made at the first call and kept is there at the later ones: that changes nothing for them
-            new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._owner is None
+            new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._gx_owner is None
             storage.touch(self) if new else storage.changing(self, name)
         try:
             object.__setattr__(self, name, value)
@@ -116,48 +126,58 @@ class Module(Copied, Freezing, Holder, Constructed):
             if not _has_no_setter(type(self), name):
                 raise
             raise attributes.not_to_set(self, name) from error
-        if before is not value and name in self.__dict__ and name not in ignored(type(self)):
-            _adopt(self, (name,), value)
-            if self._watched:
+        if changes and name in self.__dict__:
+            adopt(self, (name,), value)
+            if self._gx_watched:
                 structure.bump()
 
     def __delattr__(self, name: str) -> None:
         if name in self.__dict__ and name not in ignored(type(self)):
             storage.changing(self, name)
         object.__delattr__(self, name)
-        if self._watched:
+        if self._gx_watched:
             structure.bump()
 
     # --- the graph --------------------------------------------------------------------------------------------------
 
-    def _walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         return walk_with_edges(self)
 
-    def children(self) -> list[tuple[Edge, Child]]:
+    def _gx_children(self) -> list[tuple[Edge, Child]]:
         """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
-        self.ensure_state()
-        return self._held()
+        self._gx_ensure_state()
+        return self._gx_held()
 
-    def _held(self) -> list[tuple[Edge, Child]]:
+    def _gx_held(self) -> list[tuple[Edge, Child]]:
         """The same, as they are now: nothing is made."""
         skip = ignored(type(self))
         return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
+    @Fallback
+    def owner(self) -> Module | None:
+        """The Module that holds this one, the first that did; None if there is none (any more)."""
+        return self._gx_owner
+
+    @Fallback
+    def path(self) -> str:
+        """Where it hangs: the edges from its outermost owner, such as ``layers/0``; the owner adds none."""
+        return self._gx_path
+
     @property
     def name(self) -> str:
         """The given name, else the class name in snake case."""
-        return self._name or snake_case(type(self).__name__)
+        return self._gx_name or snake_case(type(self).__name__)
 
     @property
     def submodules(self) -> list[Module]:
         """All Modules below this one, each once, depth first."""
-        self._asked()
+        self._gx_asked()
         return [node for node in walk(self) if isinstance(node, Module) and node is not self]
 
     @property
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
-        self._asked()
+        self._gx_asked()
         return [node for node in walk(self) if isinstance(node, Leaf)]  # type: ignore[misc]
 
     @property
@@ -172,7 +192,7 @@ class Module(Copied, Freezing, Holder, Constructed):
 
     def named_variables(self) -> dict[str, Variable]:
         """Variables by their path from this Module."""
-        self._asked()
+        self._gx_asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
             if isinstance(node, Leaf):
@@ -186,14 +206,14 @@ class Module(Copied, Freezing, Holder, Constructed):
                 result[path] = node  # type: ignore[assignment]
         return result
 
-    def _asked(self) -> None:
+    def _gx_asked(self) -> None:
         """Tell the function being compiled, if any, that it asks what there is below."""
         if (frame := storage.frames.top) is not None:
             frame.looked(list(walk(self)))
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 
-    def replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
+    def _gx_replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another Module or Variable in the place of one that this Module holds itself.
 
         Args:
@@ -212,18 +232,18 @@ class Module(Copied, Freezing, Holder, Constructed):
             container = container[edge]
         if isinstance(container, tuple):
             raise ArgumentError(
-                f"{type(self).__name__}.{edges[0]} holds {getattr(old, 'path', old)!r} in a tuple",
+                f"{type(self).__name__}.{edges[0]} holds {getattr(old, '_gx_path', old)!r} in a tuple",
                 "tuples cannot be changed",
                 "keep it in a list or a dict",
             )
         container[edges[-1]] = new
-        _adopt(self, edges, new)
+        adopt(self, edges, new)
 
-    def slots(self) -> Sequence[SlotRecord]:
+    def _gx_slot_records(self) -> Sequence[SlotRecord]:
         """Variables kept for other Variables; optimizers have some."""
         return ()
 
-    def ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+    def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None
 
@@ -263,7 +283,7 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
     owners: list[Any] = [root]
     if isinstance(root, Module):
-        root.ensure_state()
+        root._gx_ensure_state()
         storage.touch(root)
         stack.append(((), own_nodes(root)))
     while stack:
@@ -277,12 +297,12 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        known = node._owner() if node._owner is not None else None
-        if known is not owners[-1] and node.owner is None:
-            _adopt_node(owners[-1], edges, node)
+        known = node._gx_owner_ref() if node._gx_owner_ref is not None else None
+        if known is not owners[-1] and node._gx_owner is None:
+            adopt_node(owners[-1], edges, node)
         yield (*prefix, *edges), node
         if isinstance(node, Module):
-            node.ensure_state()
+            node._gx_ensure_state()
             storage.touch(node)
             stack.append(((*prefix, *edges), own_nodes(node)))
             owners.append(node)
@@ -295,60 +315,6 @@ def walk(root: Node) -> Iterator[Node]:
 
 def outermost(node: Node) -> Node:
     """The root of the graph in which the object hangs."""
-    while (owner := node.owner) is not None:
+    while (owner := node._gx_owner) is not None:
         node = owner
     return node
-
-
-# --- adoption ---------------------------------------------------------------------------------------------------------
-
-
-def _adopt(owner: Module, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
-    if isinstance(value, Node):
-        _adopt_node(owner, edges, value)
-    elif isinstance(value, list | tuple | dict) and depth < 32:
-        for edge, element in items_of(value):
-            _adopt(owner, (*edges, edge), element, depth + 1)
-    elif isinstance(value, HIDING_PLACES):
-        warn_if_hidden(owner, edges[0], value)
-
-
-def _adopt_node(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
-    if node is owner:
-        return
-    if node.owner is None:
-        own(owner, edges, node)
-    if owner._frozen:
-        if isinstance(node, Leaf):
-            node.frozen = True
-        elif isinstance(node, Module) and not node._frozen and not inside(owner, node):
-            node.trainable = False
-    pending = owner._pending
-    for edge in edges[:-1]:
-        pending = pending.child(edge) if pending is not None else None
-    if pending is not None:
-        deliver(pending, edges[-1], node)
-
-
-def deliver(pending: Pending, edge: Edge, node: Node) -> None:
-    """Give a Node, and all that hangs below it, the values that wait for it."""
-    if isinstance(node, VariableLike):  # a Variable, or an expression for which the value of a plain one may wait
-        with storage.concretely():
-            pending.claim(edge, node)  # type: ignore[arg-type]
-    if isinstance(node, Module):
-        below = pending.child(edge)
-        if below is not None:
-            set_pending(node, below)
-
-
-def set_pending(module: Module, pending: Pending | None) -> None:
-    """Let values wait below a Module; those whose Variables exist already are delivered at once."""
-    object.__setattr__(module, "_pending", pending)
-    if pending is None:
-        return
-    for edges, node in list(own_nodes(module)):
-        below: Pending | None = pending
-        for edge in edges[:-1]:
-            below = below.child(edge) if below is not None else None
-        if below is not None:
-            deliver(below, edges[-1], node)

@@ -4,67 +4,68 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
 from graftax.variables.graph.prints import Print, print_of
+from graftax.variables.graph.reserved import Names, Word, check_class
 
 if TYPE_CHECKING:
     from graftax.variables.graph.module import Module
 
 Edge: TypeAlias = str | int
 
-BOOKKEEPING = frozenset({"_owner", "_edges", "_pending", "_captured", "_seed_root", "_watched"})
+BOOKKEEPING = frozenset({"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched"})
 """Attributes of Nodes that are no part of the graph, nor of copies."""
 
 
 class Node:
     """Something with a place in the object graph."""
 
-    _owner: weakref.ref[Module] | None = None
-    _edges: tuple[Edge, ...] = ()
-    _watched = False  # some trace depends on its plain attributes
+    _gx_owner_ref: weakref.ref[Module] | None = None
+    _gx_edges: tuple[Edge, ...] = ()
+    _gx_watched = False  # some trace depends on its plain attributes
 
     @property
-    def owner(self) -> Module | None:
+    def _gx_owner(self) -> Module | None:
         """The Module that holds this object, the first one that did; None if there is none (any more)."""
-        found = self._locate()
+        found = self._gx_locate()
         return found[0] if found else None
 
     @property
-    def path(self) -> str:
+    def _gx_path(self) -> str:
         """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner adds none."""
-        return "/".join(map(str, self.edges()))
+        return "/".join(map(str, self._gx_way()))
 
-    def edges(self) -> tuple[Edge, ...]:
+    def _gx_way(self) -> tuple[Edge, ...]:
         """The edges from the outermost owner."""
-        found = self._locate()
-        return (*found[0].edges(), *found[1]) if found else ()
+        found = self._gx_locate()
+        return (*found[0]._gx_way(), *found[1]) if found else ()
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return what a trace may depend on besides values, as it is now, by name."""
         return {}
 
-    def fingerprint(self) -> dict[str, Print]:
+    def _gx_fingerprint(self) -> dict[str, Print]:
         """How that is now, such that it can be compared later."""
         return {name: print_of(value) for name, value in self._gx_traced_attributes().items()}
 
-    def print_for(self, name: str) -> Print | None:
+    def _gx_print_for(self, name: str) -> Print | None:
         """How one attribute is now, as in the fingerprint; None if it is absent."""
-        return self.fingerprint().get(name)
+        return self._gx_fingerprint().get(name)
 
-    def _locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
-        owner = self._owner() if self._owner is not None else None
+    def _gx_locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
+        owner = self._gx_owner_ref() if self._gx_owner_ref is not None else None
         if owner is None:
             return None
-        if _follow(owner, self._edges) is self:
-            return owner, self._edges
+        if _follow(owner, self._gx_edges) is self:
+            return owner, self._gx_edges
         # moved within its owner (a list was reordered), or gone
         for edges, node in own_nodes(owner):
             if node is self:
-                self._edges = edges
+                self._gx_edges = edges
                 return owner, edges
-        self._owner = None
+        self._gx_owner_ref = None
         return None
 
 
@@ -76,6 +77,16 @@ class Leaf(Node):
     frozen: bool = False
     resting: int = 0
     """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
+
+    @property
+    def owner(self) -> Module | None:
+        """The Module that holds this Variable, the first one that did; None if there is none (any more)."""
+        return self._gx_owner
+
+    @property
+    def path(self) -> str:
+        """Where it hangs in the object graph; its name while nothing holds it."""
+        return self._gx_path
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return all that is ever changed about a Variable besides its value."""
@@ -99,14 +110,29 @@ def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
     return here
 
 
-_ignored: dict[type[Any], frozenset[str]] = {}
+class _NamesByClass(dict[type[Any], Names]):
+    """What each class and its bases say of the names of attributes, found when it is first asked for.
+
+    Raises:
+        AssignmentError: a class has something under a name that is taken which cannot stand there.
+    """
+
+    def __missing__(self, kind: type[Any]) -> Names:
+        words: dict[str, Word] = {}
+        for base in reversed(kind.__mro__):
+            words |= base.__dict__.get("_gx_words", {})
+        check_class(kind, words)
+        ignored = BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
+        self[kind] = Names(ignored, words)
+        return self[kind]
+
+
+names_by_class = _NamesByClass()
 
 
 def ignored(kind: type[Any]) -> frozenset[str]:
     """Names of the attributes that are no part of the object graph."""
-    if kind not in _ignored:
-        _ignored[kind] = BOOKKEEPING.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__))
-    return _ignored[kind]
+    return names_by_class[kind].ignored
 
 
 def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
@@ -138,7 +164,7 @@ def holds_node(value: Any, seen: set[int] | None = None) -> bool:
     return False
 
 
-def own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """The Nodes that a Module holds itself, directly or in containers."""
     seen: set[int] = set()
 
@@ -156,11 +182,11 @@ def own_nodes(module: Module) -> Iterator[tuple[tuple[Edge, ...], Node]]:
             yield from visit((name,), value)
 
 
-def own(owner: Module, edges: tuple[Edge, ...], node: Node) -> None:
+def own(owner: Node, edges: tuple[Edge, ...], node: Node) -> None:
     """Let the Node hang there, unless that would close a circle."""
     if isinstance(node, Leaf) or not inside(owner, node):
-        node._owner = weakref.ref(owner)
-        node._edges = edges
+        node._gx_owner_ref = weakref.ref(cast("Module", owner))
+        node._gx_edges = edges
 
 
 def inside(node: Node, candidate: Node) -> bool:
@@ -169,5 +195,5 @@ def inside(node: Node, candidate: Node) -> bool:
     while above is not None:
         if above is candidate:
             return True
-        above = above.owner
+        above = above._gx_owner
     return False

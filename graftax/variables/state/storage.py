@@ -45,7 +45,7 @@ class Frame:
         raise AttributeError(f"{type(self).__name__} must define 'write'")
 
     def touch(self, node: Node) -> None:
-        """Note that the trace depends on more of a Module or Variable than values: its `fingerprint`."""
+        """Note that the trace depends on more of a Module or Variable than values: its `_gx_fingerprint`."""
         if self.parent is not None:
             self.parent.touch(node)
 
@@ -138,7 +138,7 @@ class Storage:
     def path(self) -> str:
         """The path of the Variable behind it, for messages."""
         user = self._user()
-        return user.path if user is not None else "(a variable that is gone)"
+        return user._gx_path if user is not None else "(a variable that is gone)"
 
     def read(self) -> Array:
         """The value now."""

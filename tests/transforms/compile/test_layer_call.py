@@ -29,7 +29,7 @@ def traces(monkeypatch):
 
 
 def plainly(layer, *args, **kwargs):
-    return np.asarray(layer._call(*args, **kwargs))
+    return np.asarray(layer._gx_call(*args, **kwargs))
 
 
 def test_one_program_from_the_first_call(traces):
@@ -52,7 +52,7 @@ def test_layers_that_are_alike_share_a_program(traces):
     traced = len(traces)
     c = gx.layers.Dense(3)
     c.build((6, 4))
-    c.mark_built()
+    c._gx_mark_built()
     c(X)
     assert len(traces) == traced
 
@@ -171,7 +171,7 @@ def test_dtypes(policy):
     layer = gx.layers.Dense(3, dtype=policy)
     for x in (X, X.astype("float64"), ops.asarray(X), ops.cast(X, "bfloat16")):
         assert layer(x).dtype == layer.compute_dtype
-        np.testing.assert_array_equal(np.asarray(layer(x), "float32"), np.asarray(layer._call(x), "float32"))
+        np.testing.assert_array_equal(np.asarray(layer(x), "float32"), np.asarray(layer._gx_call(x), "float32"))
 
 
 def test_a_wrong_shape_is_said_as_ever():
@@ -232,7 +232,7 @@ def test_old_programs_are_forgotten(monkeypatch, traces):
     assert layer(X[:1]).shape == (1, 4)  # its plan has the program still
     monkeypatch.setattr(eager_call, "_MOST_PLANS", 3)
     layer(X[:4])
-    assert len(layer._plans) == 3
+    assert len(layer._gx_plans) == 3
     assert layer(X[:1]).shape == (1, 4)
 
 

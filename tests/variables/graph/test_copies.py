@@ -108,7 +108,7 @@ class Marked(gx.Module):
             self.module = module
 
         def __deepcopy__(self, memo):
-            object.__setattr__(self.module, "_watched", True)
+            object.__setattr__(self.module, "_gx_watched", True)
             return self
 
 

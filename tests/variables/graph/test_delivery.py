@@ -4,7 +4,8 @@ import copy
 import pickle
 
 from graftax.transforms.compile.jit import jit
-from graftax.variables.graph.module import Module, set_pending
+from graftax.variables.graph.adoption import set_pending
+from graftax.variables.graph.module import Module
 from tests.variables.graph.boxes import Box, var
 
 # --- delivery -------------------------------------------------------------------------------------------------------

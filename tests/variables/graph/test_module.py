@@ -108,7 +108,7 @@ def test_cl4_cl9_containers_stay_what_they_are():
 def test_mo6_what_is_not_walked():
     box = Box(s={1, 2}, g=(i for i in ()), f=lambda: var(), o=object())
     assert box.variables == []
-    assert list(box.children()) == []
+    assert list(box._gx_children()) == []
 
 
 def test_mo6_a_set_of_variables_warns_once_per_place():
@@ -199,7 +199,7 @@ def test_mo14_untracked_names_of_base_classes_count():
     derived.cache, derived.other, derived.kept = var(), [var()], var()
     assert paths(derived) == ["kept"]
     assert derived.cache.owner is None
-    assert set(derived.fingerprint()) == {"_name", "kept"}
+    assert set(derived._gx_fingerprint()) == {"_gx_name", "kept"}
 
 
 def test_mo15_deepcopy_is_independent_and_keeps_sharing():
@@ -299,8 +299,8 @@ def test_mo19_shared_submodules_once_in_the_state_too():
 
 def test_hooks_of_a_plain_module():
     box = Box(v=var())
-    assert list(box.slots()) == []
-    assert box.ensure_slot("m", box.v) is None
+    assert list(box._gx_slot_records()) == []
+    assert box._gx_ensure_slot("m", box.v) is None
     assert box.get_state() is None
     record = SlotRecord("m", box.v, box.v)
     assert (record.name, record.variable is record.slot) == ("m", True)

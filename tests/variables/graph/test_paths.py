@@ -81,7 +81,7 @@ def test_names_never_decide():
 def test_children_yield_containers_as_themselves():
     items = [var()]
     box = Box(n=3, items=items, t=(1, 2), d={"k": Box()}, v=var())
-    assert [(edge, child is getattr(box, edge)) for edge, child in box.children()] == [
+    assert [(edge, child is getattr(box, edge)) for edge, child in box._gx_children()] == [
         ("items", True),
         ("d", True),
         ("v", True),

@@ -1,0 +1,36 @@
+"""Fallback: a property that gives way to whatever is assigned under its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class Fallback(Generic[T]):
+    """What is computed unless the object has an attribute of that name: a property that assigning takes the place of.
+
+    Example:
+        >>> class Box:
+        ...     size = Fallback(lambda self: 3)
+        >>> box = Box()
+        >>> before, box.size = box.size, 4
+        >>> before, box.size
+        (3, 4)
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any]) -> Fallback[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any]) -> T: ...
+    def __get__(self, instance: object | None, owner: type[Any]) -> Fallback[T] | T:
+        return self if instance is None else self._compute(instance)
+
+    if TYPE_CHECKING:  # what is assigned lies in the object itself
+
+        def __set__(self, instance: object, value: Any) -> None: ...

@@ -1,0 +1,69 @@
+"""Adoption: what an attribute is given hangs below its Module from then on, with the values that wait for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.core.typedefs import VariableLike
+from graftax.variables.graph.copies import Copied, Pending
+from graftax.variables.graph.freezing import Freezing
+from graftax.variables.graph.hiding_places import HIDING_PLACES, warn_if_hidden
+from graftax.variables.graph.node import Edge, Leaf, Node, inside, items_of, own, own_nodes
+from graftax.variables.state import storage
+
+
+class Adopting(Copied, Freezing):
+    """The part of a Module that other Nodes hang below."""
+
+
+def adopt(owner: Adopting, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
+    """Let what is found in an attribute hang below a Module, with the values that wait for it."""
+    if isinstance(value, Node):
+        adopt_node(owner, edges, value)
+    elif isinstance(value, list | tuple | dict) and depth < 32:
+        for edge, element in items_of(value):
+            adopt(owner, (*edges, edge), element, depth + 1)
+    elif isinstance(value, HIDING_PLACES):
+        warn_if_hidden(owner, edges[0], value)
+
+
+def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
+    """Let a Node hang below a Module: nobody else owns it, and what is frozen or waits there reaches it."""
+    if node is owner:
+        return
+    if node._gx_owner is None:
+        own(owner, edges, node)
+    if owner._gx_frozen:
+        if isinstance(node, Leaf):
+            node.frozen = True
+        elif isinstance(node, Freezing) and not node._gx_frozen and not inside(owner, node):
+            node.trainable = False
+    pending = owner._gx_pending
+    for edge in edges[:-1]:
+        pending = pending.child(edge) if pending is not None else None
+    if pending is not None:
+        deliver(pending, edges[-1], node)
+
+
+def deliver(pending: Pending, edge: Edge, node: Node) -> None:
+    """Give a Node, and all that hangs below it, the values that wait for it."""
+    if isinstance(node, VariableLike):  # a Variable, or an expression for which the value of a plain one may wait
+        with storage.concretely():
+            pending.claim(edge, node)  # type: ignore[arg-type]
+    if isinstance(node, Adopting):
+        below = pending.child(edge)
+        if below is not None:
+            set_pending(node, below)
+
+
+def set_pending(module: Adopting, pending: Pending | None) -> None:
+    """Let values wait below a Module; those whose Variables exist already are delivered at once."""
+    object.__setattr__(module, "_gx_pending", pending)
+    if pending is None:
+        return
+    for edges, node in list(own_nodes(module)):
+        below: Pending | None = pending
+        for edge in edges[:-1]:
+            below = below.child(edge) if below is not None else None
+        if below is not None:
+            deliver(below, edges[-1], node)
