@@ -11,6 +11,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
+from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
@@ -192,7 +193,8 @@ class Model(Layer):
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
         step = executions.begun_anew(self, self.train_step)
-        logs = scan(lambda carry, batch: (carry, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
+        with undone_if_raised(self):
+            logs = scan(lambda c, batch: (c, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
