@@ -210,7 +210,7 @@ class Model(Layer):
         """The output for one batch. Compiled by predict."""
         return self(x, training=False)
 
-    def compute_loss(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> Array:
+    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Array:
         """The loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
 
         Raises:
@@ -389,9 +389,10 @@ class Model(Layer):
             self._functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._functions, check_nans, self._run_eagerly)
 
-    def summary(self) -> None:
-        """Print layers, shapes and numbers of parameters."""
-        print(summarize(self))
+    @keywords(elsewhere.SUMMARY)
+    def summary(self, print_fn: Callable[[str], Any] = print) -> None:
+        """Print layers, shapes and numbers of parameters, or hand the text to ``print_fn``."""
+        print_fn(summarize(self))
 
     def count_params(self) -> int:
         """Return the number of elements of all weights; `NotBuiltError` if a layer is not built."""
