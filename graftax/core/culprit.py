@@ -101,7 +101,9 @@ class Culprit:
         if self.error is not None:
             error = self.error
         else:
-            error = NumericsError(self.title, *_REASONS[bool(self.given), self.kind])
+            why, instead = _REASONS[bool(self.given), self.kind]
+            of_matrix = not self.given and {self.op, self.primitive} & _OF_MATRICES
+            error = NumericsError(self.title, why, _MATRIX if of_matrix else instead)
         error.place = self.place if self.place is not None or self.given else error.place
         facts = [f"layer {self.layer!r}"] if self.layer else []
         facts += self.inside
@@ -114,6 +116,8 @@ class Culprit:
         return "\n  ".join([self.title, *at, *self.lines()])
 
 
+_OF_MATRICES = {"cholesky", "inv", "solve", "triangular_solve", "lu", "det", "slogdet"}
+_MATRIX = "add ops.eye(n) * 1e-6 to the matrix, which is singular, or not positive definite for a cholesky"
 _REASONS = {
     (False, "nan"): (
         "what goes in has no nan: it begins here, and all that is computed from it is nan, too",

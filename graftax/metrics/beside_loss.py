@@ -76,14 +76,16 @@ def require_same_scores(metric: Any, loss: Any) -> None:
 
 
 def _check_threshold(metric: Any, argument: str, at: float, loss: Any, logits: bool) -> None:
-    kind = type(metric).__name__
+    kind = f"{type(metric).__name__}("
+    if isinstance(metric, f_score.FBetaScore):  # several numbers would be refused, too
+        kind += f'"{metric.average or "macro"}", '
     shown = f"{metric!r} with {argument}={at:g} beside {loss!r}"
     if not logits:
         if not 0 < at < 1:
             raise ArgumentError(
                 shown,
                 f"predictions are probabilities there, all of them on one side of {at:g}",
-                f"{kind}({argument}=0.5)",
+                f"{kind}{argument}=0.5)",
             )
         return
     classes = getattr(loss, "target_kind", None) in ("categorical", "sparse")
@@ -97,11 +99,11 @@ def _check_threshold(metric: Any, argument: str, at: float, loss: Any, logits: b
         raise ArgumentError(
             shown,
             "predictions are logits there, and the probability 0.5 is the logit 0",
-            f"{kind}({argument}=0.0)",
+            f"{kind}{argument}=0.0)",
         )
     if 0 < at < 1:
         logit = math.log(at / (1 - at))
         user_line.warn(
             f"{shown}: the threshold is compared with logits. If {at:g} is meant as a probability, write "
-            f"{kind}({argument}={logit:.6g})."
+            f"{kind}{argument}={logit:.6g})."
         )

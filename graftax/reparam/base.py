@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 from graftax.backend import registry
+from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
-from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
+from graftax.variables.calls import training
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import constrained
 from graftax.variables.graph.module import Module, structure
@@ -91,6 +93,11 @@ class Reparam(Module, Arithmetic):
         self._regularizer = regularizers.get(value)
 
     @property
+    def training(self) -> bool:
+        """Whether a layer reads the weight in a call of training; for a `forward` that draws or moves only then."""
+        return training()
+
+    @property
     def shape(self) -> Shape:
         """The shape of the weight that it stands for."""
         return self._shape
@@ -133,8 +140,17 @@ class Reparam(Module, Arithmetic):
         Raises:
             AssignmentError: it defines none, or the shape or dtype differs.
         """
-        self.inverse(self._fit(value, "assign"))
+        returned = self.inverse(self._fit(value, "assign"))
+        if any(one is not None and not isinstance(one, VariableLike) for one in tree.flatten(returned)):
+            raise AssignmentError(
+                f"{type(self).__name__}.inverse of {self.path!r} returned {_described(returned)}",
+                "it assigns the parts itself, and what it returns is used for nothing",
+                f"{', '.join(f'self.{name}.assign(...)' for name in self._part_names())}, and no return",
+            )
         return self
+
+    def _part_names(self) -> list[str]:
+        return [name for name, value in vars(self).items() if isinstance(value, VariableLike)] or ["part"]
 
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to the value, and return it; a number, or a smaller array, broadcasts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from graftax.core.errors import CreatorError, GraftError
+from graftax.core.errors import AssignmentError, CreatorError, GraftError
 from graftax.core.roles import checked_roles
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
@@ -202,7 +202,8 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
     """Give the new weight the value of the old one; how far it is from it."""
     old = weight.node.value
     error = distance(new.value, old)
-    if error > 0 and new is not weight.node:
+    known = distance(old, old) == 0  # else it has nan or infinities itself
+    if (error > 0 or (error != error and known)) and new is not weight.node:
         if elsewhere := _elsewhere(new, weight.node):
             if error <= tolerance:
                 return error
@@ -211,7 +212,11 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
                 "graft changes no value, neither that of the one nor that of the other",
                 "assign the one to the other first, or share them when they are made, in a variable_creator_scope",
             )
-        new.assign(old)
+        try:
+            new.assign(old)
+        except AssignmentError as problem:
+            problem.add_context(f"graft: {weight.path!r}, whose value is to stay what it is")
+            raise
         error = distance(new.value, old)
     constraint = getattr(new, "constraint", None)
     if error > tolerance and constraint is not None and distance(constraint(old), old) > tolerance:
@@ -219,6 +224,12 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
             f"graft: {weight.path!r} has a value that its own constraint {constraint!r} changes",
             "the constraint becomes part of the expression, whatever the creator; nothing was changed",
             "project the value first: weight.assign(weight.constraint(weight.value))",
+        )
+    if error != error and known:
+        raise GraftError(
+            f"graft: what {new!r} makes of {weight.path!r} is nan after {type(new).__name__}.inverse",
+            "the weight itself has numbers only; nothing was changed",
+            "an inverse that assigns parts of which forward makes numbers",
         )
     if error != error:
         raise GraftError(

@@ -49,6 +49,13 @@ FIT = {
 }
 EVALUATE = {**_DATA, "return_dict": "without it: what comes back is a dict", "sample_weights": "sample_weight=..."}
 PREDICT = {**_DATA, "y": "without it: predictions need no targets"}
+SUMMARY = {
+    "line_length": "without it: columns are as wide as what is in them",
+    "positions": "without it: columns are as wide as what is in them",
+    "expand_nested": "without it: layers inside of others are listed, too",
+    "show_trainable": "without it: the last column tells what is frozen",
+    "layer_range": "without it: part.summary() of a model that is a part of this one",
+}
 ON_BATCH = {"class_weight": "sample_weight=..., the weight of each row's class", "return_dict": EVALUATE["return_dict"]}
 
 _PARTS = "layers are attributes of the model, or in its list"

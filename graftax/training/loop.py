@@ -20,6 +20,7 @@ from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
+from graftax.transforms.flow.own_changes import ChangingBodyError
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -91,10 +92,8 @@ def _train_epoch(
     steps = 0
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
         hooks.run("on_train_batch_begin", steps)
-        run, given = (step, group[0]) if len(group) == 1 else (model._gx_compiled_step("train_steps"), stacked(group))
         try:
-            ready.before(run, given, group)
-            logs = loss_first(run(given), "train_step")
+            logs = _run(model, step, group, ready)
         except NumericsError as error:
             error.add_context(f"epoch {epoch + 1}, step {steps + 1} of it")
             raise
@@ -107,6 +106,22 @@ def _train_epoch(
         if model.stop_training:
             break
     return steps, logs
+
+
+def _run(model: Model, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
+    """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
+    if len(group) > 1:
+        run, given = model._gx_compiled_step("train_steps"), stacked(group)
+        try:
+            ready.before(run, given, group)
+            return loss_first(run(given), "train_step")
+        except ChangingBodyError:
+            pass
+    logs: Mapping[str, Any] = {}
+    for batch in group:
+        ready.before(step, batch, [batch])
+        logs = loss_first(step(batch), "train_step")
+    return logs
 
 
 _FEWER = "fewer steps or epochs, an iterator with enough batches for all of them, or " + data.ANEW

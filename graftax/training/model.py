@@ -12,6 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
+from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
@@ -197,7 +198,8 @@ class Model(Layer):
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
         step = executions.begun_anew(self, self.train_step)
-        logs = scan(lambda carry, batch: (carry, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
+        with undone_if_raised(self):
+            logs = scan(lambda c, batch: (c, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
@@ -213,7 +215,7 @@ class Model(Layer):
         """The output for one batch. Compiled by predict."""
         return self(x, training=False)
 
-    def compute_loss(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> Array:
+    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Array:
         """The loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
 
         Raises:
@@ -386,9 +388,10 @@ class Model(Layer):
             self._gx_functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
 
-    def summary(self) -> None:
-        """Print layers, shapes and numbers of parameters."""
-        print(summarize(self))
+    @keywords(elsewhere.SUMMARY)
+    def summary(self, print_fn: Callable[[str], Any] = print) -> None:
+        """Print layers, shapes and numbers of parameters, or hand the text to ``print_fn``."""
+        print_fn(summarize(self))
 
     def count_params(self) -> int:
         """Return the number of elements of all weights; `NotBuiltError` if a layer is not built."""

@@ -15,6 +15,7 @@ from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
 from graftax.metrics.beside_loss import pairs, require_same_scores
+from graftax.metrics.f_score import require_one_number
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.objectives.targets import spread
@@ -56,6 +57,8 @@ class Objectives:
         for _, wanted, _ in self._wanted:
             for one, beside in pairs(wanted, loss):
                 self._compare(one, beside)
+            for one in tree.flatten(wanted):
+                require_one_number(one)
         self.loss_tracker = Mean(name="loss")
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers
+from graftax import layers, ops
 from graftax.core.errors import ArgumentError
 from graftax.training.executions import grouped, stacked
 
@@ -85,3 +85,36 @@ def test_groups_are_of_one_kind_and_of_two_lengths():
 def test_what_does_not_count_is_refused(size):
     with pytest.raises(ArgumentError, match="steps_per_execution"):
         net(steps_per_execution=size)
+
+
+class Changing(gx.Model):
+    """A model whose step changes what the next one is."""
+
+    def __init__(self, counts):
+        super().__init__()
+        self.dense, self.ready, self.n, self.counts = layers.Dense(1, kernel_initializer="ones"), False, 0, counts
+
+    def call(self, x):
+        return self.dense(x)
+
+    def train_step(self, batch):
+        x, y = batch
+        factor = (1 if self.ready else 10) * (1 + self.n)
+        self.ready = True
+        self.n += self.counts
+        loss, gradients = gx.value_and_grad(lambda: ops.mean((self(x) * factor - y) ** 2), self.trainable_variables)()
+        self.optimizer.apply(gradients, self.trainable_variables)
+        return {"loss": loss}
+
+
+@pytest.mark.parametrize("counts", [0, 1])
+def test_steps_that_change_what_the_next_one_is_train_as_one_by_one(counts):
+    found = []
+    for options in ({}, {"steps_per_execution": 3}, {"run_eagerly": True}):
+        model = Changing(counts)
+        model.build_for(X[:2])
+        model.compile(gx.optimizers.SGD(1e-4), "mse", **options)
+        history = model.fit(X, Y, batch_size=2, shuffle=False, verbose=0).history
+        found.append((*history["loss"], *model.dense.kernel.numpy().ravel()))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-5)

@@ -76,6 +76,17 @@ class Seen:
         return found is not None and found() is node
 
 
+def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:
+    """The attributes that are not as they were seen, each with what has it."""
+    found: list[tuple[Node, str]] = []
+    for node in nodes:
+        seen.grown(node)
+        after = prints_of(node, seen.names(node))
+        before = seen.prints(node, after)
+        found += [(node, name) for name in {**before, **after} if before.get(name) != after.get(name)]
+    return found
+
+
 def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
     """The fingerprint of a Module or Variable, and the prints of more of its attributes."""
     found = node._gx_fingerprint()

@@ -11,6 +11,7 @@ from graftax.core.errors import ArgumentError, DTypeError, GradientError, IndexR
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, unwrap
 from graftax.ops.checks import outside
+from graftax.transforms.flow.own_changes import steady
 from graftax.transforms.lifting.carried import Carry, filled, masks_of, set_masks
 from graftax.transforms.lifting.parts import Outline, Part, Threaded, agreed, as_dtypes, like
 
@@ -265,13 +266,14 @@ def settled(
     arrays = registry.current().arrays
     last = False
     while True:  # a Python number as a start gives way to what comes out, which may give way in turn
-        part = Part(name, body, [*init.leaves, *others])
+        anew = partial(Part, name, body, [*init.leaves, *others])
+        part = anew()
         dtypes = agreed(name, ["init", "the result"], [init, part.outlines[0]], "carry")
         weak = any(arrays.is_weak(leaf) for leaf in init.leaves)
         same = dtypes == [str(leaf.dtype) for leaf in init.leaves] and not part.program.numbers_gave_way
         init = Outline(init.structure, as_dtypes(init.leaves, dtypes))
         if last or not weak or same:
-            return part, init.leaves
+            return steady(name, part, anew), init.leaves
         last = True
 
 

@@ -11,7 +11,9 @@ from graftax.backend.program import Lift
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array, unwrap
+from graftax.transforms.compile.seen import Seen, changed
 from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.graph.module import Module, Node, walk
 from graftax.variables.state.storage import Storage, frames
 
 
@@ -81,6 +83,46 @@ class _StagedFrame(PartFrame):
         super().__init__(around)
         self._lift = lift
         self.found: dict[Storage, Array] = {}
+        self._seen = Seen()
+        self._touched: dict[int, Node] = {}
+        self._builds = 0  # how many are under way
+
+    def touch(self, node: Node) -> None:
+        """Note how the lists and dicts of a Module are, here and around."""
+        super().touch(node)
+        if id(node) not in self._touched:
+            self._touched[id(node)] = node
+            self._seen.met(node)
+
+    def changing(self, node: Node, name: str) -> None:
+        """Note how an attribute is before the part changes it, here and around."""
+        super().changing(node, name)
+        if not self._builds:  # what a build makes is there at later turns, which compute what the first one does
+            self.touch(node)
+            self._seen.part(node, name)
+
+    def made(self, module: Module) -> None:
+        """Note that the part makes it, here and around."""
+        super().made(module)
+        self._seen.made(module)
+
+    def build(self, module: Module, done: bool) -> None:
+        """Keep what a build does to lists and dicts apart from what the part does, here and around."""
+        super().build(module, done)
+        self._builds += -1 if done else 1
+        if done:
+            self._seen.built(walk(module))
+        else:
+            self._seen.grown(module)
+
+    def changed(self) -> list[str]:
+        """The plain attributes that the part has changed; not those that hold its traced values, of no use later."""
+        leaks = registry.current().tracing.leaks
+        return [
+            f"{node._gx_path or type(node).__name__}.{name}"
+            for node, name in changed(list(self._touched.values()), self._seen)
+            if not leaks(getattr(node, name, None), self._around.level)
+        ]
 
     def read(self, storage: Storage) -> Array:
         """The value assigned, else an input that stands for the one outside."""
@@ -122,6 +164,7 @@ class Part:
 
         self.program, self.constants = registry.current().control_flow.stage(run, list(leaves))
         self.found: dict[Storage, Array] = frame.found
+        self.changed: list[str] = frame.changed()
         self.written = list(frame.written)
         abstract = iter(self.program.results)
         self.outlines = [
