@@ -15,11 +15,13 @@ _STATIC = "leave it out: strings, functions and other objects are static; functo
 _DONATED = "leave it out: what a function assigns is donated"
 _SHAPES = "leave it out: other shapes and dtypes trace anew; max_retraces=0 forbids that"
 _UNROLL = "leave it out: the compiler unrolls"
-_FUNCTIONS: dict[str, dict[str, str]] = {
-    "jit": dict.fromkeys(("static_argnums", "static_argnames"), _STATIC)
-    | dict.fromkeys(("donate", "donate_argnums", "donate_argnames"), _DONATED)
-    | dict.fromkeys(("input_signature", "reduce_retracing", "dynamic"), _SHAPES)
-    | dict.fromkeys(("jit_compile", "autograph", "fullgraph"), "leave it out: it compiles or raises"),
+_FUNCTIONS: dict[str, Mapping[str, str]] = {
+    "jit": {
+        **dict.fromkeys(("static_argnums", "static_argnames"), _STATIC),
+        **dict.fromkeys(("donate", "donate_argnums", "donate_argnames"), _DONATED),
+        **dict.fromkeys(("input_signature", "reduce_retracing", "dynamic"), _SHAPES),
+        **dict.fromkeys(("jit_compile", "autograph", "fullgraph"), "leave it out: it compiles or raises"),
+    },
     "grad": {"argnums": "graftax.gradients_function(fn, params=[0, 1]); wrt= for Variables"},
     "value_and_grad": {"argnums": "graftax.value_and_gradients_function(fn, params=[0, 1]); wrt= for Variables"},
     "jacobian": {"argnums": "wrt= for Variables; lambda x: fn(other, x) for one of several arguments"},

@@ -32,13 +32,13 @@ class Activation(Layer):
 
     supports_masking = True
     compiles_call = True
-    activation = NamedActivation()
+    activation: activations.Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
 
     def __init__(
         self, activation: activations.ActivationLike, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.activation = activation
+        self.activation = activations.get(activation)
 
     def call(self, x: Array) -> Array:
         return activated(self.activation, x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
+from graftax.layers.activations import Activation
 from graftax.layers.arguments import flag
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
@@ -28,7 +29,7 @@ class KernelLayer(Layer):
         dtype: As for `Layer`.
     """
 
-    activation = NamedActivation()
+    activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
     bias: Variable | None
 
     def __init__(
@@ -43,7 +44,7 @@ class KernelLayer(Layer):
         dtype: str | DTypePolicy | None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.activation = activation
+        self.activation = activations.get(activation)
         self.use_bias = flag("use_bias", use_bias)
         if not self.use_bias:
             bias.check_unused("use_bias", "bias", initializers.Zeros)

@@ -9,7 +9,8 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.activations import ActivationLike
+from graftax.layers import activations
+from graftax.layers.activations import Activation, ActivationLike
 from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, within
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
@@ -32,8 +33,8 @@ class Recurrent(Layer):
     """
 
     compiles_call = True
-    activation = NamedActivation()
-    recurrent_activation = NamedActivation()
+    activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
+    recurrent_activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
     gates: ClassVar[int]
     states: ClassVar[int] = 1
     bias: Variable | None
@@ -60,8 +61,8 @@ class Recurrent(Layer):
     ) -> None:
         super().__init__(name, trainable, dtype)
         self.units = positive("units", units)
-        self.activation = activation
-        self.recurrent_activation = recurrent_activation
+        self.activation = activations.get(activation)
+        self.recurrent_activation = activations.get(recurrent_activation)
         self.use_bias = flag("use_bias", use_bias)
         if not self.use_bias:
             bias.check_unused("use_bias", "bias", initializers.Zeros)

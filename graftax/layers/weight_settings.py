@@ -46,7 +46,7 @@ class WeightSettings:
             constraint=constraints.get(constraint),
         )
 
-    def check_unused(self, switch: str, weight: str, usual: type[Initializer]) -> None:
+    def check_unused(self, switch: str, weight: str, usual: type[object]) -> None:
         """Raise if something is said about a weight that the layer is told to do without.
 
         Args:

@@ -93,7 +93,7 @@ class Optimizer(Planning, PureUpdates):
 
     iterations: Variable
     gathered: Variable
-    others: tuple[Optimizer, ...]
+    others: tuple[Optimizer, ...]  # pyright: ignore[reportIncompatibleVariableOverride]  # nobody assigns it
 
     def __init__(
         self,

@@ -58,7 +58,7 @@ class AddedLoss(Variable):
     number: int
     """Of the outermost call whose terms it sums."""
     _layer: weakref.ref[Module]
-    _storage: _Sum
+    _storage: _Sum  # pyright: ignore[reportIncompatibleVariableOverride]  # the buffer is made with it, and stays
 
     @classmethod
     def of(cls, layer: Module, dtype: str) -> AddedLoss:

@@ -113,8 +113,7 @@ def penalty(value: ArrayLike, subject: str) -> Array:
             array = None if given is None else registry.current().arrays.asarray(given)
         except (GraftaxError, TypeError, ValueError):
             array = None
-    kind = "" if array is None else str(array.dtype)
-    if not any(word in kind for word in ("float", "int")):
+    if array is None or not any(word in str(array.dtype) for word in ("float", "int")):
         raise ArgumentTypeError(
             f"{subject} {shown(given)}",
             "a term of the loss is one real number; what gives None is often a function without a return",

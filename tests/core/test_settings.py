@@ -21,7 +21,7 @@ def properties():
         if inspect.isclass(kind) and issubclass(kind, Module)
     }
     kinds |= {gx.Layer, gx.Model, gx.Sequential, layers.Dense, optimizers.Adam, gx.SeedGenerator}
-    for kind in sorted(kinds, key=lambda kind: kind.__name__):
+    for kind in sorted(kinds, key=lambda kind: (kind.__module__, kind.__name__)):
         for name, found in inspect.getmembers(kind, lambda member: isinstance(member, property)):
             if found.fset is None and not name.startswith("_"):
                 yield kind, name

@@ -275,7 +275,8 @@ def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any
     constant = value.full_lower()
     if not isinstance(constant, jax.core.Tracer):
         return constant
-    atom, equation = getattr(value, "val", None), getattr(value, "parent", None)
+    atom: Any = getattr(value, "val", None)
+    equation: Any = getattr(value, "parent", None)
     if isinstance(atom, Literal):
         return atom.val
     left[0] -= 1

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -182,7 +182,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "slice_update": _slice_update,
     "unstack": lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)),
     "pad": lambda x, w, mode="constant", constant_values=0: (
-        np.pad(x, w, mode, constant_values=constant_values) if mode == "constant" else np.pad(x, w, mode)
+        np.pad(x, w, constant_values=constant_values) if mode == "constant" else cast(Any, np.pad)(x, w, mode)
     ),
     "sort": lambda x, axis=-1, descending=False: np.flip(np.sort(x, axis), axis) if descending else np.sort(x, axis),
     "argsort": _argsort,
