@@ -16,9 +16,11 @@ from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts, next_number
 from graftax.variables.given_back import named, penalty
 from graftax.variables.graph.module import Module, structure, walk
+from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.spec import Regularizer
 from graftax.variables.state.storage import Frame, frames, touch
+from graftax.variables.variable import Variable
 
 
 class Totals(dict[str, AddedLoss]):
@@ -44,7 +46,7 @@ class AddsLosses(KerasNames):
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_regularized", "_gx_added"})
 
-    _gx_regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()
+    _gx_regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()  # of weights that cannot say it themselves
     _gx_added: Totals | None = None
 
     if TYPE_CHECKING:
@@ -149,17 +151,45 @@ def _totals(root: Module) -> list[AddedLoss]:
     ]
 
 
+def keep_penalty(layer: AddsLosses, weight: Any, asked: Regularizer | None) -> None:
+    """See to it that the penalty counts which a layer asked for, for a weight that creators made or found.
+
+    A weight says itself which penalty it has: what a creator put on it or took away counts. One that stands elsewhere,
+    too, counts once, with the penalty that it has there; if there is none, it has the one that is asked for here.
+    """
+    if not isinstance(weight, Variable | Reparam):
+        if asked is not None:  # a value of another kind, which knows of no penalties
+            layer._gx_regularized = (*layer._gx_regularized, (weight, asked))
+    elif weight._gx_owner is not None and weight.regularizer is None and asked is not None:
+        weight.regularizer = asked
+
+
 def _collected(root: Module) -> list[Array]:
-    """The terms of a layer and of those below."""
+    """The terms of a layer and of those below, each weight once."""
     found: list[Any] = []
-    for layer in walk(root):
-        if isinstance(layer, Reparam) and is_trainable(layer) and (term := layer.penalty()) is not None:
-            found.append(penalty(term, f"{type(layer).__name__}.penalty of {layer._gx_path!r} gave"))
-        if isinstance(layer, AddsLosses):
-            touch(layer)
-            found += [total.value for total in (layer._gx_added or {}).values()]
-            for weight, regularizer in layer._gx_regularized:
-                if is_trainable(weight):
-                    what = f"the regularizer {named(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
-                    found.append(penalty(regularizer(weight.value), what))
-    return found
+    seen: set[int] = set()
+    for module in walk(root):
+        if not isinstance(module, Module):
+            continue
+        if isinstance(module, Reparam) and is_trainable(module) and (term := module.penalty()) is not None:
+            found.append(penalty(term, f"{type(module).__name__}.penalty of {module._gx_path!r} gave"))
+        if isinstance(module, AddsLosses):
+            touch(module)
+            found += [total.value for total in (module._gx_added or {}).values()]
+            found += [_penalty(weight, regularizer) for weight, regularizer in module._gx_regularized]
+        whole = module.regularizer if isinstance(module, Reparam) else None
+        for _, weight in own_nodes(module):
+            if not isinstance(weight, Variable | Reparam) or id(weight) in seen:
+                continue
+            if weight.regularizer is not whole:  # a part that has the penalty of the whole adds nothing to it
+                seen.add(id(weight))
+                found.append(_penalty(weight, weight.regularizer))
+    return [term for term in found if term is not None]
+
+
+def _penalty(weight: Any, regularizer: Regularizer | None) -> Array | None:
+    """The penalty of a weight; None if it has none or is not trained."""
+    if regularizer is None or not is_trainable(weight):
+        return None
+    what = f"the regularizer {named(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
+    return penalty(regularizer(weight.value), what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
@@ -13,7 +13,7 @@ from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes
-from graftax.layers.added_losses import AddsLosses
+from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call, gives_nothing
@@ -182,19 +182,13 @@ class Layer(AddsLosses):
         check_asked(spec)
         weight = make(spec)
         building.note_dtypes(self, weight)
-        made_for_this = weight._gx_owner is None and getattr(weight, "regularizer", None) is not None
-        if (regularizer := weight.regularizer if made_for_this else spec.regularizer) is not None:
-            self._gx_regularized = (*self._gx_regularized, (weight, regularizer))
+        keep_penalty(self, weight, spec.regularizer)
         return weight
 
     def _gx_replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
-        """Put another weight or layer in the place of one; the penalty of a weight goes with the place."""
+        """Put another weight or layer in the place of one."""
         super()._gx_replace_child(edges, old, new)
         building.note_dtypes(self, new)
-        self._gx_regularized = tuple(
-            (cast(Any, new) if cast(Any, weight) is old else weight, penalty)
-            for weight, penalty in self._gx_regularized
-        )
 
     # --- for users --------------------------------------------------------------------------------------------------
 

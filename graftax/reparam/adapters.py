@@ -13,7 +13,7 @@ from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.reparam.adapted import Adapted, adapter_of
 from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
-from graftax.reparam.places import expressions, leaves_of, replace, thaw
+from graftax.reparam.places import expressions, give_penalty, leaves_of, replace, thaw
 from graftax.variables.graph.module import Module, structure, walk_with_edges
 from graftax.variables.state.storage import concretely
 
@@ -317,6 +317,7 @@ def _unwrap(model: Module) -> None:
         node = weight.node
         if not node.adapters:
             replace(model, weight, node.base)
+            give_penalty(node, node.base)
             thaw(node.base, node.was_trainable)
 
 

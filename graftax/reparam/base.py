@@ -8,11 +8,13 @@ from graftax.backend import registry
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import constrained
 from graftax.variables.graph.module import Module, structure
-from graftax.variables.spec import VariableSpec
+from graftax.variables.regularizers import RegularizerLike
+from graftax.variables.spec import Regularizer, VariableSpec
 from graftax.variables.state import storage
 
 
@@ -46,6 +48,8 @@ class Reparam(Module, Arithmetic):
         ([2.0, 4.0], ['half'])
     """
 
+    _regularizer: Regularizer | None = None
+
     def __init__(self, spec: VariableSpec) -> None:
         super().__init__(spec.name)
         if not spec.trainable and not is_inexact(spec.dtype):
@@ -58,7 +62,7 @@ class Reparam(Module, Arithmetic):
         self._dtype = spec.dtype
         self.role = spec.role
         self.constraint = spec.constraint
-        self.regularizer = spec.regularizer
+        self._regularizer = regularizers.get(spec.regularizer)
 
     def forward(self) -> Array:
         """The value, computed from the parts."""
@@ -75,6 +79,16 @@ class Reparam(Module, Arithmetic):
     def penalty(self) -> Array | None:
         """A term for the loss of the model while any part is trained, collected in ``layer.losses``; None for none."""
         return None
+
+    @property
+    def regularizer(self) -> Regularizer | None:
+        """The penalty on the value of the whole weight; None for none."""
+        storage.touch(self)
+        return self._regularizer
+
+    @regularizer.setter
+    def regularizer(self, value: RegularizerLike) -> None:
+        self._regularizer = regularizers.get(value)
 
     @property
     def shape(self) -> Shape:

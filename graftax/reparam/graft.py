@@ -27,7 +27,7 @@ from graftax.reparam.places import (
 from graftax.variables.creation import Creator, check_creator
 from graftax.variables.graph.module import Module, outermost, structure
 from graftax.variables.initializers import Zeros
-from graftax.variables.spec import VariableSpec
+from graftax.variables.spec import Regularizer, VariableSpec
 from graftax.variables.state.storage import concretely
 from graftax.variables.variable import Variable, make
 
@@ -93,10 +93,11 @@ def graft(
     chosen = chosen_weights(known, where, "graft: where")
     made: list[tuple[Weight, Graft]] = []
     changed: list[tuple[Variable, bool, bool, int]] = []
+    penalties: dict[int, Regularizer | None] = {}  # those of weights that become parts, by id
     try:
         with concretely():
             for weight in chosen:
-                new = _make(weight, creator, changed)
+                new = _make(weight, creator, changed, penalties)
                 if new is not weight.node:
                     made.append((weight, Graft(weight.path, new, _settle(weight, new, tolerance))))
             _check_distances(made, tolerance, creator)
@@ -113,6 +114,7 @@ def graft(
         raise
     for weight, done in made:
         replace(module, weight, done.weight)
+        weight.node.regularizer = penalties.get(id(weight.node), weight.node.regularizer)
     return [done for _, done in made]
 
 
@@ -153,7 +155,12 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
 # --- what -----------------------------------------------------------------------------------------------------------
 
 
-def _make(weight: Weight, creator: Creator, changed: list[tuple[Variable, bool, bool, int]]) -> VariableLike:
+def _make(
+    weight: Weight,
+    creator: Creator,
+    changed: list[tuple[Variable, bool, bool, int]],
+    penalties: dict[int, Regularizer | None],
+) -> VariableLike:
     node = weight.node
     spec = spec_of(node, Zeros())
     parts: list[Any] = []
@@ -163,6 +170,7 @@ def _make(weight: Weight, creator: Creator, changed: list[tuple[Variable, bool, 
         nonlocal carried
         base = asked.name == "base" and asked.path in (spec.path, f"{spec.path}/base")  # none of a part of it
         if asked is spec or (base and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
+            penalties[id(node)] = asked.regularizer  # that of the whole is the expression's
             rests = asked.resting > 0 or not asked.trainable
             carried = carried and not rests  # the base stays frozen, what is new is what is to be trained
             differs = rests if spec.trainable else asked.trainable

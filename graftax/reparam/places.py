@@ -106,12 +106,19 @@ def folded(node: Reparam) -> VariableLike:
         base = folded(base)
     if isinstance(base, Variable):
         base.assign(value)
+        give_penalty(node, base)
         thaw(base, trainable)
         return base
     new = make(spec_of(node, Constant(value)).replace(trainable=trainable))
     if is_frozen(node):
         freeze(new)
     return new
+
+
+def give_penalty(node: Reparam, base: Any) -> None:
+    """Give the penalty of an expression back to the weight that stands in its place again."""
+    if node.regularizer is not None:
+        base.regularizer = node.regularizer
 
 
 def _was_trainable(node: Any) -> bool:

@@ -48,7 +48,7 @@ class Variable(Leaf, Arithmetic):
         trainable: Whether optimizers may move it.
         role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``.
         name: Its name; the attribute it is assigned to, unless told.
-        regularizer: A penalty on its value, for layers to collect.
+        regularizer: A penalty on its value, which layers that hold it collect in ``losses`` while it is trained.
         constraint: A projection that optimizers apply after each update.
 
     Raises:
@@ -180,7 +180,7 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def regularizer(self) -> Regularizer | None:
-        """The penalty on its value."""
+        """The penalty on its value, which counts in ``losses`` of the layers above it; None for none."""
         touch(self)
         return self.__dict__.get("regularizer")
 
