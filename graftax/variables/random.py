@@ -136,14 +136,14 @@ class _GlobalStream(SeedGenerator):
 
     def compiles(self) -> bool:
         """Whether compiled functions can draw from it."""
-        return self.state._storage.backend.has("transforms")
+        return self.state._storage.backend.has("tracing")
 
 
 _global: list[_GlobalStream] = []
 
 
 def _fits() -> bool:
-    return bool(_global) and (_global[0].compiles() or not registry.current().has("transforms"))
+    return bool(_global) and (_global[0].compiles() or not registry.current().has("tracing"))
 
 
 def _global_stream() -> _GlobalStream:

@@ -1,5 +1,7 @@
 """A backend that has some abilities and lacks others: what needs none of those works, the rest tells which."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,3 +117,10 @@ def test_functional_calls_need_no_ability() -> None:
         out = layer(x)
         again, _ = gx.functional_call(layer, gx.state(layer), x)
         np.testing.assert_allclose(again, out)
+
+
+def test_the_package_asks_for_groups_that_there_are():
+    sources = [file.read_text(encoding="utf-8") for file in Path(gx.__file__).parent.rglob("*.py")]
+    asked = {group for source in sources for group in re.findall(r'\.has\("(\w+)"\)', source)}
+    assert len(asked) >= 4
+    assert asked <= {*GROUPS}

@@ -5,6 +5,7 @@ restored. What holds Variables is found under its name and comes back.
 """
 
 import copy
+import functools
 import re
 from pathlib import Path
 
@@ -46,8 +47,13 @@ def nodes_of(value):
     return [v for part in value for v in nodes_of(part)] if isinstance(value, list | tuple) else []
 
 
-def var(number=1.0):
+@functools.cache
+def first_of(number):
     return gx.Variable(np.float32(number))
+
+
+def var(number=1.0):
+    return copy.deepcopy(first_of(number))  # ten thousand are made here, and copies are made in no time
 
 
 def part():
