@@ -126,6 +126,11 @@ _SETTINGS = {
 """What to write in place of an assignment to a property."""
 
 
+def is_set_elsewhere(name: str) -> bool:
+    """Return True for what people set as an attribute, and there is a line that does it."""
+    return name in _SETTINGS
+
+
 def not_to_set(it: Any, name: str) -> MissingAttributeError:
     """The error for the assignment to a property that follows from other things."""
     title = type(it).__name__

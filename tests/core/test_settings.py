@@ -7,7 +7,14 @@ import pytest
 
 import graftax as gx
 from graftax import layers, losses, metrics, ops, optimizers
-from graftax.core.errors import ArgumentTypeError, GradientError, GraftaxError, MissingAttributeError, TapeError
+from graftax.core.errors import (
+    ArgumentTypeError,
+    AssignmentError,
+    GradientError,
+    GraftaxError,
+    MissingAttributeError,
+    TapeError,
+)
 from graftax.variables.graph.module import Module
 
 X = np.ones((1, 2), "float32")
@@ -31,7 +38,7 @@ def properties():
 def test_a_property_that_cannot_be_set_says_what_to_write(kind, name):
     thing = object.__new__(kind)
     before = dict(vars(thing))
-    with pytest.raises(MissingAttributeError, match=rf"{kind.__name__}\.{name} = .*") as caught:
+    with pytest.raises((MissingAttributeError, AssignmentError), match=rf"{kind.__name__}\.{name}\b") as caught:
         setattr(thing, name, None)
     assert caught.value.instead
     assert vars(thing) == before

@@ -107,6 +107,8 @@ class Module(Adopting, Holder, Constructed):
     def __setattr__(self, name: str, value: Any) -> None:
         names = names_by_class[type(self)]
         if name in names.words:
+            if attributes.is_set_elsewhere(name) and _has_no_setter(type(self), name):
+                raise attributes.not_to_set(self, name)
             value = allowed(self, name, value, names.words[name])
         before = self.__dict__.get(name, _ABSENT)
         if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
