@@ -8,16 +8,12 @@ import numpy as np
 
 from graftax import ops
 from graftax.core import hyperparameters as arguments
-from graftax.core.errors import GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
-from graftax.metrics.metric import Metric
+from graftax.metrics.confusion import ElementMetric
 from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample, targets
-from graftax.objectives.hiding import Form, Formula, as_mask
-from graftax.objectives.targets import check_weights, pair, spread
-from graftax.variables import masks
-from graftax.variables.state import storage
+from graftax.objectives.hiding import Form
 
 
 class BinaryCrossentropy(SampleMetric):
@@ -137,13 +133,11 @@ class SparseCategoricalCrossentropy(SampleMetric):
         targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
 
 
-class _Confusion(Metric):
-    """Counts true positives, and what they are compared with."""
-
-    formula = Formula(Form.ELEMENTS)
+class _Share(ElementMetric):
+    """Counts true positives, and what they are a share of."""
 
     def __init__(self, threshold: float = 0.5, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, arguments.sum_dtype(dtype))
+        super().__init__(name, dtype)
         self.threshold = arguments.threshold(threshold)
         self.sums = self.add_variable((2, 2))
 
@@ -151,41 +145,11 @@ class _Confusion(Metric):
         """Which ones the true positives are a share of."""
         raise AttributeError(f"{type(self).__name__} must define compared(positive, predicted)")
 
-    def update(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
-    ) -> None:
-        """Take a batch into account; arguments as for `SampleMetric`, targets being 0 or 1."""
-        storage.touch(self)
-        try:
-            mask = masks.given_or_carried(mask, y_pred)
-            mask = None if mask is None else as_mask(mask)
-            for given in (mask, sample_weight):
-                if given is not None:
-                    y_true, y_pred = self.formula.hide(ops.asarray(y_true), ops.asarray(y_pred), given)
-            y_true, y_pred = pair(y_true, y_pred)
-            per_sample.check_binary_targets(y_true)
-            positive, predicted = ops.greater(y_true, 0.5), ops.greater(y_pred, self.threshold)
-            found = [ops.logical_and(positive, predicted), self.compared(positive, predicted)]
-            if mask is not None:
-                keep = spread(mask, y_pred, "mask")
-                found = [ops.logical_and(one, keep) for one in found]
-            if sample_weight is None:
-                exact.add(self.sums, *map(ops.count_nonzero, found))
-            else:
-                check_weights(sample_weight)
-                weights = ops.cast(spread(sample_weight, y_pred), y_pred.dtype.name)
-                exact.add(self.sums, *(ops.sum(ops.where(one, weights, 0.0)) for one in found))
-        except GraftaxError as error:
-            error.add_context(f"the metric {self!r}")
-            raise
-
-    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
-        """Raise if a target on the host is outside [0, 1]."""
-        per_sample.check_binary_targets(np.asarray(y_true))
+    def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
+        """Add the true positives, and what they are a share of."""
+        predicted = ops.greater(y_pred, self.threshold)
+        found = ops.logical_and(positive, predicted), self.compared(positive, predicted)
+        exact.add(self.sums, *(ops.sum(ops.where(one, amount, 0)) for one in found))
 
     def result(self) -> Array:
         """The share so far; 0 of nothing."""
@@ -193,7 +157,7 @@ class _Confusion(Metric):
         return ops.divide_no_nan(sums[0], sums[1])
 
 
-class Precision(_Confusion):
+class Precision(_Share):
     """How many of those predicted as 1 are 1; 0 if none is predicted.
 
     Args:
@@ -211,7 +175,7 @@ class Precision(_Confusion):
         return predicted
 
 
-class Recall(_Confusion):
+class Recall(_Share):
     """How many of those that are 1 are predicted as 1; 0 if none is.
 
     Args:
