@@ -71,11 +71,6 @@ class Objectives:
         self._looked = False
 
     @property
-    def has_loss(self) -> bool:
-        """Whether there is anything to compare targets with."""
-        return self._loss is not None
-
-    @property
     def metrics(self) -> list[Metric]:
         """All metrics, the mean of the loss first."""
         return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]

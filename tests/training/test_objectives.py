@@ -58,7 +58,6 @@ def test_masks_leave_rows_out_of_loss_and_metrics():
 def test_without_a_loss_there_is_none_and_metrics_count():
     none = objectives(None, metrics=["mae"])
     assert none.loss(None, P, None, None) is None
-    assert not none.has_loss
     none.update(Y, P, None, None)
     assert numbers(none.results())["mae"] == 1.5
 
