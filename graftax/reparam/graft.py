@@ -25,7 +25,8 @@ from graftax.reparam.places import (
     weights,
 )
 from graftax.variables.creation import Creator, check_creator
-from graftax.variables.graph.module import Module, outermost, structure
+from graftax.variables.graph.module import Module, structure
+from graftax.variables.graph.node import outermost
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import Regularizer, VariableSpec
 from graftax.variables.state.storage import concretely

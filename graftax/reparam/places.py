@@ -8,8 +8,8 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.module import Module, outermost, structure, walk, walk_with_edges
-from graftax.variables.graph.node import Edge, own_nodes
+from graftax.variables.graph.module import Module, structure, walk, walk_with_edges
+from graftax.variables.graph.node import Edge, outermost, own_nodes
 from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable, make

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -26,12 +26,15 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_name
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import initial_value
-from graftax.variables.graph.module import Leaf, structure
-from graftax.variables.graph.node import BOOKKEEPING
+from graftax.variables.graph.node import BOOKKEEPING, Leaf
+from graftax.variables.graph.structure import structure
 from graftax.variables.keys import variable_key
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
+
+if TYPE_CHECKING:
+    from graftax.variables.graph.module import Module
 
 
 class Variable(Leaf, Arithmetic):
@@ -152,6 +155,11 @@ class Variable(Leaf, Arithmetic):
             return self._gx_name
         edges = self._gx_way()
         return str(edges[-1]) if edges else "variable"
+
+    @property
+    def owner(self) -> Module | None:
+        """The Module that holds this Variable, the first one that did; None if there is none (any more)."""
+        return cast("Module | None", self._gx_owner)
 
     @property
     def _gx_path(self) -> str:

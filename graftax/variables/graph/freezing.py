@@ -8,12 +8,12 @@ from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.variables.graph.candidates import candidates
-from graftax.variables.graph.node import Edge, Leaf, Node
+from graftax.variables.graph.node import Branch, Edge, Leaf, Node
 from graftax.variables.graph.structure import structure
 from graftax.variables.state import storage
 
 
-class Freezing(Node):
+class Freezing(Branch):
     """The part of a Module that says what of it is trained.
 
     What is frozen has no gradient among those of ``trainable_variables``, no optimizer moves or decays it, and what one

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from graftax.core import attributes
 from graftax.core.errors import ArgumentError, AssignmentError
@@ -30,9 +30,7 @@ from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.state import storage
-
-if TYPE_CHECKING:
-    from graftax.variables.variable import Variable
+from graftax.variables.variable import Variable
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 
@@ -68,10 +66,8 @@ class Module(Adopting, Holder, Constructed):
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
-    _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_name: str | None = None
     _gx_words: ClassVar[Words] = OF_MODULES
-    _gx_lacks_weights = False  # a layer that is not built
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -158,7 +154,7 @@ class Module(Adopting, Holder, Constructed):
     @Fallback
     def owner(self) -> Module | None:
         """The Module that holds this one, the first that did; None if there is none (any more)."""
-        return self._gx_owner
+        return cast("Module | None", self._gx_owner)
 
     @Fallback
     def path(self) -> str:
@@ -180,7 +176,7 @@ class Module(Adopting, Holder, Constructed):
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
         self._gx_asked()
-        return [node for node in walk(self) if isinstance(node, Leaf)]  # type: ignore[misc]
+        return [node for node in walk(self) if isinstance(node, Variable)]
 
     @property
     def trainable_variables(self) -> list[Variable]:
@@ -197,7 +193,7 @@ class Module(Adopting, Holder, Constructed):
         self._gx_asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
-            if isinstance(node, Leaf):
+            if isinstance(node, Variable):
                 path = "/".join(map(str, edges))
                 if path in result:
                     raise ArgumentError(
@@ -205,7 +201,7 @@ class Module(Adopting, Holder, Constructed):
                         "the key of a dict contains a slash, or is an integer beside the same number as a string",
                         "other keys",
                     )
-                result[path] = node  # type: ignore[assignment]
+                result[path] = node
         return result
 
     def _gx_asked(self) -> None:
@@ -244,10 +240,6 @@ class Module(Adopting, Holder, Constructed):
     def _gx_slot_records(self) -> Sequence[SlotRecord]:
         """Variables kept for other Variables; optimizers have some."""
         return ()
-
-    def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
-        """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
-        return None
 
     def get_state(self) -> Any:
         """Plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
@@ -313,10 +305,3 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
 def walk(root: Node) -> Iterator[Node]:
     """The root and every Node below it, each once, depth first, in definition order."""
     return (node for _, node in walk_with_edges(root))
-
-
-def outermost(node: Node) -> Node:
-    """The root of the graph in which the object hangs."""
-    while (owner := node._gx_owner) is not None:
-        node = owner
-    return node
