@@ -140,16 +140,22 @@ class Optimizer(Planning, PureUpdates):
     def learning_rate(self, kept: LearningRate) -> None:
         self.__dict__["learning_rate"] = kept
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def _gx_given(self, name: str, value: Any) -> Any:
         if name == "learning_rate":
             value = rate.keep(self, self.__dict__.get(name), value)
         elif name == "loss_scale":
             value = as_loss_scale(value)
-        super().__setattr__(name, value)
-        if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            self.averaged_updates = cast(Any, Own(rate.scalar(self, "averaged_updates", "counter", "int32", 0)))
-        elif name == "accumulation_steps" and cast(int, value) > 1 and "gathered" not in self.__dict__:
-            self.gathered = cast(Any, Own(rate.scalar(self, "gathered", "counter", "int32", 0)))
+        value = super()._gx_given(name, value)
+        if name == "ema_momentum" and value is not None:
+            self._gx_count("averaged_updates")
+        elif name == "accumulation_steps" and value > 1:
+            self._gx_count("gathered")
+        return value
+
+    def _gx_count(self, what: str) -> None:
+        """Make the counter of that name, unless it is there."""
+        if what not in self.__dict__:
+            setattr(self, what, Own(rate.scalar(self, what, "counter", "int32", 0)))
 
     # --- applying -----------------------------------------------------------------------------------------------------
 

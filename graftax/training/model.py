@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core.errors import StateError
+from graftax.core.errors import MissingAttributeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
@@ -70,11 +70,8 @@ class Model(Trained):
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 
-    if not TYPE_CHECKING:  # a checker should see which attributes there are
-
-        def __getattr__(self, name: str) -> Any:
-            elsewhere.refuse(self, name)
-            return super().__getattr__(name)
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return elsewhere.missing(self, name) or super()._gx_missing(name, said)
 
     # --- compile ----------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from graftax.variables.keys import variable_key
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
+from graftax.variables.trainability import Trainability
 
 if TYPE_CHECKING:
     from graftax.variables.graph.module import Module
@@ -66,7 +67,6 @@ class Variable(Leaf, Arithmetic):
     """
 
     _gx_name: str | None
-    _trainable: bool
     _shape: Shape
     _dtype: str
     _storage: Storage
@@ -125,9 +125,7 @@ class Variable(Leaf, Arithmetic):
                 buffer = buffer.astype(spec.dtype)
         self = object.__new__(cls)
         self._gx_name = spec.name
-        self._trainable = spec.trainable
-        if spec.trainable and spec.resting:
-            self.resting = spec.resting
+        self.trainability = Trainability(spec.trainable, resting=spec.resting if spec.trainable else 0)
         self.role = spec.role
         self.__dict__["regularizer"] = regularizers.get(spec.regularizer)
         self.__dict__["constraint"] = constraints.get(spec.constraint)
@@ -169,22 +167,16 @@ class Variable(Leaf, Arithmetic):
     def trainable(self) -> bool:
         """Whether optimizers may move it; False while a Module above it is frozen, or an expression has it rest."""
         touch(self)
-        return self._trainable and not (self.frozen or self.resting)
+        return self.trainability.trained
 
     @trainable.setter
     def trainable(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         value = checked_flag("trainable", value)
-        if self._trainable != value or (value and (self.frozen or self.resting)):
+        asked = Trainability(True) if value else replace(self.trainability, made=False)
+        if asked != self.trainability:
             changing(self, "trainable")
             structure.bump()
-        self._trainable = value
-        if value:
-            self.frozen, self.resting = False, 0
-
-    @property
-    def made_trainable(self) -> bool:
-        """Whether optimizers may move it unless it is frozen or rests."""
-        return self._trainable
+            self.trainability = asked
 
     @property
     def regularizer(self) -> Regularizer | None:

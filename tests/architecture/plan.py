@@ -50,8 +50,7 @@ LAZY = {
 
 # Imports for types alone that close a circle: (module, what it imports) and why it stands. Only to be made shorter.
 CIRCLES = {
-    ("graftax.variables.variable", "graftax.variables.graph.module"): "a Variable's owner is a Module, as users type it",
-    ("graftax.layers.building", "graftax.layers.layer"): "what is built is a Layer",
+    ("graftax.variables.variable", "graftax.variables.graph.module"): "the owner is a Module, as users type it",
     (
         "graftax.training.callbacks.callback",
         "graftax.training.model",

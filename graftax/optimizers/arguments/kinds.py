@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from graftax.backend import registry
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.arguments import foreign_names
 from graftax.variables.graph.module import Module
@@ -157,13 +157,13 @@ class Checked(Module):
     arguments: ClassVar[Kinds] = {}
     """What each of them may be."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def _gx_given(self, name: str, value: Any) -> Any:
         kind = kinds_of(type(self)).get(name)
         if kind is not None:
-            value = kind.checked(type(self).__name__, name, value)
-        elif name not in self.__dict__:
+            return kind.checked(type(self).__name__, name, value)
+        if name not in self.__dict__:
             foreign_names.refuse_assignment(self, name, value)
-        super().__setattr__(name, value)
+        return value
 
-    if not TYPE_CHECKING:
-        __getattr__ = foreign_names.missing_attribute
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return foreign_names.missing_attribute(self, name)

@@ -14,7 +14,7 @@ from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from graftax.core import attributes
-from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
@@ -67,14 +67,24 @@ class Module(Adopting, Holder, Constructed):
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
     _gx_name: str | None = None
+    _gx_built_later: ClassVar[bool] = False
+    """Whether Variables are made after the construction: until then, the creators around it wait for this object."""
     _gx_words: ClassVar[Words] = OF_MODULES
+
+    # --- what Python does with Modules is intercepted here, and nowhere else; kinds of Modules have the methods of
+    # --- their own that are called: _gx_prepare_class, _gx_missing, _gx_given
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         names_by_class[cls]  # raises for names that are taken
+        bases: Any = super(cls, cls)  # as for __init_subclass__ itself: a class prepares those below it, not itself
+        bases._gx_prepare_class()
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        """Change what a class has just defined, such as its ``build``; called once for each class."""
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
-        __getattr__ = attributes.answering("module", attributes.OF_MODULES)
         from_config = attributes.Absent(attributes.FROM_CONFIG)
         get_config = attributes.Absent(attributes.GET_CONFIG)
 
@@ -83,11 +93,23 @@ class Module(Adopting, Holder, Constructed):
             active = creation.scopes.items
             if active:  # built later, it will still remember these
                 object.__setattr__(self, "_gx_captured", active)
+                if cls._gx_built_later:
+                    for scope in active:
+                        scope.waiting.add(self)
             if (frame := storage.frames.top) is not None:
                 frame.made(self)
             return self
 
         __signature__ = ConstructorSignature()
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError as error:
+                if name.startswith("_") or hasattr(type(self), name):  # the latter is a property that failed inside
+                    raise
+                said = str(error)
+            raise self._gx_missing(name, said)
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_.][\w.\-]*", name)):
@@ -100,7 +122,16 @@ class Module(Adopting, Holder, Constructed):
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        """Return the error for an attribute that is not there, ``said`` being what Python says of it."""
+        return attributes.missing(self, name, "module", attributes.OF_MODULES)
+
+    def _gx_given(self, name: str, value: Any) -> Any:
+        """Return what is to be kept of a value that is assigned to an attribute; raise if nothing is."""
+        return value
+
     def __setattr__(self, name: str, value: Any) -> None:
+        value = self._gx_given(name, value)
         names = names_by_class[type(self)]
         if name in names.words:
             if attributes.is_set_elsewhere(name) and _has_no_setter(type(self), name):

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 from graftax.core.errors import ArgumentError
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
+from graftax.variables.trainability import Trainability
 
 Edge: TypeAlias = str | int
 
@@ -83,9 +84,7 @@ class Leaf(Node):
 
     role: str
     trainable: bool
-    frozen: bool = False
-    resting: int = 0
-    """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
+    trainability: Trainability
 
     @property
     def path(self) -> str:
