@@ -15,7 +15,7 @@ from graftax.optimizers.arguments.kinds import OPTIONS, Kinds
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
-from graftax.optimizers.engine.clipping import clip
+from graftax.optimizers.engine.clipping import clip, has_limits
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
@@ -193,7 +193,9 @@ class Optimizer(Planning, PureUpdates):
     def _gx_update(self, updates: list[Update]) -> None:
         """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
         storage.touch(self)
-        updates = clip(updates, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
+        limits = self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip
+        if has_limits(updates, *limits):
+            updates = clip(updates, *limits)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
         apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
         for place, other in enumerate(self.others):

@@ -17,7 +17,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, AssignmentError, CompileError
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
+from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, VariableLike, unwrap
 from graftax.ops.checks import check_subscript
 from graftax.variables import constraints, creation, initializers, regularizers
 from graftax.variables.arithmetic import Arithmetic
@@ -225,7 +225,10 @@ class Variable(Leaf, Arithmetic):
         Raises:
             AssignmentError: the shape or dtype differs.
         """
-        self._storage.write(self._fit(unwrap(value), "assign"))
+        if isinstance(value, VariableLike):
+            value = value.value
+        storage = self._storage
+        storage.write(storage.backend.arrays.asarray(value) if self._fits(value) else self._fit(value, "assign"))
         return self
 
     def assign_add(self, value: ArrayLike) -> Self:
@@ -272,13 +275,23 @@ class Variable(Leaf, Arithmetic):
             self._storage.check(value)
         return fit_term(self._storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
-    def _fit(self, value: Any, verb: str) -> Array:
+    def _fits(self, value: Any) -> bool:
+        """Tell whether a value can be the buffer as it is."""
         storage = self._storage
         arrays = storage.backend.arrays
+        return (
+            arrays.is_array(value)
+            and value.dtype == storage.buffer.dtype
+            and value.shape == self._shape
+            and not arrays.is_weak(value)
+        )
+
+    def _fit(self, value: Any, verb: str) -> Array:
+        storage = self._storage
         if tracer_of(storage.backend, value):
             storage.check(value)  # before anything is computed from it
-        if arrays.is_array(value) and value.dtype == storage.buffer.dtype and value.shape == self._shape:
-            return arrays.asarray(value) if not arrays.is_weak(value) else cast(Array, value.astype(self._dtype))
+        if self._fits(value):
+            return storage.backend.arrays.asarray(value)
         return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     # --- copies, looks ----------------------------------------------------------------------------------------------

@@ -117,11 +117,6 @@ class Storage:
 
     @buffer.setter
     def buffer(self, value: Array) -> None:
-        with lock:
-            buffers, index = self.place
-            if type(buffers) is list and type(buffers[index]) is not Donation:
-                buffers[index] = value
-                return
         with at_rest((self,)):
             buffers, index = self.place
             buffers[index] = value
@@ -157,7 +152,12 @@ class Storage:
         self.check(value)
         frame = frames.top
         if frame is None:
-            self.buffer = value
+            with lock:
+                buffers, index = self.place
+                if type(buffers) is list and type(buffers[index]) is not Donation:
+                    buffers[index] = value
+                    return
+            self.buffer = value  # which waits: for a step in another thread, or for the pack that it is in
         else:
             under_way = computations.top
             if under_way is not None:
