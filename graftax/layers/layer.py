@@ -28,6 +28,7 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
 from graftax.variables.graph.module import Child
 from graftax.variables.graph.node import Edge
+from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.reserved import OF_LAYERS, Words
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
@@ -263,7 +264,8 @@ class Layer(AddsLosses):
         with contexts.entered(context), self._gx_explained(args, kwargs):
             args, kwargs = inputs_in(self._gx_dtypes.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
-            if not building.is_built(self):
+            is_first = not building.is_built(self)
+            if is_first:
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
@@ -281,6 +283,8 @@ class Layer(AddsLosses):
                 out = self.call(*args, **kwargs)
             if out is None:
                 raise gives_nothing(self._gx_title())
+            if is_first:
+                look_for_lost([self])
             if found or self._gx_makes_mask:
                 out = masking.with_mask(self, out, first, signature, found, context.masks_met)
         return out

@@ -20,15 +20,18 @@ from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
-from graftax.variables.graph.adoption import Adopting, adopt, adopt_node
+from graftax.variables.graph.adoption import Adopting, adopt
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored, names_by_class, own_nodes
+from graftax.variables.graph.node import holds_node, ignored, names_by_class
 from graftax.variables.graph.node import items_of as items_of
+from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import structure as structure
+from graftax.variables.graph.walking import walk as walk
+from graftax.variables.graph.walking import walk_with_edges as walk_with_edges
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -207,7 +210,9 @@ class Module(Adopting, Holder, Constructed):
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
         self._gx_asked()
-        return [node for node in walk(self) if isinstance(node, Variable)]
+        nodes = list(walk(self))
+        look_for_lost(nodes)
+        return [node for node in nodes if isinstance(node, Variable)]
 
     @property
     def trainable_variables(self) -> list[Variable]:
@@ -296,43 +301,3 @@ def _has_no_setter(kind: type[Any], name: str) -> bool:
 def snake_case(name: str) -> str:
     """``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
-
-
-def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-    """The root and every Node below it with its edges from the root, each once, depth first, in definition order.
-
-    On the way, objects that nobody owns (appended to a list, or left by an owner that is gone) are adopted.
-    """
-    seen = {id(root)}
-    yield (), root
-    stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
-    owners: list[Any] = [root]
-    if isinstance(root, Module):
-        root._gx_ensure_state()
-        storage.touch(root)
-        stack.append(((), own_nodes(root)))
-    while stack:
-        prefix, nodes = stack[-1]
-        entry = next(nodes, None)
-        if entry is None:
-            stack.pop()
-            owners.pop()
-            continue
-        edges, node = entry
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        known = node._gx_owner_ref() if node._gx_owner_ref is not None else None
-        if known is not owners[-1] and node._gx_owner is None:
-            adopt_node(owners[-1], edges, node)
-        yield (*prefix, *edges), node
-        if isinstance(node, Module):
-            node._gx_ensure_state()
-            storage.touch(node)
-            stack.append(((*prefix, *edges), own_nodes(node)))
-            owners.append(node)
-
-
-def walk(root: Node) -> Iterator[Node]:
-    """The root and every Node below it, each once, depth first, in definition order."""
-    return (node for _, node in walk_with_edges(root))

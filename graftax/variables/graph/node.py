@@ -13,7 +13,9 @@ from graftax.variables.trainability import Trainability
 
 Edge: TypeAlias = str | int
 
-BOOKKEEPING = frozenset({"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched"})
+BOOKKEEPING = frozenset(
+    {"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched", "_gx_looked_through"}
+)
 """Attributes of Nodes that are no part of the graph, nor of copies."""
 
 
@@ -72,6 +74,7 @@ class Branch(Node):
 
     _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_lacks_weights = False  # a layer that is not built
+    _gx_looked_through = False  # for plain objects that hold Variables
 
     @property
     def name(self) -> str:
