@@ -12,8 +12,10 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, unwrap
 from graftax.ops.checks import outside
 from graftax.transforms.flow.own_changes import steady
+from graftax.transforms.lifting.agreement import agreed, as_dtypes
 from graftax.transforms.lifting.carried import Carry, filled, masks_of, set_masks
-from graftax.transforms.lifting.parts import Outline, Part, Threaded, agreed, as_dtypes, like
+from graftax.transforms.lifting.outline import Outline, like
+from graftax.transforms.lifting.parts import Part, Threaded
 
 Branch = Callable[..., Any]
 

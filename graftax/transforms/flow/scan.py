@@ -13,18 +13,12 @@ from graftax.core.short_traceback import door
 from graftax.core.wrapping import wraps
 from graftax.transforms.compile.pure import compiled_if_possible
 from graftax.transforms.flow.branches import settled
+from graftax.transforms.lifting.agreement import as_dtypes, common_length
 from graftax.transforms.lifting.carried import Carry, hand_on, masks_of, masks_of_rows, set_masks
-from graftax.transforms.lifting.parts import (
-    Around,
-    Bound,
-    Outline,
-    PartFrame,
-    Threaded,
-    arrays_of,
-    as_dtypes,
-    common_length,
-)
-from graftax.variables.state.storage import frames
+from graftax.transforms.lifting.frames import Around, PartFrame
+from graftax.transforms.lifting.lifted import Lifted, Outcome
+from graftax.transforms.lifting.outline import Outline, arrays_of
+from graftax.transforms.lifting.parts import Bound, Threaded
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -198,26 +192,16 @@ def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | No
         transforms = registry.current().control_flow
         leaves, structure = transforms.flatten((args, kwargs))
         is_array = registry.current().arrays.is_array
-        around = Around()
-        written: list[Any] = []
-        made: list[Any] = []
+        around, lifted = Around(), Lifted()
 
-        def part(given: list[Any]) -> Any:
+        def part(given: list[Any]) -> Outcome:
             values = iter(given)
             filled = [next(values) if is_array(leaf) else leaf for leaf in leaves]
             hand_on(leaves, filled)
             call_args, call_kwargs = transforms.unflatten(structure, filled)
-            frame = PartFrame(around)
-            with frames.entered(frame):
-                results, out = arrays_of(cast(Callable[..., R], fn)(*call_args, **call_kwargs))
-            written[:], made[:] = list(frame.written), [out]
-            return results, masks_of(results), list(frame.written.values())
+            return lifted(PartFrame(around), lambda: cast(Callable[..., R], fn)(*call_args, **call_kwargs))
 
-        results, found_masks, after = transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)])
-        for storage, value in zip(written, after, strict=True):
-            storage.write(value)
-        set_masks(results, found_masks)
-        return transforms.unflatten(made[0], results)
+        return lifted.commit(transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)]))
 
     return run
 

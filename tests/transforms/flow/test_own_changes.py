@@ -1,4 +1,4 @@
-"""Bodies of loops that change plain attributes: refused where a later turn would be another program."""
+"""Parts of programs that change plain attributes: refused where another run would be another program."""
 
 import numpy as np
 import pytest
@@ -93,3 +93,24 @@ def test_what_a_body_keeps_of_its_traced_values_is_no_change():
         return row * 2
 
     np.testing.assert_allclose(gx.map_fn(body, X), 2 * X)
+
+
+@wraps
+@pytest.mark.parametrize("body", ["once", "count", "grow", "note"])
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_a_function_of_rows_that_changes_an_attribute_is_refused(body, chunk_size, wrap):
+    model = Model()
+    with pytest.raises(StateError, match=r"changes Model.(ready|n|seen|shape)") as caught:
+        wrap(lambda x: gx.vectorized_map(getattr(model, body), x, chunk_size=chunk_size))(X)
+    assert "once for all rows" in caught.value.instead
+
+
+@wraps
+def test_a_function_of_rows_may_build_layers_and_keep_traced_values(wrap):
+    dense, model = layers.Dense(2), Model()
+
+    def body(row):
+        model.shape = row
+        return dense(ops.reshape(row, (1, 1)))[0]
+
+    assert wrap(lambda x: gx.vectorized_map(body, x))(X).shape == (3, 2)
