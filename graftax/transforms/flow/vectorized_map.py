@@ -25,8 +25,8 @@ from graftax.variables.state.storage import Storage
 class RowFrame(AttributeFrame):
     """State as one row sees it: random streams branch off, one branch for each row; nothing else may be assigned."""
 
-    def __init__(self, around: Around, row: Array) -> None:
-        super().__init__(around)
+    def __init__(self, around: Around, given: Sequence[Any], row: Array) -> None:
+        super().__init__(around, given)
         self._row = row
         context = contexts.top
         self._called_around = context is not None and context.root is not None
@@ -111,7 +111,7 @@ def vectorized_map(
         ShapeError: the numbers of rows differ, there is a scalar, or an array has no such axis.
         ArgumentError: there is no array; ``chunk_size`` is no positive integer; ``in_axes`` or ``out_axes`` has another
             structure.
-        StateError: ``fn`` assigned a Variable.
+        StateError: ``fn`` assigned a Variable, or changed a plain attribute of a Module.
 
     Example:
         >>> import graftax as gx
@@ -130,7 +130,7 @@ def vectorized_map(
 
     def one_row(given: tuple[Array, list[Array], list[Array]]) -> tuple[list[Any], list[Array | None]]:
         number, own, masks = given
-        frame = RowFrame(around, number)
+        frame = RowFrame(around, (fn, *elems), number)
         outcome = lifted(frame, lambda: fn(*rows.arguments(own, masks)))
         if found := frame.changed():
             raise _changes(found)

@@ -6,24 +6,41 @@ what it changes in a plain attribute, ``self.ready = True``, happens once, whate
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from graftax.backend import registry
+from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.seen import Seen, changed
 from graftax.transforms.lifting.frames import Around, PartFrame
 from graftax.variables.graph.module import Module, Node, walk
 
 
 class AttributeFrame(PartFrame):
-    """State inside of a part of a program; notes which plain attributes of Modules the Python of the part changes."""
+    """State inside of a part of a program; notes which plain attributes of Modules the Python of the part changes.
 
-    def __init__(self, around: Around) -> None:
+    Args:
+        around: Where the part is called from.
+        given: The user's function and its arguments: the Modules that it gets at are looked at from the start, since
+            a list in one of them may grow without a word.
+    """
+
+    def __init__(self, around: Around, given: Sequence[Any]) -> None:
         super().__init__(around)
         self._seen = Seen()
         self._touched: dict[int, Node] = {}
         self._builds = 0  # how many are under way
+        for module in reached(given)[0]:
+            for node in walk(module):
+                if isinstance(node, Module):
+                    self._meet(node)
 
     def touch(self, node: Node) -> None:
         """Note how the lists and dicts of a Module are, here and around."""
         super().touch(node)
+        self._meet(node)
+
+    def _meet(self, node: Node) -> None:
         if id(node) not in self._touched:
             self._touched[id(node)] = node
             self._seen.met(node)

@@ -20,8 +20,8 @@ from graftax.variables.state.storage import Storage
 class _StagedFrame(AttributeFrame):
     """State inside a part that is being traced: what it reads outside becomes an input."""
 
-    def __init__(self, around: Around, lift: Lift) -> None:
-        super().__init__(around)
+    def __init__(self, around: Around, given: Sequence[Any], lift: Lift) -> None:
+        super().__init__(around, given)
         self._lift = lift
         self.found: dict[Storage, Array] = {}
 
@@ -43,16 +43,23 @@ class Part:
         name: What the control flow is called in messages.
         function: Returns a structure of arrays for each of its results.
         leaves: The arguments, or what stands for them.
+        given: The user's function behind it, and what else may hold Modules whose attributes it changes.
     """
 
-    def __init__(self, name: str, function: Callable[[list[Any]], tuple[Any, ...]], leaves: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[list[Any]], tuple[Any, ...]],
+        leaves: Sequence[Any],
+        given: Sequence[Any] = (),
+    ) -> None:
         around = Around()
         lifted = Lifted(_leaves_of_each)
         frame: Any = None
 
         def run(lift: Lift, leaves: list[Any]) -> list[Any]:
             nonlocal frame
-            frame = _StagedFrame(around, lift)
+            frame = _StagedFrame(around, given, lift)
             with traced_checks.perhaps.entered(*([name] if name in _MAY_NOT_RUN else [])):
                 results = lifted.run(frame, lambda: function(leaves))
             return [*results, *frame.written.values()]
