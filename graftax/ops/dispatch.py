@@ -15,8 +15,9 @@ from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
-from graftax.core.misbound import as_written, too_many
+from graftax.core.misbound import as_written, never_ran, too_many
 from graftax.core.typedefs import VariableLike
+from graftax.core.wrapping import wraps
 from graftax.ops import source
 from graftax.ops.arguments import maker
 from graftax.ops.attention import FUNCTIONS
@@ -60,12 +61,33 @@ def build(op: Op) -> Callable[..., Any]:
     for one in settings(op):
         if one.kind.takes not in ("dtype", "structure"):
             space[f"make_{one.name}"] = maker(op.name, one)
-    function = source.run(op, source.write(op, checked=op.name in CHECKS), space)
+    inner = source.run(op, source.write(op, checked=op.name in CHECKS), space)
+
+    @wraps(inner)
+    def function(*args: Any, **options: Any) -> Any:
+        try:
+            return inner(*args, **options)
+        except TypeError as error:
+            if never_ran(error):  # one argument by its place and by its name
+                raise _given_twice(op, args, options) from None
+            raise
+
     origin = f"\n\nAs {op.source.removeprefix('fused ')}.{op.name}." if "numpy" in op.source else ""
     function.__doc__ = op.doc + origin
     function.__annotations__ = {}
     function.__signature__ = signature(op)  # type: ignore[attr-defined]
     return function
+
+
+def _given_twice(op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> ArgumentTypeError:
+    """Return the error for a call that Python itself cannot bind."""
+    places = list(signature(op).parameters.values())
+    twice = ", ".join(one.name for one, _ in zip(places, args, strict=False) if one.name in options)
+    return ArgumentTypeError(
+        f"{op.name}() got {twice} twice",
+        f"by its place and by its name; its arguments are ({shown(op)})",
+        f"ops.{as_written(op.name, places)}",
+    )
 
 
 def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
