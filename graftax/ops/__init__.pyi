@@ -534,6 +534,120 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 def squared_difference(x: ArrayLike, y: ArrayLike) -> Array:
     """(x - y)**2."""
 
+def erfc(x: ArrayLike) -> Array:
+    """Compute 1 - erf(x), exact where erf(x) is near 1."""
+
+def erfinv(x: ArrayLike) -> Array:
+    """Compute the inverse of erf; infinite at -1 and 1."""
+
+def lgamma(x: ArrayLike) -> Array:
+    """Compute the logarithm of the absolute value of the gamma function."""
+
+def digamma(x: ArrayLike) -> Array:
+    """Compute the slope of lgamma."""
+
+def logit(x: ArrayLike) -> Array:
+    """Compute log(x / (1 - x)), the inverse of sigmoid."""
+
+def signbit(x: ArrayLike) -> Array:
+    """Return True where the sign is negative, that of -0.0 included."""
+
+def fmod(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return what a division rounded towards 0 leaves, with the sign of x; integers by 0 raise."""
+
+def gcd(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return the greatest common divisor of integers."""
+
+def lcm(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return the least common multiple of integers."""
+
+def heaviside(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
+
+def logaddexp2(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute log2(2**x + 2**y) without overflow."""
+
+def sinc(x: ArrayLike) -> Array:
+    """Compute sin(pi x) / (pi x), and 1 where x is 0."""
+
+def deg2rad(x: ArrayLike) -> Array:
+    """Convert degrees to radians."""
+
+def rad2deg(x: ArrayLike) -> Array:
+    """Convert radians to degrees."""
+
+def isposinf(x: ArrayLike) -> Array:
+    """Return True where the value is positive infinity."""
+
+def isneginf(x: ArrayLike) -> Array:
+    """Return True where the value is negative infinity."""
+
+def relu(x: ArrayLike) -> Array:
+    """Compute max(x, 0); its slope at 0 is 0."""
+
+def relu6(x: ArrayLike) -> Array:
+    """Compute min(max(x, 0), 6); its slope at 0 and at 6 is 0."""
+
+def leaky_relu(x: ArrayLike, negative_slope: float = 0.2) -> Array:
+    """Compute x where positive, else negative_slope * x; slope 1 at 0."""
+
+def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
+    """Compute x where positive, else alpha * (exp(x) - 1)."""
+
+def celu(x: ArrayLike, alpha: float = 1.0) -> Array:
+    """Compute max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0), smooth for every alpha."""
+
+def selu(x: ArrayLike) -> Array:
+    """Compute elu scaled so that layers keep mean 0 and variance 1."""
+
+def gelu(x: ArrayLike, approximate: bool = False) -> Array:
+    """Compute x times the normal distribution function at x, or with approximate its form with tanh."""
+
+def silu(x: ArrayLike) -> Array:
+    """Compute x * sigmoid(x), also called swish."""
+
+def mish(x: ArrayLike) -> Array:
+    """Compute x * tanh(softplus(x))."""
+
+def glu(x: ArrayLike, axis: int = -1) -> Array:
+    """Compute the first half of an axis times the sigmoid of the second half."""
+
+def softsign(x: ArrayLike) -> Array:
+    """Compute x / (1 + abs(x))."""
+
+def hard_sigmoid(x: ArrayLike) -> Array:
+    """Compute x / 6 + 1/2 limited to [0, 1]."""
+
+def hard_silu(x: ArrayLike) -> Array:
+    """Compute x * hard_sigmoid(x), also called hard_swish."""
+
+def hard_tanh(x: ArrayLike) -> Array:
+    """Limit x to [-1, 1]; its slope at both ends is 1."""
+
+def hard_shrink(x: ArrayLike, threshold: float = 0.5) -> Array:
+    """Set to 0 what is within [-threshold, threshold]."""
+
+def soft_shrink(x: ArrayLike, threshold: float = 0.5) -> Array:
+    """Move x towards 0 by the threshold, at most to 0."""
+
+def tanh_shrink(x: ArrayLike) -> Array:
+    """Compute x - tanh(x)."""
+
+def threshold(x: ArrayLike, threshold: float, default_value: float) -> Array:
+    """Return x where it is above the threshold, else the default."""
+
+def squareplus(x: ArrayLike, b: float = 4.0) -> Array:
+    """Compute (x + sqrt(x**2 + b)) / 2, a smooth relu."""
+
+def sparse_plus(x: ArrayLike) -> Array:
+    """Compute 0 below -1, x above 1, and (x + 1)**2 / 4 between them."""
+
+def sparse_sigmoid(x: ArrayLike) -> Array:
+    """Compute 0 below -1, 1 above 1, and (x + 1) / 2 between them."""
+
+def sparsemax(x: ArrayLike, axis: int = -1) -> Array:
+    """Project onto the probability simplex along an axis: like softmax, but with zeros."""
+
 def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Variance over axes; the sum of squares is divided by n - ddof."""
 
@@ -628,4 +742,6 @@ conjugate = conj
 convert_to_numpy = to_numpy
 convert_to_tensor = asarray
 mod = remainder
+hard_swish = hard_silu
+swish = silu
 true_divide = divide

@@ -285,7 +285,7 @@ def _leaves(op: str, have: tuple[int, ...], sizes: tuple[int, ...], host: Any) -
     return None
 
 
-@_checks("floor_divide", "remainder")
+@_checks("floor_divide", "remainder", "fmod")
 def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
     if type(y) in (int, bool):
         zero = y == 0 and getattr(x, "dtype", np.dtype(int)).kind in "iub"

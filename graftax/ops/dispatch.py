@@ -20,9 +20,9 @@ from graftax.core.typedefs import VariableLike
 from graftax.core.wrapping import wraps
 from graftax.ops import source
 from graftax.ops.arguments import maker
-from graftax.ops.attention import FUNCTIONS
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
+from graftax.ops.functions import FUNCTIONS
 from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.ops.refused_kinds import refuse_kind

@@ -18,6 +18,8 @@ ALIASES = {
     "convert_to_numpy": "to_numpy",
     "convert_to_tensor": "asarray",
     "mod": "remainder",
+    "hard_swish": "hard_silu",
+    "swish": "silu",
     "true_divide": "divide",
 }
 """Second names that Keras has for the same function with the same arguments."""
@@ -26,6 +28,18 @@ KEYWORDS = {"moments": {"axis": "axes"}}
 """Second names of arguments that an op takes."""
 
 _OPS = {
+    "gammaln": "lgamma",
+    "loggamma": "lgamma",
+    "psi": "digamma",
+    "erf_inv": "erfinv",
+    "hardtanh": "hard_tanh",
+    "hardsigmoid": "hard_sigmoid",
+    "hardswish": "hard_silu",
+    "hardshrink": "hard_shrink",
+    "softshrink": "soft_shrink",
+    "tanhshrink": "tanh_shrink",
+    "radians": "deg2rad",
+    "degrees": "rad2deg",
     "acos": "arccos",
     "acosh": "arccosh",
     "asin": "arcsin",
@@ -76,8 +90,6 @@ _OPS = {
 }
 """Names for which there is one function here; its arguments may have other names."""
 
-_ACTIVATIONS = frozenset("elu gelu hard_sigmoid leaky_relu mish relu6 selu silu softsign".split())
-
 _LINES = {
     "adaptive_average_pool": "ops.mean(x, axis=(1, 2)) for one value of each channel",
     "append": "ops.concatenate([x, y])",
@@ -122,7 +134,6 @@ _LINES = {
     "percentile": "ops.quantile(x, q / 100)",
     "permute": "ops.transpose(x, (0, 2, 1))",
     "random": "graftax.random",
-    "relu": "graftax.layers.activations.relu(x), or ops.maximum(x, 0)",
     "saturate_cast": 'ops.cast(ops.clip(x, 0, 255), "uint8")',
     "scan": "graftax.scan",
     "scatter": "ops.scatter_add(ops.zeros(shape), indices, values)",
@@ -136,7 +147,6 @@ _LINES = {
     "vectorized_map": "graftax.vectorized_map",
     "view": "ops.reshape(x, shape)",
     "vstack": "ops.concatenate(arrays, axis=0)",
-    "swish": "graftax.layers.activations.silu(x)",
     "while_loop": "graftax.while_loop",
 }
 """Names of what is written in another way."""
@@ -190,8 +200,6 @@ def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
     names = [*known]
     if name in _LINES:
         instead = _LINES[name]
-    elif name in _ACTIVATIONS:
-        instead = f"graftax.layers.activations.{name}(x)"
     else:
         near = [_OPS[name]] if name in _OPS else get_close_matches(name.lower(), names, n=1, cutoff=0.7)
         instead = (

@@ -120,6 +120,22 @@ class JaxArrays:
         """The Gauss error function."""
         return lax.erf(x)
 
+    def erfc(self, x: Any) -> Any:
+        """``1 - erf(x)``, exact where that is near 0."""
+        return lax.erfc(x)
+
+    def erfinv(self, x: Any) -> Any:
+        """The inverse of the Gauss error function."""
+        return lax.erf_inv(x)
+
+    def lgamma(self, x: Any) -> Any:
+        """The logarithm of the absolute value of the gamma function."""
+        return lax.lgamma(x)
+
+    def digamma(self, x: Any) -> Any:
+        """The slope of `lgamma`."""
+        return lax.digamma(x)
+
     def sigmoid(self, x: Any) -> Any:
         """``1 / (1 + exp(-x))`` without overflow."""
         return lax.logistic(x)

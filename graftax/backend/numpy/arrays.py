@@ -111,6 +111,22 @@ class NumpyArrays:
         """The Gauss error function."""
         return canonical(special.erf(x))
 
+    def erfc(self, x: Any) -> Any:
+        """``1 - erf(x)``, exact where that is near 0."""
+        return canonical(special.erfc(x))
+
+    def erfinv(self, x: Any) -> Any:
+        """The inverse of the Gauss error function."""
+        return canonical(special.erfinv_wide(x) if x.dtype.itemsize > 4 else special.erfinv(x))
+
+    def lgamma(self, x: Any) -> Any:
+        """The logarithm of the absolute value of the gamma function."""
+        return canonical(special.lgamma(x))
+
+    def digamma(self, x: Any) -> Any:
+        """The slope of `lgamma`."""
+        return canonical(special.digamma(x))
+
     def sigmoid(self, x: Any) -> Any:
         """``1 / (1 + exp(-x))`` without overflow."""
         small = self.numpy.exp(-self.numpy.abs(x))
