@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -61,6 +62,9 @@ def build(op: Op) -> Callable[..., Any]:
     for one in settings(op):
         if one.kind.takes not in ("dtype", "structure"):
             space[f"make_{one.name}"] = maker(op.name, one)
+    for one in parameters(op):
+        if one.named:
+            space[f"make_{one.name}"] = partial(_by_name, op.name, one)
     inner = source.run(op, source.write(op, checked=op.name in CHECKS), space)
 
     @wraps(inner)
@@ -92,7 +96,7 @@ def _given_twice(op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> Argu
 
 def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
     """Call an op whose arguments have second names with the first ones, or say what is wrong with them."""
-    unknown, more = given.pop("unknown"), given.pop("more", ())
+    unknown, more = given.pop("unknown", {}), given.pop("more", ())
     names = [one.name for one in parameters(op)]
     if more:
         places = list(signature(op).parameters.values())
@@ -126,6 +130,11 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
     check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
     bindings[backend] = native, target, arrays.canonical_dtype, check
     return bindings[backend]  # type: ignore[no-any-return]
+
+
+def _by_name(op: str, parameter: Parameter, given: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return what keywords gathered as pairs, which compiled functions can look up."""
+    return tuple((name, maker(op, replace(parameter, name=name))(value)) for name, value in given.items())
 
 
 def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:

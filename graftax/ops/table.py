@@ -30,6 +30,8 @@ SECTIONS = (
     (elementwise.FUSED, "fused", True),
     (elementwise.ACTIVATIONS, "fused", False),
     (reductions.FUSED, "fused", False),
+    (reductions.NAN, "fused", False),
+    (reductions.STATISTICS, "fused", False),
     (neural.WINDOWS, "fused", False),
 )
 """The rows, where their functions come from (`Op.source`), and whether Python numbers adapt to arrays (`Op.weak`)."""

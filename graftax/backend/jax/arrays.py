@@ -169,6 +169,11 @@ class JaxArrays:
         """``x`` with ``updates[i]`` added to row ``indices[i]``."""
         return x.at[indices].add(updates)
 
+    def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
+        """``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
+        rows = x.at[indices]
+        return rows.max(updates) if how == "max" else rows.min(updates)
+
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """The block of a shape that begins at ``begin``."""
         return lax.dynamic_slice(x, begin, shape)

@@ -178,6 +178,12 @@ class NumpyArrays:
         np.add.at(result, indices, updates)
         return result
 
+    def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
+        """``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
+        result = x.copy()
+        (np.maximum if how == "max" else np.minimum).at(result, indices, updates)
+        return result
+
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """The block of a shape that begins at ``begin``."""
         return x[_block(begin, shape)].copy()

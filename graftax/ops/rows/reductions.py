@@ -31,3 +31,46 @@ moments(x, axes: Axes | None = None, keepdims: Flag = False) -> tuple[Array, Arr
 standardize(x, axis: Axes | None = -1, epsilon: NotNegative = 0.001):
     (x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least.
 """
+
+NAN = """
+nansum(x, axis: Axes | None = None, keepdims: Flag = False): Sum over axes; nan counts as 0.
+nanprod(x, axis: Axes | None = None, keepdims: Flag = False): Multiply over axes; nan counts as 1.
+nanmean(x, axis: Axes | None = None, keepdims: Flag = False): Take the mean over axes of what is not nan.
+nanvar(x, axis: Axes | None = None, ddof: Count = 0, keepdims: Flag = False):
+    Take the variance over axes of what is not nan; the sum of squares is divided by their number less ddof.
+nanstd(x, axis: Axes | None = None, ddof: Count = 0, keepdims: Flag = False):
+    Take the standard deviation over axes of what is not nan.
+nanmax(x: Ordered, axis: Axes | None = None, keepdims: Flag = False):
+    Return the largest value over axes that is not nan; nan where all are.
+nanmin(x: Ordered, axis: Axes | None = None, keepdims: Flag = False):
+    Return the smallest value over axes that is not nan; nan where all are.
+nanargmax(x: Ordered, axis: Axis | None = None, keepdims: Flag = False):
+    Return the index of the largest value that is not nan; -1, which no op takes for an index, where all are.
+nanargmin(x: Ordered, axis: Axis | None = None, keepdims: Flag = False):
+    Return the index of the smallest value that is not nan; -1, which no op takes for an index, where all are.
+nanmedian(x, axis: Axes | None = None, keepdims: Flag = False): Take the median over axes of what is not nan.
+nanquantile(x, q: Reals, axis: Axes | None = None, keepdims: Flag = False):
+    Take quantiles over axes of what is not nan, interpolated linearly.
+nanpercentile(x, q: Reals, axis: Axes | None = None, keepdims: Flag = False):
+    Take percentiles, from 0 to 100, over axes of what is not nan.
+nancumsum(x, axis: Axis | None = None): Sum up along an axis, or the flattened array; nan counts as 0.
+nancumprod(x, axis: Axis | None = None): Multiply along an axis, or the flattened array; nan counts as 1.
+"""
+
+STATISTICS = """
+average(x, axis: Axes | None = None, weights: SameDType | None = None, keepdims: Flag = False):
+    Take the mean over axes, weighted by an array of the shape of x or with one number for each place on the axis.
+percentile(x, q: Reals, axis: Axes | None = None, keepdims: Flag = False):
+    Take percentiles, from 0 to 100, over axes, interpolated linearly.
+ptp(x: Ordered, axis: Axes | None = None, keepdims: Flag = False):
+    Subtract the smallest value over axes from the largest.
+cov(x, ddof: Count = 1): Compute the covariance of the rows of a matrix, each of which is one variable.
+corrcoef(x): Compute the correlation of the rows of a matrix, each of which is one variable.
+diff(x, n: Count = 1, axis: Axis = -1): Subtract each value from the next along an axis, n times.
+trapezoid(y: Operand, x: SameDType | None = None, dx: Real = 1.0, axis: Axis = -1):
+    Integrate along an axis by the trapezoidal rule, at the places x, or at a distance of dx.
+histogram(x: Ordered, bins: Size = 10, range: Reals | None = None) -> tuple[Array, Array]:
+    Count values in bins of one width between two numbers, or the smallest and the largest value; counts and edges.
+digitize(x: Ordered, bins: SameDType):
+    Return for each value how many of the ascending edges are not above it: the index of its bin.
+"""

@@ -21,6 +21,9 @@ diagonal(x, offset: Int = 0, axis1: Axis = 0, axis2: Axis = 1): The offset-th di
 SEQUENCE = """
 concatenate(arrays: Arrays, axis: Axis | None = 0): Joined along an axis.
 stack(arrays: Arrays, axis: NewAxis = 0): Joined along a new axis.
+vstack(arrays: Arrays): Join along the first axis; vectors become rows.
+hstack(arrays: Arrays): Join along the second axis, or the only one.
+dstack(arrays: Arrays): Join along the third axis, which is made where there is none.
 meshgrid(*operands: MixedArrays, indexing: Indexing = 'xy') -> list[Array]: Coordinate matrices of coordinate vectors.
 broadcast_arrays(*operands: MixedArrays) -> list[Array]: All brought to their common shape.
 """
@@ -46,6 +49,12 @@ ones_like(x, dtype: DType | None = None): Ones of the shape and dtype of x.
 full_like(x, fill_value: Array, dtype: DType | None = None): A value in the shape and dtype of x.
 arange(start: Number, stop: Number | None = None, step: Number | None = None, dtype: DType | None = None):
     Evenly spaced values in [start, stop); one argument is the stop.
+logspace(start: Real, stop: Real, num: Count = 50, endpoint: Flag = True, base: Real = 10.0,
+    dtype: DType | None = 'float32'):
+    Return so many values from base**start to base**stop, each the same times the last.
+geomspace(start: Real, stop: Real, num: Count = 50, endpoint: Flag = True, dtype: DType | None = 'float32'):
+    Return so many values from start to stop, each the same times the last.
+saturate_cast(x, dtype: DType | None): Return the values in another dtype, limited to what that holds.
 linspace(start: Number, stop: Number | None, num: Count = 50, endpoint: Flag = True, dtype: DType | None = 'float32'):
     So many evenly spaced values from start to stop.
 to_numpy(x) -> np.ndarray[Any, Any]: The values as a NumPy array on the host; it may be read-only.
@@ -75,8 +84,31 @@ one_hot(indices: Array, num_classes: Count, axis: NewAxis = -1, dtype: DType | N
     1 at the index, else 0; others are dropped if unchecked.
 scatter_add(x: Numeric, indices: Array, updates: Filling):
     x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked.
+scatter(indices: Array, values: Operand, shape: Shape):
+    Put values at index tuples into zeros; those at one place add up, others are dropped, if compiled unchecked.
+scatter_update(x, indices: Array, updates: Filling):
+    Return x with the elements or slices at index tuples replaced; others are dropped, if compiled unchecked.
 segment_sum(x, segment_ids: Array, num_segments: Count):
     Sums of rows by segment id; others are dropped, if compiled unchecked.
+segment_mean(x, segment_ids: Array, num_segments: Count):
+    Take the means of rows by segment id, 0 where there are none; others are dropped, if compiled unchecked.
+segment_max(x: Ordered, segment_ids: Array, num_segments: Count):
+    Take the largest of rows by segment id, -inf or the least integer where there are none.
+segment_min(x: Ordered, segment_ids: Array, num_segments: Count):
+    Take the smallest of rows by segment id, inf or the largest integer where there are none.
+segment_softmax(x, segment_ids: Array, num_segments: Count):
+    Compute exp(x) normalised to sum 1 over the rows of each segment; its shape is that of x.
+multi_hot(indices: Array, num_classes: Count, axis: NewAxis = -1, dtype: DType | None = 'float32'):
+    Return 1 at each index along the last axis of indices, else 0: (..., n) -> (..., num_classes).
+in_top_k(targets: Array, predictions: Ordered, k: Size):
+    Return True where the class of a target is among the k with the largest predictions.
+append(x, values: SameDType, axis: Axis | None = None): Join values to x along an axis, or both flattened.
+unravel_index(indices: Array, shape: Shape) -> tuple[Array, ...]:
+    Turn places in a flattened array into indices for each axis of a shape.
+select(conditions: MixedArrays, choices: Arrays, default: Constant = 0.0):
+    Return the elements of the first choice whose condition holds, else the default.
+rearrange(x, pattern: Text, **sizes: Size):
+    Split, order and merge axes by a pattern: rearrange(x, 'b (h p) c -> b h (p c)', p=2).
 slice(x, begin: Array, shape: Shape):
     The block of a shape at begin; compiled, one that leaves x is moved inside unless checked.
 slice_update(x, begin: Array, updates: Filling):
