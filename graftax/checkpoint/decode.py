@@ -244,6 +244,9 @@ def _payload(kind: Kind, payload: Any, tensors: tuple[TensorRecord, ...]) -> Any
                 return tuple(payload)
     elif kind is not Kind.VARIABLE and payload is None:
         return None
+    elif kind is Kind.OBJECT and type(payload) is dict:
+        values.check(payload, "the attributes of an object")
+        return payload
     corrupt(f"a node of kind {kind.name.lower()}", "its payload does not fit its kind, or names no array")
 
 

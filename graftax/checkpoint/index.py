@@ -76,7 +76,11 @@ class NodeRecord(NamedTuple):
     """A node; ``type`` is for display and never imported. ``payload`` depends on the kind.
 
     Variable: ``(tensor | None, trainable, role, attributes)``. Value: the value. Key: ``(implementation, tensor)``.
-    Bytes: ``(codec, bytes | tensor)``. The others: None.
+    Bytes: ``(codec, bytes | tensor)``. Object: attributes, or None for none. The others: None.
+
+    Attributes of a Variable: ``adapter``, the name of the adapters that it is a part of; ``frozen`` and ``resting``,
+    True if that is why it is not trained; ``keeper``, of a slot: the class of optimizers that gives it its meaning.
+    Of an object: ``frozen``, True if what is made below it is not trained.
     """
 
     kind: Kind

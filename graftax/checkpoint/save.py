@@ -8,13 +8,13 @@ from graftax.checkpoint import values
 from graftax.checkpoint.arrays import to_bytes
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.files import FileSystem
-from graftax.checkpoint.graph import Graph, Place, SlotPlace
+from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.waiting import WaitingPlace, add_waiting
 from graftax.core.errors import ArgumentError, StateError, UnsupportedValue
-from graftax.reparam.adapted import adapter_of
+from graftax.variables.graph.module import Module
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -124,12 +124,12 @@ class _Drawing:
             return False
         if slot.slot not in self._numbers:
             self._numbers[slot.slot] = len(self.nodes)
-            self.nodes.append(self._node(slot.slot, ()))
+            self.nodes.append(self._node(slot.slot, (), slot.keeper))
         numbers = self._numbers
         self.slots.append(SlotRecord(numbers[slot.optimizer], slot.name, numbers[slot.variable], numbers[slot.slot]))
         return True
 
-    def _node(self, place: Place, edges: tuple[Any, ...]) -> NodeRecord:
+    def _node(self, place: Place, edges: tuple[Any, ...], keeper: str = "") -> NodeRecord:
         payload: Any = None
         kind = place.kind
         if isinstance(place, WaitingPlace):
@@ -139,9 +139,9 @@ class _Drawing:
                 payload = (self._item(place.path, place.value), *payload[1:])
         elif kind is Kind.VARIABLE:
             tensor = self._item(place.path, host_value(place.thing, place.path))
-            adapter = adapter_of(place.thing)
-            attributes = {} if adapter is None else {"adapter": adapter}
-            payload = (tensor, bool(place.thing.trainable), place.role, attributes)
+            payload = (tensor, bool(place.thing.trainable), place.role, attributes_of(place, keeper))
+        elif kind is Kind.OBJECT:
+            payload = {"frozen": True} if isinstance(place.thing, Module) and place.thing._gx_frozen else None
         elif kind is Kind.VALUE:
             payload = place.thing.get_state()
             if type(payload) is bytes:
