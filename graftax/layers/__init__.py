@@ -11,9 +11,9 @@ from graftax.layers.conv import Conv2D as Conv2D
 from graftax.layers.conv import Conv3D as Conv3D
 from graftax.layers.dense import Dense as Dense
 from graftax.layers.dropout import Dropout as Dropout
-from graftax.layers.elu import ELU as ELU
+from graftax.layers.elu_layer import ELU as ELU
 from graftax.layers.embedding import Embedding as Embedding
-from graftax.layers.gelu import GELU as GELU
+from graftax.layers.gelu_layer import GELU as GELU
 from graftax.layers.global_pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
 from graftax.layers.global_pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
 from graftax.layers.global_pooling import GlobalAvgPool1D as GlobalAvgPool1D
@@ -53,14 +53,14 @@ from graftax.layers.pooling import MaxPool3D as MaxPool3D
 from graftax.layers.pooling import MaxPooling1D as MaxPooling1D
 from graftax.layers.pooling import MaxPooling2D as MaxPooling2D
 from graftax.layers.pooling import MaxPooling3D as MaxPooling3D
-from graftax.layers.relu import LeakyReLU as LeakyReLU
-from graftax.layers.relu import PReLU as PReLU
-from graftax.layers.relu import ReLU as ReLU
+from graftax.layers.relu_layers import LeakyReLU as LeakyReLU
+from graftax.layers.relu_layers import PReLU as PReLU
+from graftax.layers.relu_layers import ReLU as ReLU
 from graftax.layers.reshape import Flatten as Flatten
 from graftax.layers.reshape import Reshape as Reshape
 from graftax.layers.rms_normalization import RMSNormalization as RMSNormalization
 from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
-from graftax.layers.softmax import Softmax as Softmax
+from graftax.layers.softmax_layer import Softmax as Softmax
 from graftax.layers.unit_normalization import UnitNormalization as UnitNormalization
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
