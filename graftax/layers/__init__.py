@@ -9,7 +9,12 @@ from graftax.layers.batch_normalization import BatchNormalization as BatchNormal
 from graftax.layers.conv import Conv1D as Conv1D
 from graftax.layers.conv import Conv2D as Conv2D
 from graftax.layers.conv import Conv3D as Conv3D
+from graftax.layers.conv_transpose import Conv1DTranspose as Conv1DTranspose
+from graftax.layers.conv_transpose import Conv2DTranspose as Conv2DTranspose
+from graftax.layers.conv_transpose import Conv3DTranspose as Conv3DTranspose
 from graftax.layers.dense import Dense as Dense
+from graftax.layers.depthwise_conv import DepthwiseConv1D as DepthwiseConv1D
+from graftax.layers.depthwise_conv import DepthwiseConv2D as DepthwiseConv2D
 from graftax.layers.dropout import Dropout as Dropout
 from graftax.layers.elu_layer import ELU as ELU
 from graftax.layers.embedding import Embedding as Embedding
@@ -60,6 +65,8 @@ from graftax.layers.reshape import Flatten as Flatten
 from graftax.layers.reshape import Reshape as Reshape
 from graftax.layers.rms_normalization import RMSNormalization as RMSNormalization
 from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
+from graftax.layers.separable_conv import SeparableConv1D as SeparableConv1D
+from graftax.layers.separable_conv import SeparableConv2D as SeparableConv2D
 from graftax.layers.softmax_layer import Softmax as Softmax
 from graftax.layers.unit_normalization import UnitNormalization as UnitNormalization
 

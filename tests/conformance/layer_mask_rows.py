@@ -72,6 +72,13 @@ DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
     "global_average_pooling2d": (lambda: L.GlobalAveragePooling2D(), (2, 5, 4, 1)),
     "flatten": (lambda: L.Flatten(), (2, 5, 4)),
     "reshape": (lambda: L.Reshape((4, 5)), (2, 5, 4)),
+    "conv1d_transpose": (lambda: L.Conv1DTranspose(3, 2), (2, 5, 4)),
+    "conv2d_transpose": (lambda: L.Conv2DTranspose(3, 2), (2, 5, 4, 1)),
+    "conv3d_transpose": (lambda: L.Conv3DTranspose(3, 2), (2, 5, 4, 3, 1)),
+    "depthwise_conv1d": (lambda: L.DepthwiseConv1D(2), (2, 5, 4)),
+    "depthwise_conv2d": (lambda: L.DepthwiseConv2D(2), (2, 5, 4, 1)),
+    "separable_conv1d": (lambda: L.SeparableConv1D(3, 2), (2, 5, 4)),
+    "separable_conv2d": (lambda: L.SeparableConv2D(3, 2), (2, 5, 4, 1)),
 }
 MAKES = {"embedding": lambda **o: L.Embedding(9, 3, mask_zero=True, **o)}
 OWN: dict[str, Callable[..., Layer]] = {

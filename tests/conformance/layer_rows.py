@@ -77,6 +77,23 @@ ROWS = {
     "rms_normalization": Row(lambda **o: L.RMSNormalization((1, -1), **o), STEPS, (2, 8, 4)),
     "unit_normalization": Row(lambda **o: L.UnitNormalization(**o), STEPS, (2, 8, 4)),
     "normalization": Row(lambda **o: L.Normalization(mean=0.5, variance=np.arange(1, 6), **o), FLAT, (3, 5)),
+    "conv2d_circular": Row(
+        lambda **o: L.Conv2D(3, 3, padding="same", padding_mode="circular", **o), IMAGE, (2, 7, 6, 3)
+    ),
+    "conv1d_pairs": Row(lambda **o: L.Conv1D(3, 3, padding=(2, 0), padding_mode="reflect", **o), STEPS, (2, 8, 3)),
+    "max_pooling2d_pairs": Row(lambda **o: L.MaxPooling2D(3, 2, ((1, 0), (0, 2)), **o), IMAGE, (2, 3, 3, 4)),
+    "average_pooling2d_circular": Row(
+        lambda **o: L.AveragePooling2D(3, 2, 1, padding_mode="circular", **o), IMAGE, (2, 4, 3, 4)
+    ),
+    "conv1d_transpose": Row(lambda **o: L.Conv1DTranspose(3, 3, 2, "same", **o), STEPS, (2, 16, 3)),
+    "conv2d_transpose": Row(lambda **o: L.Conv2DTranspose(3, 3, 2, 1, 1, **o), IMAGE, (2, 14, 12, 3)),
+    "conv3d_transpose": Row(lambda **o: L.Conv3DTranspose(2, 2, dilation_rate=2, **o), VOLUME, (1, 6, 7, 6, 2)),
+    "depthwise_conv1d": Row(lambda **o: L.DepthwiseConv1D(3, padding="causal", **o), STEPS, (2, 8, 4)),
+    "depthwise_conv2d": Row(
+        lambda **o: L.DepthwiseConv2D(3, 2, "same", 2, activation="tanh", **o), IMAGE, (2, 4, 3, 8)
+    ),
+    "separable_conv1d": Row(lambda **o: L.SeparableConv1D(3, 3, dilation_rate=2, **o), STEPS, (2, 4, 3)),
+    "separable_conv2d": Row(lambda **o: L.SeparableConv2D(3, (3, 2), depth_multiplier=2, **o), IMAGE, (2, 5, 5, 3)),
 }
 
 
