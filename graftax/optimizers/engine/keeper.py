@@ -24,6 +24,7 @@ class SlotKeeper(Checked):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_slots"})
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"slot_dtype"})
     arguments: ClassVar[Kinds] = {"slot_dtype": FLOATING}
 
     def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
@@ -33,6 +34,9 @@ class SlotKeeper(Checked):
         for scope in self._gx_captured:  # slots are made later, and a scope that selects some must wait for them
             if scope.roles is None or "slot" in scope.roles:
                 scope.waiting.add(self)
+
+    def _gx_has_slots(self) -> bool:
+        return any(state.slots for _, state in self._gx_slots.items())
 
     def _gx_leave_scopes(self) -> None:
         for scope in self._gx_captured:
@@ -67,6 +71,10 @@ class SlotKeeper(Checked):
         self._gx_make_slots(variable, name)
         state = self._gx_slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
+
+    def _gx_slot_class(self, name: str) -> str:
+        """The class that gives the slots of that name their meaning; what every optimizer keeps is of their base."""
+        return "Optimizer" if name.partition("/")[0] in OF_THE_BASE else super()._gx_slot_class(name)
 
     def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
         """Make the slots that are missing; where one is asked for, of the base class's own that one only."""

@@ -152,6 +152,7 @@ class Planning(Rule, Averaging):
             self._gx_make_slots(variable)
         for keeper in (self, *self.others):
             keeper._gx_leave_scopes()
+            keeper._gx_check_together()
         return trainable
 
     # --- updates ------------------------------------------------------------------------------------------------------

@@ -71,6 +71,10 @@ class Seen:
         held: dict[str, Print | None] = {**self._whole.get(id(node), after), **self._parts.get(id(node), {})}
         return {name: one for name, one in held.items() if one is not None}
 
+    def is_noted(self, node: Node) -> bool:
+        """Return True if anything of a node is noted, so that there is something to compare."""
+        return bool(self._parts.get(id(node))) or id(node) in self._whole
+
     def _is_made(self, node: Node) -> bool:
         found = self._made.get(id(node))
         return found is not None and found() is node
@@ -81,6 +85,8 @@ def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:
     found: list[tuple[Node, str]] = []
     for node in nodes:
         seen.grown(node)
+        if not seen.is_noted(node):  # as most are, and to look at all attributes takes long
+            continue
         after = prints_of(node, seen.names(node))
         before = seen.prints(node, after)
         found += [(node, name) for name in {**before, **after} if before.get(name) != after.get(name)]

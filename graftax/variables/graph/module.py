@@ -277,6 +277,10 @@ class Module(Adopting, Holder, Constructed):
         """Variables kept for other Variables; optimizers have some."""
         return ()
 
+    def _gx_slot_class(self, name: str) -> str:
+        """Return the class that gives slots of that name their meaning: those of another never take their values."""
+        return type(self).__name__
+
     def get_state(self) -> Any:
         """Plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
         return None
