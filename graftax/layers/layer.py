@@ -45,9 +45,9 @@ class Layer(AddsLosses):
     layer's policy. A ``training`` argument that is not given is inherited from the layer whose call this is part of.
 
     Args:
-        name: Its name in messages and summaries; the class name in snake case unless told.
-        trainable: Whether its Variables may be trained.
-        dtype: A `DTypePolicy` or its name; the global policy unless told.
+        name: Its name in messages and summaries. Defaults to None, the class name in snake case.
+        trainable: Whether its Variables may be trained. Defaults to True.
+        dtype: A `DTypePolicy` or its name. Defaults to None, the global policy.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -108,7 +108,7 @@ class Layer(AddsLosses):
         )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """The mask of the output, given that of the input; None for none."""
+        """Return the mask of the output, given that of the input; None for none."""
         if mask is None or self.supports_masking:
             return mask
         if not self._gx_warned:
@@ -134,14 +134,15 @@ class Layer(AddsLosses):
 
         Args:
             shape: Its shape.
-            initializer: A name, a function of ``(key, shape, dtype)``, a number or an array.
-            name: Its name, without a slash; called after its attribute unless told. Selectors of creators see a name
-                only if it is given.
-            dtype: Its dtype; the policy's variable dtype unless told.
-            trainable: Whether optimizers may move it.
-            role: ``"weight"``, or ``"state"`` for what the layer itself updates.
-            regularizer: A penalty on its value, collected in `losses`.
-            constraint: A projection that optimizers apply after each update.
+            initializer: A name, a function of ``(key, shape, dtype)``, a number or an array. Defaults to
+                ``"glorot_uniform"``.
+            name: Its name, without a slash. Defaults to None: it is called after its attribute, and selectors of
+                creators see no name.
+            dtype: Its dtype. Defaults to None, the policy's variable dtype.
+            trainable: Whether optimizers may move it. Defaults to True.
+            role: ``"weight"``, or ``"state"`` for what the layer itself updates. Defaults to ``"weight"``.
+            regularizer: A penalty on its value, collected in `losses`. Defaults to None, no penalty.
+            constraint: A projection that optimizers apply after each update. Defaults to None, no constraint.
 
         Returns:
             The Variable, or the `VariableLike` that a creator put in its place.
@@ -231,7 +232,7 @@ class Layer(AddsLosses):
         return self._gx_call(*args, **kwargs)
 
     def _gx_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The eager call as one program, or `eager_call.MISSED`."""
+        """Return the eager call as one program, or `eager_call.MISSED`."""
         plans = self._gx_plans
         if plans is None:
             plans = eager_call.Plans()
@@ -239,7 +240,7 @@ class Layer(AddsLosses):
         return eager_call.call(plans, self, self._gx_call, args, kwargs)
 
     def _gx_masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An eager call with masks: a program takes them as arguments, and the output gets its own afterwards."""
+        """Compute an eager call with masks: a program takes them as arguments; the output gets its own afterwards."""
         if storage.frames.top is not None or self._gx_hands_on_masks:
             return self._gx_traced_call(args, kwargs)
         signature = signature_of(type(self).call)
@@ -290,12 +291,12 @@ class Layer(AddsLosses):
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by name, with each mask under the name of the argument whose mask it is."""
+        """Return arguments by name, with each mask under the name of the argument whose mask it is."""
         return kwargs
 
     @door
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
+        """Return the shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
 
         Builds the layer if need be; computes nothing.
 

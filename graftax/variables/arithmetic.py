@@ -74,7 +74,7 @@ class Arithmetic(VariableLike):
         return self.size * int(self.value.dtype.itemsize)
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
+        """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
         if (frame := frames.top) is not None:
             frame.left(value, getattr(self, "_gx_path", type(self).__name__))

@@ -176,12 +176,12 @@ class Module(Adopting, Holder, Constructed):
         return walk_with_edges(self)
 
     def _gx_children(self) -> list[tuple[Edge, Child]]:
-        """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
+        """Return edges and children in definition order; a container is a child if it holds a Node somewhere."""
         self._gx_ensure_state()
         return self._gx_held()
 
     def _gx_held(self) -> list[tuple[Edge, Child]]:
-        """The same, as they are now: nothing is made."""
+        """Return the same, as they are now: nothing is made."""
         skip = ignored(type(self))
         return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
@@ -225,7 +225,7 @@ class Module(Adopting, Holder, Constructed):
         return [v for v in self.variables if not v.trainable]
 
     def named_variables(self) -> dict[str, Variable]:
-        """Variables by their path from this Module."""
+        """Return Variables by their path from this Module."""
         self._gx_asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
@@ -274,7 +274,7 @@ class Module(Adopting, Holder, Constructed):
         adopt(self, edges, new)
 
     def _gx_slot_records(self) -> Sequence[SlotRecord]:
-        """Variables kept for other Variables; optimizers have some."""
+        """Return Variables kept for other Variables; optimizers have some."""
         return ()
 
     def _gx_slot_class(self, name: str) -> str:
@@ -282,7 +282,7 @@ class Module(Adopting, Holder, Constructed):
         return type(self).__name__
 
     def get_state(self) -> Any:
-        """Plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
+        """Return plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
         return None
 
     def set_state(self, state: Any) -> None:
@@ -303,5 +303,5 @@ def _has_no_setter(kind: type[Any], name: str) -> bool:
 
 
 def snake_case(name: str) -> str:
-    """``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
+    """Return ``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()

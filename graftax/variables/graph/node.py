@@ -38,7 +38,7 @@ class Node:
         return "/".join(map(str, self._gx_way()))
 
     def _gx_way(self) -> tuple[Edge, ...]:
-        """The edges from the outermost owner."""
+        """Return the edges from the outermost owner."""
         found = self._gx_locate()
         return (*found[0]._gx_way(), *found[1]) if found else ()
 
@@ -47,11 +47,11 @@ class Node:
         return {}
 
     def _gx_fingerprint(self) -> dict[str, Print]:
-        """How that is now, such that it can be compared later."""
+        """Return how that is now, such that it can be compared later."""
         return {name: print_of(value) for name, value in self._gx_traced_attributes().items()}
 
     def _gx_print_for(self, name: str) -> Print | None:
-        """How one attribute is now, as in the fingerprint; None if it is absent."""
+        """Return how one attribute is now, as in the fingerprint; None if it is absent."""
         return self._gx_fingerprint().get(name)
 
     def _gx_locate(self) -> tuple[Branch, tuple[Edge, ...]] | None:
@@ -137,12 +137,12 @@ names_by_class = _NamesByClass()
 
 
 def ignored(kind: type[Any]) -> frozenset[str]:
-    """Names of the attributes that are no part of the object graph."""
+    """Return names of the attributes that are no part of the object graph."""
     return names_by_class[kind].ignored
 
 
 def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
-    """Edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
+    """Yield edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
     if isinstance(container, dict):
         for key, value in container.items():
             if isinstance(key, str | int):
@@ -159,7 +159,7 @@ def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
 
 
 def holds_node(value: Any, seen: set[int] | None = None) -> bool:
-    """True for a Node, and for a container that has one somewhere."""
+    """Return True for a Node, and for a container that has one somewhere."""
     if isinstance(value, Node):
         return True
     seen = set() if seen is None else seen
@@ -171,7 +171,7 @@ def holds_node(value: Any, seen: set[int] | None = None) -> bool:
 
 
 def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-    """The Nodes that a Module holds itself, directly or in containers."""
+    """Yield the Nodes that a Module holds itself, directly or in containers."""
     seen: set[int] = set()
 
     def visit(edges: tuple[Edge, ...], value: Any) -> Iterator[tuple[tuple[Edge, ...], Node]]:
@@ -196,7 +196,7 @@ def own(owner: Node, edges: tuple[Edge, ...], node: Node) -> None:
 
 
 def inside(node: Node, candidate: Node) -> bool:
-    """True if ``candidate`` already is above ``node``: adopting it would close a circle."""
+    """Return True if ``candidate`` already is above ``node``: adopting it would close a circle."""
     above: Node | None = node
     while above is not None:
         if above is candidate:
