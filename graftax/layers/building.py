@@ -146,6 +146,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
         with undone_if_raised(self):
             if frame is not None:
                 frame.build(self, done=False)
+            # weights have real values, also where a trace builds, and what `build` calls belongs to no call around it
             with (
                 creation.remembered(self._gx_captured),
                 storage.concretely(),
@@ -266,6 +267,7 @@ def made_by(kind: type[Buildable]) -> frozenset[str]:
             if code in seen:
                 continue
             seen.add(code)
+            # from the code itself: nothing is run, and a weight that only some branch makes counts
             found.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
             found.update(_COMPUTED_NAMES.intersection(code.co_names))
             waiting += [below for name in code.co_names for below in _codes(kind, name)]

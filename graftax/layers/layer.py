@@ -260,9 +260,10 @@ class Layer(AddsLosses):
         signature = signature_of(type(self).call)
         training = signature.training(args, kwargs, None if outer is None else outer.training)
         context = CallContext(self, training, outer)
-        if outer is None or outer.root is None:
+        if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
         with contexts.entered(context), self._gx_explained(args, kwargs):
+            # before building, which sees the dtype and shape that `call` will see
             args, kwargs = inputs_in(self._gx_dtypes.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
             is_first = not building.is_built(self)
@@ -277,6 +278,7 @@ class Layer(AddsLosses):
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
             policy = self._gx_dtypes
+            # where nothing is cast, the scope is left alone: it costs as much as a small layer
             if self._gx_casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
                 with storage.autocast.entered(policy.compute_dtype):
                     out = self.call(*args, **kwargs)

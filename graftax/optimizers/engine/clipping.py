@@ -40,6 +40,7 @@ def clip(
     if norm is not None:
         updates = [u.with_gradient(u.gradient * _factor(_norm(_square(u.gradient)), _number(norm, u))) for u in updates]
     if global_norm is not None and updates:
+        # one dtype for all squares: what is added up must not depend on which variable comes first
         wide = "float64" if any(str(u.gradient.dtype) == "float64" for u in updates) else "float32"
         square = ops.sum(ops.stack([cast_to(_square(u.gradient), wide) for u in updates]))
         factor = _factor(_norm(square), number(global_norm, wide))

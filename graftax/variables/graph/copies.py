@@ -92,6 +92,7 @@ class Copied(Branch):
         for edges, node in mine:
             if node._gx_owner is None:
                 own(self, edges, node)
+        # what was held twice was first owned by a copy below, which was made before this one
         for edges, node in mine:
             owner = node._gx_owner
             if owner is not None and owner is not self and inside(owner, self):

@@ -93,6 +93,7 @@ class Module(Adopting, Holder, Constructed):
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
             self = super().__new__(cls)
+            # here rather than in __init__, which subclasses need not call
             active = creation.scopes.items
             if active:  # built later, it will still remember these
                 object.__setattr__(self, "_gx_captured", active)
@@ -152,12 +153,13 @@ class Module(Adopting, Holder, Constructed):
             # what is made at the first call and kept is there at the later ones: that changes nothing for them
             new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._gx_owner is None
             storage.touch(self) if new else storage.changing(self, name)
-        try:
+        try:  # of the base class, since `setattr` would come back here
             object.__setattr__(self, name, value)
         except AttributeError as error:
             if not _has_no_setter(type(self), name):
                 raise
             raise attributes.not_to_set(self, name) from error
+        # a property or descriptor may keep the value elsewhere, and then nothing hangs here
         if changes and name in self.__dict__:
             adopt(self, (name,), value)
             if self._gx_watched:

@@ -22,6 +22,7 @@ BOOKKEEPING = frozenset(
 class Node:
     """Something with a place in the object graph."""
 
+    # weak: who keeps a layer alone, cut out of its model, does not keep the model alive
     _gx_owner_ref: weakref.ref[Branch] | None = None
     _gx_edges: tuple[Edge, ...] = ()
     _gx_watched = False  # some trace depends on its plain attributes
@@ -58,6 +59,7 @@ class Node:
         owner = self._gx_owner_ref() if self._gx_owner_ref is not None else None
         if owner is None:
             return None
+        # edges are trusted only while they lead here: lists and dicts change without a word to their Module
         if _follow(owner, self._gx_edges) is self:
             return owner, self._gx_edges
         # moved within its owner (a list was reordered), or gone

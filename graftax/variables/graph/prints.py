@@ -55,6 +55,7 @@ def print_of(value: Any, depth: int = 0) -> Print:
     """Return how a value is now: scalars by value and type, what changes in place by content, the rest by identity."""
     if is_plain(value):
         return type(value).__name__, value
+    # by content what changes without an attribute being assigned; deeper down, and for the rest, the object itself
     if depth < _DEEPEST:
         if isinstance(value, list | tuple):
             return type(value).__name__, tuple(print_of(element, depth + 1) for element in value)

@@ -17,6 +17,7 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """
     seen = {id(root)}
     yield (), root
+    # a stack in place of recursion: a graph may be deeper than Python calls go
     stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
     owners: list[Any] = [root]
     if isinstance(root, Adopting):
@@ -34,6 +35,7 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         if id(node) in seen:
             continue
         seen.add(id(node))
+        # the cheap look first, since it is nearly always right: `_gx_owner` follows the edges
         known = node._gx_owner_ref() if node._gx_owner_ref is not None else None
         if known is not owners[-1] and node._gx_owner is None:
             adopt_node(owners[-1], edges, node)

@@ -50,10 +50,11 @@ class Memo:
 
     def value(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the value kept under the key, or computed now and kept."""
+        # settings are few, and no one tells when one changes: they are compared at each use
         kept = self._kept.get(key)
         if kept is None or any(setting() != seen for setting, seen in kept.settings.items()):
             kept = Computation()
-            with computations.entered(kept):
+            with computations.entered(kept):  # reads that happen meanwhile say what it depends on
                 kept.value = compute()
             self._kept[key] = kept
         outer = computations.top

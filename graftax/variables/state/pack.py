@@ -55,6 +55,7 @@ class Pack:
             return
         with lock:
             holder, index = self.place
+            # once more, under the lock: another thread may have joined them, or assigned a part, since the first look
             if self._parts is not None and holder[index] is None:
                 with self.backend.arrays.eager():
                     holder[index] = self.backend.arrays.join(self._parts)
@@ -107,7 +108,7 @@ class Pack:
 
     def __setitem__(self, index: int, value: Array) -> None:
         """Assign a part, under the lock and not while a step has the row: see `at_rest`."""
-        if self[index] is value:
+        if self[index] is value:  # nothing changes, and the row stays whole
             return
         parts = self._parts
         holder, place = self.place

@@ -138,10 +138,11 @@ class Storage:
         if frame is None:
             return self.concrete()
         under_way = computations.top
-        if under_way is not None:
+        if under_way is not None:  # a value is computed that will be kept: it is forgotten when this changes
             under_way.read.add(self)
         if frame.level is not None and self.backend.has("tracing"):
             transforms = self.backend.tracing
+            # plain scan or jit inside of our trace: a read would be a constant of that, or leak a value of ours into it
             deeper = transforms.level() is not frame.level and transforms.staged_within(frame.level)
             if deeper and not transforms.read_within(frame.level):
                 raise self._stale()
@@ -230,6 +231,7 @@ def exchange(storages: Sequence[Storage], before: Sequence[Array], after: Sequen
     with lock:
         for storage, value in zip(storages, before, strict=True):
             buffers, index = storage.place
+            # by identity: another thread may have assigned an equal value, and a random draw must not be given twice
             if (type(buffers) is not list and donation_at(storage) is not None) or buffers[index] is not value:
                 return False
         for storage, value in zip(storages, after, strict=True):
@@ -253,7 +255,7 @@ def together(storages: Sequence[Placed]) -> list[Any]:
         buffers = [storage.buffer for storage in storages]
         for i, storage in enumerate(storages):
             before, index = storage.place
-            storage.place = buffers, i
+            storage.place = buffers, i  # in one assignment, since readers take no lock
             before[index] = None  # so that it keeps nothing alive
         Moves.count += 1
     return buffers
