@@ -67,7 +67,7 @@ class Selector:
         """Return True if the path alone is selected; roles, classes and predicates never match a bare path."""
         return self.sees((path,), None, None)
 
-    def sees(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def sees(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         """Return True if something with these paths is selected: its own, and those of the weights it is a part of."""
         if self.parts:
             found = (part.sees(paths, role, item) for part in self.parts)
@@ -141,7 +141,7 @@ class Tally:
         self._classes: dict[str, None] = {}
         self._hit: set[int] = set()
 
-    def see(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def see(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         """Return True if it is selected."""
         self.paths.append(paths[0])
         if role:
@@ -150,7 +150,7 @@ class Tally:
             self._classes |= dict.fromkeys(type(one).__name__ for one in _above(item))
         return self._see(self.selector, paths, role, item)
 
-    def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: object) -> bool:
         if part.parts:  # all of them, so that each is counted
             found = part._combined([self._see(below, paths, role, item) for below in part.parts])
         else:
@@ -191,14 +191,14 @@ class Tally:
         return nearest(part, self.paths)
 
 
-def wholes(item: Any) -> Iterator[str]:
+def wholes(item: object) -> Iterator[str]:
     """Yield the paths of the expressions that a variable is a part of."""
     for owner in _above(item):
         if isinstance(cast(object, owner), VariableLike):
             yield owner._gx_path
 
 
-def _above(item: Any) -> Iterator[Any]:
+def _above(item: object) -> Iterator[Any]:
     """Yield what a variable hangs in, from the inside out."""
     owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
@@ -206,7 +206,7 @@ def _above(item: Any) -> Iterator[Any]:
         owner = owner._gx_owner
 
 
-def _answer(selector: Selector, path: str, answer: Any) -> bool:
+def _answer(selector: Selector, path: str, answer: object) -> bool:
     """Return what a predicate has said, if it is True or False; NumPy's own are that, too."""
     if isinstance(answer, bool):
         return answer
@@ -334,7 +334,7 @@ def _of_predicate(function: Callable[[Any], bool]) -> Selector:
     return made
 
 
-def _refused(selector: Any, reason: str, instead: str) -> SelectorError:
+def _refused(selector: object, reason: str, instead: str) -> SelectorError:
     kind = "the class" if isinstance(selector, type) else f"of type {type(selector).__name__}"
     shown = selector.__name__ if isinstance(selector, type) else f"{selector!r:.80}"
     return SelectorError(f"{shown}, {kind}, as a selector", reason, instead)

@@ -331,7 +331,7 @@ class Layer(AddsLosses):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _gx_abstract_shapes(self, input_shape: Any) -> Any:
+    def _gx_abstract_shapes(self, input_shape: object) -> Any:
         example = shapes.map_shapes(self._gx_example_of, input_shape)
         try:
             found = self.build_for(example)

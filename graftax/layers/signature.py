@@ -54,7 +54,7 @@ class Signature(NamedTuple):
         return bool(flag)
 
     def put(
-        self, name: str, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, name: str, value: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call with another value for a parameter."""
         position = self._position(name)

@@ -201,13 +201,13 @@ class Variable(Leaf, Arithmetic):
     def constraint(self, value: ConstraintLike) -> None:
         self._set("constraint", constraints.get(value))
 
-    def _set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: object) -> None:
         if self.__dict__.get(name) is not value:
             changing(self, name)
             structure.bump()
         self.__dict__[name] = value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_gx_name") or "variable", name, value)
         object.__setattr__(self, name, value)
 
@@ -270,7 +270,7 @@ class Variable(Leaf, Arithmetic):
             ) from error
         self._storage.write(arrays.set_at(old, key, new))
 
-    def _term(self, value: Any, verb: str) -> Array:
+    def _term(self, value: object, verb: str) -> Array:
         """Return what is added to the value: an array that broadcasts to its shape."""
         if getattr(value, "shape", None) == self._shape:
             return self._fit(value, verb)
@@ -289,7 +289,7 @@ class Variable(Leaf, Arithmetic):
             and not arrays.is_weak(value)
         )
 
-    def _fit(self, value: Any, verb: str) -> Array:
+    def _fit(self, value: object, verb: str) -> Array:
         storage = self._storage
         if tracer_of(storage.backend, value):
             storage.check(value)  # before anything is computed from it
@@ -343,7 +343,7 @@ def make(spec: VariableSpec) -> Variable:
 
 
 def _describe(
-    initial_value: Any, shape: Shape | None, dtype: DTypeLike | None, initializer: Any
+    initial_value: object, shape: Shape | None, dtype: DTypeLike | None, initializer: object
 ) -> tuple[Shape, str, Any]:
     arrays = registry.current().arrays
     if initial_value is None:

@@ -71,7 +71,7 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
     return scalar(owner, "learning_rate", "hyper", widest(), given)
 
 
-def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
+def current(rate: object, iterations: Array, dtype: str | None = None) -> Array:
     """Return the rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
 
     Raises:

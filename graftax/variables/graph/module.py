@@ -130,11 +130,11 @@ class Module(Adopting, Holder, Constructed):
         """Return the error for an attribute that is not there, ``said`` being what Python says of it."""
         return attributes.missing(self, name, "module", attributes.OF_MODULES)
 
-    def _gx_given(self, name: str, value: Any) -> Any:
+    def _gx_given(self, name: str, value: object) -> Any:
         """Return what is to be kept of a value that is assigned to an attribute; raise if nothing is."""
         return value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         value = self._gx_given(name, value)
         names = names_by_class[type(self)]
         if name in names.words:

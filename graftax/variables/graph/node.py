@@ -143,7 +143,7 @@ def ignored(kind: type[Any]) -> frozenset[str]:
     return names_by_class[kind].ignored
 
 
-def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
+def items_of(container: object) -> Iterator[tuple[Edge, Any]]:
     """Yield edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
     if isinstance(container, dict):
         for key, value in container.items():
@@ -160,7 +160,7 @@ def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
         yield from zip(names or range(len(container)), container, strict=True)
 
 
-def holds_node(value: Any, seen: set[int] | None = None) -> bool:
+def holds_node(value: object, seen: set[int] | None = None) -> bool:
     """Return True for a Node, and for a container that has one somewhere."""
     if isinstance(value, Node):
         return True
@@ -176,7 +176,7 @@ def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """Yield the Nodes that a Module holds itself, directly or in containers."""
     seen: set[int] = set()
 
-    def visit(edges: tuple[Edge, ...], value: Any) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    def visit(edges: tuple[Edge, ...], value: object) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         if isinstance(value, Node):
             yield edges, value
         elif isinstance(value, list | tuple | dict) and id(value) not in seen:
