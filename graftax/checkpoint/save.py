@@ -61,21 +61,6 @@ class Prepared(NamedTuple):
         return SaveReport(path, self.draft.step, len(items), size, self.left_out, self.waiting)
 
 
-def save(
-    path: str | os.PathLike[str],
-    graph: Graph,
-    subset: Subset,
-    *,
-    overwrite: bool = False,
-    step: int | None = None,
-    meta: Mapping[str, Any] | None = None,
-    base: str | os.PathLike[str] | None = None,
-    fs: FileSystem | None = None,
-) -> SaveReport:
-    """Write the chosen part of a graph; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
-    return write(path, prepare(path, graph, subset, step, meta), overwrite=overwrite, base=base, fs=fs)
-
-
 def write(
     path: str | os.PathLike[str],
     prepared: Prepared,
@@ -84,7 +69,7 @@ def write(
     base: str | os.PathLike[str] | None = None,
     fs: FileSystem | None = None,
 ) -> SaveReport:
-    """Write what was prepared."""
+    """Write what was prepared; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
     index = commit(path, prepared.draft, overwrite=overwrite, fs=fs, base=base)
     return prepared.report(os.fspath(path), index.nbytes)
 
