@@ -12,13 +12,13 @@ from graftax.checkpoint.background import Background
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.delete import delete
 from graftax.checkpoint.folder_index import Summary, summary
-from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.graph import Root
 from graftax.checkpoint.names import STAGING
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.preemption import Preemption
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.retention import Record, Retention
-from graftax.checkpoint.save import SaveReport, prepare, write
+from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
@@ -82,6 +82,7 @@ class CheckpointManager:
             )
         self.directory = os.fspath(directory)
         self.checkpoint = Checkpoint(**roots)
+        self._preparation = Preparation(self.checkpoint.roots)
         self._background: Background[SaveReport] = Background()
         self._saved: int | None = None
         self._storage.sweep(self._folder)
@@ -149,8 +150,7 @@ class CheckpointManager:
         if meta is not None and "metrics" in meta:
             raise ArgumentError("meta with the key 'metrics'", "that is where metrics= are kept", "another key")
         path = self._path(step)
-        graph = Graph(self.checkpoint.roots)
-        prepared = prepare(path, graph, Subset(), step, {**(meta or {}), "metrics": rated})
+        prepared = self._preparation.prepare(path, Subset(), step, {**(meta or {}), "metrics": rated})
 
         def work() -> SaveReport:
             report = write(path, prepared, base=base)
