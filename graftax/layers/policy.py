@@ -62,7 +62,7 @@ register_ambient(lambda: _global[0].name)
 
 
 def get_dtype_policy() -> DTypePolicy:
-    """The policy of layers that are given none.
+    """Return the policy of layers that are given none.
 
     Example:
         >>> get_dtype_policy().name
@@ -93,7 +93,7 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
 
 
 def as_policy(policy: str | DTypePolicy | None) -> DTypePolicy:
-    """A policy from its name; the global one for None."""
+    """Return a policy from its name; the global one for None."""
     if policy is None:
         return _global[0]
     return policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)
