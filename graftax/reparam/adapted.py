@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from graftax import ops
@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentError, GraftError
 from graftax.core.selectors import select
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.reparam.creator import Check, CheckedCreator
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
 
@@ -115,7 +115,17 @@ class Adapted(Reparam):
         self.active = [name for name in self.active if name not in gone]
 
 
-class AdapterCreator(Adjustable):
+def _adapter_name(_: str, name: Any) -> str:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.\-]*", name):
+        raise ArgumentError(
+            f"name={name!r} for an adapter",
+            "a name starts with a letter and has letters, digits, '_', '-' and '.'",
+            'name="poet"',
+        )
+    return name
+
+
+class AdapterCreator(CheckedCreator):
     """The base of creators that give weights of two and more axes an adapter, and freeze the rest; others pass.
 
     Where the weight has adapters already, this one joins them, on top.
@@ -138,13 +148,9 @@ class AdapterCreator(Adjustable):
         ['poet', 'lawyer']
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {"name": _adapter_name}
+
     def __init__(self, name: str) -> None:
-        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.\-]*", name):
-            raise ArgumentError(
-                f"name={name!r} for an adapter",
-                "a name starts with a letter and has letters, digits, '_', '-' and '.'",
-                'name="poet"',
-            )
         self.name = name
 
     def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:

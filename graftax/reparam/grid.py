@@ -6,18 +6,15 @@ import math
 from typing import Literal, get_args
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
 from graftax.objectives.targets import floating
+from graftax.reparam.creator import one_of
 
 Per = Literal["tensor", "channel"]
 
 
-def checked_per(per: Per) -> Per:
-    """What has a scale of its own."""
-    if per not in get_args(Per):
-        raise ArgumentError(f"per={per!r}", "scales belong to the tensor or to a channel", 'per="channel"')
-    return per
+checked_per = one_of(get_args(Per), "scales belong to the tensor or to a channel")
+"""Check for what has a scale of its own."""
 
 
 def scale_of(value: Array, bits: int, per: Per) -> Array:

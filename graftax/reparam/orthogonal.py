@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal, get_args
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.reparam.creator import Check, CheckedCreator, one_of
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -17,7 +16,7 @@ from graftax.variables.state.storage import concretely
 Map = Literal["cayley", "matrix_exp"]
 
 
-class Orthogonal(Adjustable):
+class Orthogonal(CheckedCreator):
     r"""A creator of weights with orthonormal columns, or rows where there are fewer; vectors and scalars pass.
 
     .. math:: W = Q(X B^\top - B X^\top) \, B, \quad Q(A) = (I - A/2)^{-1} (I + A/2) \;\text{ or }\; Q(A) = e^A
@@ -45,9 +44,9 @@ class Orthogonal(Adjustable):
     Source: Lezcano-Casado and Martinez-Rubio, arXiv 1901.08428; Lezcano-Casado, arXiv 1909.09501.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {"map": one_of(get_args(Map), "there is no such map")}
+
     def __init__(self, map: Map = "cayley") -> None:
-        if map not in get_args(Map):
-            raise ArgumentError(f"map={map!r}", "there is no such map", f"one of {', '.join(get_args(Map))}")
         self.map: Map = map
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
