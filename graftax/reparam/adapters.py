@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from graftax.core.errors import GraftError
+from graftax.core.errors import ArgumentTypeError, GraftError
 from graftax.core.namespaces import answering as _answering
 from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
@@ -213,6 +213,12 @@ def _adapted(model: Module) -> list[Adapted]:
 
 def _chains(model: Module) -> list[list[Adapted]]:
     """For each weight the parts of it that have adapters, in the order in which they apply: the innermost first."""
+    if not isinstance(model, Module):
+        raise ArgumentTypeError(
+            f"{model!r:.60}, of type {type(model).__name__}, in place of a model",
+            "adapters are looked for in a Module",
+            "gx.adapters.names(model)",
+        )
     chains: list[list[Adapted]] = []
     above: tuple[Any, ...] | None = None
     for edges, node in walk_with_edges(model):
@@ -268,6 +274,12 @@ def _having(model: Module, names: tuple[str, ...], what: str) -> list[Adapted]:
 
 
 def _some(names: tuple[str, ...], what: str) -> tuple[str, ...]:
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise GraftError(
+            f"adapters.{what} got {wrong[0]!r:.60} of type {type(wrong[0]).__name__}",
+            "adapters are told apart by their names, each an argument of its own",
+            f'adapters.{what}({"" if what == "named" else "model, "}"lora", "poet")',
+        )
     if not names:
         raise GraftError(f"adapters.{what} without a name", "it says which adapters", 'the name of one, such as "lora"')
     return names

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import Array
 from graftax.variables.state import storage
@@ -132,7 +133,42 @@ class StateLayout:
                 f"init gave another structure: {structure!s:.300}",
                 "a transformation whose state keeps its structure",
             )
+        leaves, _ = self.plan(values)
+        _check_kinds(leaves, arrays)
+        _check_updates(updates, values)
         return updates, arrays
+
+
+def _check_kinds(leaves: list[Leaf], after: list[Any]) -> None:
+    """Raise if what is to be kept was an integer and is a fraction now, of which the kept number would lose a part."""
+    for leaf, new in zip(leaves, after, strict=True):
+        dtype = str(getattr(new, "dtype", type(new).__name__))
+        if is_inexact(dtype) and not is_inexact(leaf.dtype):
+            raise ArgumentError(
+                f"Optax: after an update the state at {leaf.name!r} has dtype {dtype}",
+                f"init gave {leaf.dtype}, in which it is kept, and fractions would be cut off",
+                "a transformation whose init gives the dtypes that update gives",
+            )
+
+
+def _check_updates(updates: Any, values: Mapping[str, Array]) -> None:
+    """Raise unless there is an update for each variable and for nothing else, in its shape and as real numbers."""
+    paths = list(updates) if isinstance(updates, Mapping) else None
+    if paths is None or set(paths) != set(values):
+        raise ArgumentError(
+            f"Optax: update gave updates {type(updates).__name__ if paths is None else paths!r:.100}",
+            f"it was given gradients of {', '.join(values):.100}, and each of these moves by its update",
+            "return {path: -gradient for path, gradient in gradients.items()}, state",
+        )
+    for path, update in updates.items():
+        shape, dtype = getattr(update, "shape", None), str(getattr(update, "dtype", ""))
+        if shape is None or tuple(shape) != tuple(values[path].shape) or not is_floating(dtype):
+            got = type(update).__name__ if shape is None else f"{dtype}{list(shape)}"
+            raise ArgumentError(
+                f"Optax: the update for {path!r} is {got}",
+                f"it is added to a value of shape {tuple(values[path].shape)}, element by element",
+                f"an update of dtype {values[path].dtype} in the shape of the gradient",
+            )
 
 
 def is_transformation(tx: Any) -> bool:
