@@ -41,7 +41,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def _more_dtypes() -> Any:
-    """The optional package of bfloat16 and the 8-bit floats, or None."""
+    """Return the optional package of bfloat16 and the 8-bit floats, or None."""
     try:
         return import_module("ml_dtypes")
     except ImportError:

@@ -40,7 +40,7 @@ score_listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]
 
 
 def wanted(of_ranges: bool = False) -> bool:
-    """True if a check of a traced value would be looked at: in checked functions, and where operations run at once.
+    """Tell whether a check of a traced value is looked at: in checked functions, and where operations run at once.
 
     Args:
         of_ranges: Whether it is one of those that `RANGES` looks at, too.

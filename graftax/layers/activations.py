@@ -44,7 +44,7 @@ _SELU_SCALE = 1.0507009873554805
 
 
 def linear(x: ArrayLike) -> Array:
-    """``x`` itself.
+    """Return ``x`` itself.
 
     Example:
         >>> linear([-1.0, 2.0]).tolist()
@@ -54,7 +54,7 @@ def linear(x: ArrayLike) -> Array:
 
 
 def relu(x: ArrayLike) -> Array:
-    """``max(x, 0)``; its slope at 0 is 0.
+    """Compute ``max(x, 0)``; its slope at 0 is 0.
 
     Example:
         >>> relu([-1.0, 2.0]).tolist()
@@ -65,7 +65,7 @@ def relu(x: ArrayLike) -> Array:
 
 
 def relu6(x: ArrayLike) -> Array:
-    """``min(max(x, 0), 6)``; its slope at 0 and at 6 is 0.
+    """Compute ``min(max(x, 0), 6)``; its slope at 0 and at 6 is 0.
 
     Example:
         >>> relu6([-1.0, 2.0, 7.0]).tolist()
@@ -76,7 +76,7 @@ def relu6(x: ArrayLike) -> Array:
 
 
 def leaky_relu(x: ArrayLike, negative_slope: float = 0.2) -> Array:
-    """``x`` where positive, else ``negative_slope * x``; its slope at 0 is 1.
+    """Compute ``x`` where positive, else ``negative_slope * x``; its slope at 0 is 1.
 
     Args:
         x: The input.
@@ -91,7 +91,7 @@ def leaky_relu(x: ArrayLike, negative_slope: float = 0.2) -> Array:
 
 
 def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
-    """``x`` where positive, else ``alpha * (exp(x) - 1)``.
+    """Compute ``x`` where positive, else ``alpha * (exp(x) - 1)``.
 
     Args:
         x: The input.
@@ -109,7 +109,7 @@ def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
 
 
 def selu(x: ArrayLike) -> Array:
-    """``elu`` scaled so that layers keep mean 0 and variance 1.
+    """Compute ``elu`` scaled so that layers keep mean 0 and variance 1.
 
     Example:
         >>> [round(y, 4) for y in selu([-1.0, 2.0]).tolist()]
@@ -121,7 +121,7 @@ def selu(x: ArrayLike) -> Array:
 
 
 def gelu(x: ArrayLike, approximate: bool = False) -> Array:
-    r"""``x`` times the normal distribution function at ``x``.
+    r"""Compute ``x`` times the normal distribution function at ``x``.
 
     .. math:: x \Phi(x) = \frac{x}{2}\Bigl(1 + \operatorname{erf}\frac{x}{\sqrt 2}\Bigr)
 
@@ -143,7 +143,7 @@ def gelu(x: ArrayLike, approximate: bool = False) -> Array:
 
 
 def silu(x: ArrayLike) -> Array:
-    """``x * sigmoid(x)``, also called swish.
+    """Compute ``x * sigmoid(x)``, also called swish.
 
     Example:
         >>> round(float(silu(1.0)), 4)
@@ -159,7 +159,7 @@ swish = silu
 
 
 def mish(x: ArrayLike) -> Array:
-    """``x * tanh(softplus(x))``.
+    """Compute ``x * tanh(softplus(x))``.
 
     Example:
         >>> round(float(mish(1.0)), 4)
@@ -172,7 +172,7 @@ def mish(x: ArrayLike) -> Array:
 
 
 def sigmoid(x: ArrayLike) -> Array:
-    """``1 / (1 + exp(-x))``.
+    """Compute ``1 / (1 + exp(-x))``.
 
     Example:
         >>> float(sigmoid(0.0))
@@ -182,7 +182,7 @@ def sigmoid(x: ArrayLike) -> Array:
 
 
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """``x / 6 + 1/2`` limited to [0, 1], as in Keras 3, JAX and PyTorch (tf_keras has ``0.2 x + 1/2``).
+    """Compute ``x / 6 + 1/2`` limited to [0, 1], as in Keras 3, JAX and PyTorch (tf_keras has ``0.2 x + 1/2``).
 
     Example:
         >>> [round(y, 4) for y in hard_sigmoid([-4.0, 1.0]).tolist()]
@@ -192,7 +192,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
 
 
 def log_sigmoid(x: ArrayLike) -> Array:
-    """``log(sigmoid(x))`` without overflow.
+    """Compute ``log(sigmoid(x))`` without overflow.
 
     Example:
         >>> float(log_sigmoid(-1000.0))
@@ -202,7 +202,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
 
 
 def tanh(x: ArrayLike) -> Array:
-    """Hyperbolic tangent.
+    """Compute the hyperbolic tangent.
 
     Example:
         >>> round(float(tanh(1.0)), 4)
@@ -212,7 +212,7 @@ def tanh(x: ArrayLike) -> Array:
 
 
 def softplus(x: ArrayLike) -> Array:
-    """``log(1 + exp(x))`` without overflow.
+    """Compute ``log(1 + exp(x))`` without overflow.
 
     Example:
         >>> float(softplus(1000.0))
@@ -222,7 +222,7 @@ def softplus(x: ArrayLike) -> Array:
 
 
 def softsign(x: ArrayLike) -> Array:
-    """``x / (1 + |x|)``.
+    """Compute ``x / (1 + |x|)``.
 
     Example:
         >>> float(softsign(1.0))
@@ -233,7 +233,7 @@ def softsign(x: ArrayLike) -> Array:
 
 
 def exponential(x: ArrayLike) -> Array:
-    """``exp(x)``.
+    """Compute ``exp(x)``.
 
     Example:
         >>> float(exponential(0.0))
@@ -243,7 +243,7 @@ def exponential(x: ArrayLike) -> Array:
 
 
 def softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
-    """``exp(x)`` normalised to sum 1; 0 where everything is -inf.
+    """Compute ``exp(x)`` normalised to sum 1; 0 where everything is -inf.
 
     Args:
         x: The input.
@@ -257,7 +257,7 @@ def softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
 
 
 def log_softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
-    """``log(softmax(x))`` without overflow.
+    """Compute ``log(softmax(x))`` without overflow.
 
     Args:
         x: The input.
@@ -279,7 +279,7 @@ _NAMES: dict[str, Activation] = {**{f.__name__: f for f in _FUNCTIONS}, "swish":
 
 @door
 def get(activation: ActivationLike) -> Activation:
-    """An activation from its name or a function; `linear` for None.
+    """Return an activation from its name or a function; `linear` for None.
 
     Raises:
         ArgumentError: there is none of that name.

@@ -140,7 +140,7 @@ class BatchNormalization(Normalization):
         return narrow(out, given)
 
     def _statistics(self, x: Array, axis: int, mask: Array | None) -> tuple[Array, Array]:
-        """Mean and variance of the batch, which the moving averages follow."""
+        """Compute mean and variance of the batch, which the moving averages follow."""
         axes = tuple(i for i in range(x.ndim) if i != axis)
         if mask is None:
             count: Array = ops.asarray(x.size // max(1, x.shape[axis]), x.dtype)

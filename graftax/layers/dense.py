@@ -94,7 +94,7 @@ class Dense(KernelLayer):
 
 
 def linear(x: Array, kernel: Variable) -> Array:
-    """``x @ kernel``, the leading axes flattened first: XLA runs that faster, backwards above all.
+    """Compute ``x @ kernel``, the leading axes flattened first: XLA runs that faster, backwards above all.
 
     A training step of a small transformer took 66 ms in place of 85.
     """

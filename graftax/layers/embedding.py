@@ -78,5 +78,5 @@ class Embedding(Layer):
         return ops.take(self.embeddings, indices, axis=0)
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
-        """True where the integer is not 0, if 0 is padding, and where a mask that comes lets through."""
+        """Return True where the integer is not 0, if 0 is padding, and where a mask that comes lets through."""
         return both(mask, ops.not_equal(inputs, 0)) if self.mask_zero else mask

@@ -116,7 +116,7 @@ class LayerNormalization(Normalization):
         return narrow(out, given)
 
     def _of_what_counts(self, x: Array, axes: tuple[int, ...], mask: Array) -> Array:
-        """The same by the statistics of what the mask shows."""
+        """Normalize by the statistics of what the mask shows."""
         shown = ops.broadcast_to(spread(mask, x.ndim), x.shape)
         share = 1 / ops.maximum(ops.sum(ops.cast(shown, x.dtype), axis=axes, keepdims=True), 1)
         away = x - ops.sum(ops.where(shown, x, 0), axis=axes, keepdims=True) * share

@@ -228,7 +228,7 @@ class MultiHeadAttention(Layer):
         return {**rest, whose: mask}
 
     def make_cache(self, batch_size: int, length: int) -> Cache:
-        """An empty cache, for as many positions as there will be.
+        """Make an empty cache, for as many positions as there will be.
 
         Args:
             batch_size: Number of sequences.
@@ -271,7 +271,7 @@ class MultiHeadAttention(Layer):
         return None if mask is None else checked(mask, tuple(x.shape), axes=2, name=name)
 
     def _pairs(self, given: Array, batch: int, queries: int, keys: int) -> Array:
-        """Where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
+        """Return where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
         pairs = given[:, None] if given.ndim == 3 else given
         whole = (batch, self.num_heads, queries, keys)
         sizes = tuple(pairs.shape)
@@ -330,12 +330,12 @@ class MultiHeadAttention(Layer):
         )
 
     def _filled(self, queries: int, keys: int, start: Any) -> Array:
-        """Each query sees the positions up to its own."""
+        """Return a mask in which each query sees the positions up to its own."""
         last = ops.arange(queries)[:, None] + start
         return ops.less_equal(ops.arange(keys)[None, :], last)[None, None]
 
     def _with_dropout(self, q: Array, k: Array, v: Array, allowed: Array | None, causal: bool) -> Array:
-        """The same, with weights that are dropped, which the plain op does not show."""
+        """Attend with weights that are dropped, which the plain op does not show."""
         groups = self.num_heads // self.num_key_value_heads
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
         wide = "float32" if str(q.dtype) in ("float16", "bfloat16") else q.dtype

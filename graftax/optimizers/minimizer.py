@@ -33,7 +33,7 @@ class Minimizer(Protocol):
     """
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """One step, for the trainable ones of the variables.
+        """Take one step, with the trainable ones of the variables.
 
         Args:
             loss_fn: Computes the loss; may be called more than once. With ``has_aux`` it returns ``(loss, anything)``.
@@ -46,7 +46,7 @@ class Minimizer(Protocol):
 
 
 def loss_of(found: Any, has_aux: bool) -> Array:
-    """The loss in what a ``loss_fn`` returned.
+    """Return the loss in what a ``loss_fn`` returned.
 
     Raises:
         ArgumentError: with ``has_aux``, it is no pair.
@@ -72,7 +72,7 @@ def loss_of(found: Any, has_aux: bool) -> Array:
 
 
 def returned(minimizer: Any, found: Any) -> tuple[Array, tuple[Any, Any, Any]]:
-    """What ``minimize`` of any class returned for the loss function of a model, if it can be that.
+    """Return what ``minimize`` of any class returned for the loss function of a model, if it can be that.
 
     Raises:
         ArgumentError: it is no pair of a loss and what the model gave besides.

@@ -132,7 +132,7 @@ class Optimizer(Planning, PureUpdates):
 
     @property
     def learning_rate(self) -> Any:
-        """The rate now: its Variable, or the number that the schedule gives. Assigning a number sets the Variable."""
+        """Return the rate now: its Variable, or what the schedule gives; a number assigned sets the Variable."""
         kept = self.__dict__["learning_rate"]
         return kept if isinstance(kept, VariableLike) else rate.current(kept, self.iterations.value)
 
@@ -202,7 +202,7 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
-        """`apply` for pairs of a gradient and its variable."""
+        """Apply gradients that come in pairs with their variables; see `apply`."""
         found = list(pairs)
         if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in found):
             raise ArgumentTypeError(
@@ -214,7 +214,7 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
+        """Take one step down the gradient of ``loss_fn()``, with the trainable ones; see `Minimizer`."""
         check_loss_fn(loss_fn)
         trainable = [variable for variable in flat_variables(variables) if variable.trainable]
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
@@ -222,7 +222,7 @@ class Optimizer(Planning, PureUpdates):
         return found
 
     def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
-        """``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
+        """Return ``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
 
         @wraps(loss_fn)  # whose name errors give
         def both() -> tuple[Array, Any]:
@@ -232,7 +232,7 @@ class Optimizer(Planning, PureUpdates):
         return value_and_grad(both, wrt=wrt, has_aux=True)()
 
     def scale_loss(self, loss: Any) -> Array:
-        """The loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
+        """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
         return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))
 
     def __repr__(self) -> str:

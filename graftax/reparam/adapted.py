@@ -51,11 +51,11 @@ class Adapter(Module):
         super().__init__(name)
 
     def __call__(self, value: Array) -> Array:
-        """The weight, changed."""
+        """Return the weight, changed."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(value)")
 
     def inverse(self, value: Array) -> Array:
-        """The weight of which it makes this value."""
+        """Return the weight of which it makes this value."""
         raise NotImplementedError(f"{type(self).__name__} must define inverse(value)")
 
     def rest(self, resting: bool) -> None:
@@ -85,17 +85,17 @@ class Adapted(Reparam):
         self.active = list(adapters if active is None else active)
 
     def forward(self) -> Array:
-        """What the adapters in use make of the base."""
+        """Return what the adapters in use make of the base."""
         return self.through(self.active, ops.asarray(self.base))
 
     def through(self, names: Iterable[str], value: Array) -> Array:
-        """What some adapters make of a value."""
+        """Return what some adapters make of a value."""
         for name in names:
             value = self.adapters[name](value)
         return value
 
     def inverse(self, value: Array) -> None:
-        """The base moves, the adapters stay."""
+        """Move the base to where the adapters give the value; the adapters stay."""
         for name in reversed(self.active):
             value = self.adapters[name].inverse(value)
         self.base.assign(value)  # type: ignore[attr-defined]
@@ -181,7 +181,7 @@ class AdapterCreator(CheckedCreator):
 
 
 def adapter_of(item: Any) -> str | None:
-    """The name of the adapter that a Variable, or a saved one, is a part of."""
+    """Return the name of the adapter that a Variable, or a saved one, is a part of."""
     owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
         if isinstance(owner, Adapter):
@@ -192,5 +192,5 @@ def adapter_of(item: Any) -> str | None:
 
 @select
 def is_adapter(variable: Any) -> bool:
-    """Selects the Variables of adapters, such as those that LoRA makes."""
+    """Select the Variables of adapters, such as those that LoRA makes."""
     return adapter_of(variable) is not None

@@ -106,7 +106,7 @@ class FakeQuantizedWeight(Reparam):
             )
 
     def forward(self) -> Array:
-        """The nearest numbers of the grid."""
+        """Compute the nearest numbers of the grid."""
         base = ops.asarray(self.base)
         fixed = ops.stop_gradient(base)
         wide = floating(fixed, "weight")
@@ -114,7 +114,7 @@ class FakeQuantizedWeight(Reparam):
         return ops.stop_gradient(rounded) + (base - fixed)  # the second term is exactly 0, and has the gradient
 
     def inverse(self, value: Array) -> None:
-        """The value before it is rounded."""
+        """Assign the value before it is rounded."""
         self.base.assign(value)  # type: ignore[attr-defined]
 
     def _symmetric(self, value: Array) -> Array:

@@ -257,7 +257,7 @@ def _check_distances(made: list[tuple[Weight, Graft]], tolerance: float, creator
 
 
 def _elsewhere(new: Any, old: Any) -> list[str]:
-    """The paths of Variables of the new weight that are not its own: other weights hold them too."""
+    """Return the paths of Variables of the new weight that are not its own: other weights hold them too."""
     leaves, known = (node.variables if isinstance(node, Module) else [node] for node in (new, old))
     own = {id(leaf) for leaf in known}
     return [v.path for v in leaves if id(v) not in own and v._gx_owner is not None and outermost(v) is not new]

@@ -116,7 +116,7 @@ class ComputedWeight(Reparam):
         self.module = module
 
     def forward(self) -> Array:
-        """The rows that the module makes, one after the other."""
+        """Compute the rows that the module makes, one after the other."""
         embedding = ops.asarray(self.embedding)
         rows = ops.cast(self.module(embedding), embedding.dtype)
         return ops.reshape(ops.reshape(rows, (-1,))[: self.size], self.shape)

@@ -66,7 +66,7 @@ class LoRA(AdapterCreator):
         return alpha / (math.sqrt(self.rank) if self.stabilized else self.rank)
 
     def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
-        """The product for a weight."""
+        """Make the product for a weight."""
         return LoRAAdapter(self.name, part, spec, self.rank, self.scale)
 
     def __repr__(self) -> str:
@@ -98,13 +98,13 @@ class LoRAAdapter(Adapter):
         self.up = part("up", shape=(rank, columns), initializer=Zeros())
 
     def __call__(self, value: Array) -> Array:
-        """The weight plus ``scale * down @ up``."""
+        """Return the weight plus ``scale * down @ up``."""
         return value + self.product(value)
 
     def inverse(self, value: Array) -> Array:
-        """The weight without it."""
+        """Return the weight without the product."""
         return value - self.product(value)
 
     def product(self, value: Array) -> Array:
-        """``scale * down @ up`` in the shape of the weight."""
+        """Compute ``scale * down @ up`` in the shape of the weight."""
         return ops.reshape(self.scale * ops.matmul(self.down, self.up), value.shape)

@@ -76,11 +76,11 @@ class LowRankMatrix(Reparam):
                 self.inverse(start(ops.zeros(2, "uint32"), spec.shape, spec.dtype))
 
     def forward(self) -> Array:
-        """``left @ right``."""
+        """Compute ``left @ right``."""
         return ops.matmul(self.left, self.right)
 
     def inverse(self, value: Array) -> None:
-        """The nearest product of this rank."""
+        """Assign the parts of the nearest product of this rank."""
         u, s, v = ops.svd(value, full_matrices=False)
         rank = self.left.value.shape[1]
         root = ops.sqrt(s[:rank])

@@ -75,7 +75,7 @@ class OrthogonalWeight(Reparam):
             self.inverse(ops.asarray(self.start))
 
     def forward(self) -> Array:
-        """``Q @ start``."""
+        """Compute ``Q @ start``."""
         start, turn = self._tall(self.start), self._tall(self.turn)
         rows, columns = start.shape
         if self.map == "cayley" and 2 * columns < rows:
@@ -93,13 +93,13 @@ class OrthogonalWeight(Reparam):
         return self._like_weight(moved, ops.asarray(self.turn).dtype)
 
     def inverse(self, value: Array) -> None:
-        """The nearest orthonormal matrix becomes the start, and nothing is turned."""
+        """Make the nearest orthonormal matrix the start, and turn nothing."""
         u, _, v = ops.svd(self._tall(value), full_matrices=False)
         self.start.assign(self._like_weight(ops.matmul(u, v), self.dtype))  # type: ignore[attr-defined]
         self.turn.assign(ops.zeros(self.shape, self.dtype))  # type: ignore[attr-defined]
 
     def _tall(self, value: Array | VariableLike) -> Array:
-        """As a matrix with no fewer rows than columns, in a dtype that linear algebra has."""
+        """Return a matrix with no fewer rows than columns, in a dtype that linear algebra has."""
         matrix = ops.reshape(value, (-1, self.shape[-1]))
         matrix = ops.cast(matrix, "float32") if str(matrix.dtype) in ("float16", "bfloat16") else matrix
         return ops.transpose(matrix) if matrix.shape[0] < matrix.shape[1] else matrix
@@ -111,7 +111,7 @@ class OrthogonalWeight(Reparam):
 
 
 def _exponential(matrix: Array, halvings: int = 10) -> Array:
-    """Taylor's series of a halved matrix, squared as often as it was halved: at most ``halvings`` times."""
+    """Compute Taylor's series of a halved matrix, squared as often as it was halved: at most ``halvings`` times."""
     unit = ops.eye(matrix.shape[0], dtype=matrix.dtype)
     length = ops.stop_gradient(ops.max(ops.sum(ops.abs(matrix), axis=1)))  # bounds every eigenvalue
     times = ops.clip(ops.ceil(ops.log2(ops.maximum(length, 0.5)) + 1), 0, halvings)

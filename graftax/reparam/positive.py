@@ -89,11 +89,11 @@ class PositiveWeight(Reparam):
             self.inverse(start if given else ops.maximum(ops.abs(start), floor + _LEAST))
 
     def forward(self) -> Array:
-        """``floor + map(free)``."""
+        """Compute ``floor + map(free)``."""
         return self.floor + (ops.softplus(self.free) if self.map == "softplus" else ops.exp(self.free))
 
     def inverse(self, value: Array) -> None:
-        """The free weight that is mapped to the value, which must lie above the floor."""
+        """Assign the free weight that is mapped to the value, which must lie above the floor."""
         above = value - self.floor
         self._require_positive(above)
         # log(exp(x) - 1), which for large x is x

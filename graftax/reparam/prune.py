@@ -113,7 +113,7 @@ class PruningSchedule(CheckedCreator):
             )
 
     def __call__(self, step: ArrayLike) -> Array:
-        """The fraction at a step: a number, an array, or a Variable such as ``optimizer.iterations``."""
+        """Return the fraction at a step: a number, an array, or a Variable such as ``optimizer.iterations``."""
         self._check_order()
         done = ops.clip((ops.cast(unwrap(step), "float32") - self.begin) / self.steps, 0, 1)
         return self.final + (self.initial - self.final) * (1 - done) ** 3

@@ -114,7 +114,7 @@ class QuantizedWeight(Reparam):
             self.inverse(start(key, spec.shape, spec.dtype))
 
     def forward(self) -> Array:
-        """``scale * codes``."""
+        """Compute ``scale * codes``."""
         scale = ops.asarray(self.scale)
         codes = ops.asarray(self.codes)
         if self.bits == 4:
@@ -122,7 +122,7 @@ class QuantizedWeight(Reparam):
         return ops.cast(codes, scale.dtype) * scale
 
     def inverse(self, value: Array) -> None:
-        """The nearest numbers of the grid."""
+        """Store the nearest numbers of the grid."""
         scale = ops.cast(scale_of(value, self.bits, self.per), self.dtype)
         codes = ops.cast(codes_of(value, scale, self.bits), "int8")
         self.codes.assign(packed(codes) if self.bits == 4 else codes)  # type: ignore[attr-defined]

@@ -97,9 +97,9 @@ class SharedWeight(Reparam):
         self.transpose = transpose
 
     def forward(self) -> Array:
-        """The source."""
+        """Compute the source."""
         return ops.transpose(self.source) if self.transpose else ops.asarray(self.source)
 
     def inverse(self, value: Array) -> None:
-        """The source moves, and all that share it."""
+        """Move the source, and all that share it."""
         cast(Any, self.source).assign(ops.transpose(value) if self.transpose else value)

@@ -97,7 +97,7 @@ class SpectrallyNormedWeight(Reparam):
             self._move(ops.asarray(self.base), _AT_FIRST)
 
     def forward(self) -> Array:
-        """``base / sigma``."""
+        """Compute ``base / sigma``."""
         base = ops.asarray(self.base)
         if training():
             self._move(base, self.iterations)
@@ -106,7 +106,7 @@ class SpectrallyNormedWeight(Reparam):
         return base / ops.maximum(sigma, self.epsilon)
 
     def inverse(self, value: Array) -> None:
-        """The value is the base; what comes out is its direction, of norm 1."""
+        """Assign the value to the base; what comes out is its direction, of norm 1."""
         self.base.assign(value)  # type: ignore[attr-defined]
         self._move(value, _TO_A_VALUE)
 

@@ -124,7 +124,7 @@ class NormalWeight(Reparam):
         )
 
     def forward(self) -> Array:
-        """A draw in training, else the mean."""
+        """Draw from the distribution in training, else return the mean."""
         mean = ops.asarray(self.base)
         if not training():
             return mean
@@ -132,11 +132,11 @@ class NormalWeight(Reparam):
         return mean + ops.softplus(self.rho) * noise
 
     def inverse(self, value: Array) -> None:
-        """The mean moves, the spread stays."""
+        """Move the mean; the spread stays."""
         self.base.assign(value)  # type: ignore[attr-defined]
 
     def penalty(self) -> Array:
-        """``kl_weight`` times the Kullback-Leibler divergence from the prior."""
+        """Compute ``kl_weight`` times the Kullback-Leibler divergence from the prior."""
         base, rho = (floating(ops.asarray(part), "weight") for part in (self.base, self.rho))  # squares overflow halves
         ratio = ops.softplus(rho) / self.prior_stddev
         distance = ops.square(ratio) + ops.square(base / self.prior_stddev) - 1

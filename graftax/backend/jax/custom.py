@@ -13,7 +13,7 @@ from graftax.core.errors import GradientError
 
 
 def tapped(value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:
-    """The value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
+    """Return the value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
 
     @jax.custom_vjp
     def same(value: Any, token: Any) -> Any:
@@ -38,7 +38,7 @@ def call(
     inputs: list[Any],
     refused: Sequence[Callable[[], Exception] | None],
 ) -> list[Any]:
-    """``function(inputs)``, with a rule for its cotangents."""
+    """Call ``function(inputs)``, with a rule for its cotangents."""
 
     def forwards(given: list[Any]) -> tuple[list[Any], Any]:
         for one, explain in zip(given, refused, strict=True):
@@ -60,7 +60,7 @@ def call(
 
 
 def _instantiated(cotangent: Any) -> Any:
-    """The cotangent as an array; None for that of an integer."""
+    """Return the cotangent as an array; None for that of an integer."""
     if cotangent.dtype == jax.dtypes.float0:
         return None
     if isinstance(cotangent, jax.custom_derivatives.SymbolicZero):
@@ -78,7 +78,7 @@ class _Static:
 
 
 def only_backwards() -> GradientError:
-    """What a forward derivative of a function with a rule for its gradient means."""
+    """Return the error for a forward derivative of a function with a rule for its gradient."""
     return GradientError(
         "a forward derivative (jvp) of a function that has a gradient of its own",
         "its rule goes backwards only",
@@ -87,7 +87,7 @@ def only_backwards() -> GradientError:
 
 
 def closed_over() -> GradientError:
-    """What a value means that a function with a rule for its gradient closes over, and that is differentiated."""
+    """Return the error for a value that is differentiated and that a function with its own gradient closes over."""
     return GradientError(
         "a function with a gradient of its own closes over an array that is differentiated outside",
         "its rule says nothing about that array",

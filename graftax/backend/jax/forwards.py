@@ -14,7 +14,7 @@ _forwards_p = tracing.Primitive("graftax_forwards_only")
 
 
 def only(tree: Any, explain: Callable[[], Exception]) -> Any:
-    """The same arrays, which raise what ``explain`` gives when they are differentiated backwards."""
+    """Return the same arrays, which raise what ``explain`` gives when they are differentiated backwards."""
 
     def guarded(leaf: Any) -> Any:
         return _forwards_p.bind(leaf, explain=explain) if checks.is_floating(leaf) else leaf

@@ -16,12 +16,12 @@ from graftax.core.typedefs import Shape
 
 
 def join(parts: Sequence[Any]) -> Any:
-    """All elements, in a row."""
+    """Join all elements in a row."""
     return _joined(parts) if _are_concrete(parts) else _join(parts)
 
 
 def split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
-    """The parts again."""
+    """Split the array into its parts again."""
     found: list[Any] = (_parts if _are_concrete([row]) else _split)(row, shapes=tuple(shapes))
     return found
 

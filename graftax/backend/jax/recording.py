@@ -168,7 +168,7 @@ _known_constants: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDic
 
 
 def _constants_in(params: dict[str, Any]) -> list[Any]:
-    """The arrays that are constants of the programs among the parameters, each once."""
+    """Return the arrays that are constants of the programs among the parameters, each once."""
     found: list[Any] = []
     for program in _programs_in(params):
         if program not in _known_constants:
@@ -205,7 +205,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         self.recorders: tuple[Recorder, ...] = ()
 
     def process_primitive(self, primitive: Any, args: Any, params: dict[str, Any], /) -> Any:
-        """An ordinary operation; jit, scan, cond and while are among these."""
+        """Record an ordinary operation; jit, scan, cond and while are among these."""
         if any(params.get("donated_invars", ())):  # what is recorded will be read again
             params = {**params, "donated_invars": (False,) * len(params["donated_invars"])}
         result = self.parent_trace.process_primitive(primitive, args, params)
@@ -226,13 +226,13 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         return result
 
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Any, /, **params: Any) -> Any:
-        """A function with a derivative of its own."""
+        """Record a function with a derivative of its own."""
         return self._custom(primitive, (fun, jvp), list(tracers), params)
 
     def process_custom_vjp_call(
         self, primitive: Any, fun: Any, fwd: Any, bwd: Any, tracers: Any, /, **params: Any
     ) -> Any:
-        """A function with a gradient of its own."""
+        """Record a function with a gradient of its own."""
         return self._custom(primitive, (fun, fwd, bwd), list(tracers), params)
 
     def _custom(self, primitive: Any, functions: tuple[Any, ...], args: list[Any], params: dict[str, Any]) -> Any:
@@ -257,12 +257,12 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         return outputs
 
     def process_call(self, primitive: Any, fun: Any, tracers: Any, params: dict[str, Any], /) -> Any:
-        """A function that is called in place."""
+        """Record a function that is called in place."""
         with tracing.at(self):
             return fun.call_wrapped(*tracers)
 
     def process_shard_map(self, primitive: Any, fun: Any, tracers: Any, /, **params: Any) -> Any:
-        """A function over shards, not compiled."""
+        """Record a function over shards, not compiled."""
         if any(recorder.tracks(jax.tree.leaves(list(tracers))) for recorder in self.recorders):
             raise BackendCapabilityError(
                 "shard_map of an array that a tape watches", "it is not compiled", "jax.jit(jax.shard_map(...))"
@@ -270,11 +270,11 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         return self.parent_trace.process_shard_map(primitive, fun, tracers, **params)
 
     def stage_value(self, val: Any) -> Any:
-        """A value that enters the level."""
+        """Take in a value that enters the level."""
         return self.parent_trace.stage_value(val)
 
     def cur_qdd(self, x: Any) -> Any:
-        """The state of a mutable object of jax."""
+        """Return the state of a mutable object of jax."""
         return self.parent_trace.cur_qdd(x)
 
     def _renewed(self, x: Any) -> Any:

@@ -44,7 +44,7 @@ _NEEDED = (
 
 
 def missing(root: Any) -> list[str]:
-    """The names that are used here and that the package ``root``, a version of jax, does not have."""
+    """Return the names that are used here and that the package ``root``, a version of jax, does not have."""
     found = []
     for place, names in _NEEDED:
         here = root
@@ -96,7 +96,7 @@ def _(*, index: int, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _no_array(variable: Any) -> Any:
-    """What functions of JAX meet that are given a Variable: they would take it for an array of another library."""
+    """Raise for a Variable that is given to a function of JAX, which would take it for another library's array."""
     raise StaleReadError(  # no TypeError: of these, JAX makes its own
         f"a function of JAX got the {type(variable).__name__} {getattr(variable, 'path', '')!r}",
         "JAX takes arrays only, and what it compiles would not see that the value changes",
@@ -108,7 +108,7 @@ private.pytype_aval_mappings[VariableLike] = _no_array
 
 
 def settings() -> Hashable:
-    """The settings of JAX that a trace depends on, such as the precision of matrix products."""
+    """Return the settings of JAX that a trace depends on, such as the precision of matrix products."""
     now: Hashable = config.trace_context()
     return now
 
@@ -117,33 +117,33 @@ register_ambient(settings)
 
 
 def current_level() -> Any:
-    """The trace that operations go to now; an opaque object, the same one while nothing changes."""
+    """Return the trace that operations go to now; an opaque object, the same one while nothing changes."""
     return private.trace_ctx.trace
 
 
 def is_eager(level: Any) -> bool:
-    """True for the level on which operations run at once."""
+    """Tell whether it is the level on which operations run at once."""
     return level is private.eval_trace
 
 
 def eagerly() -> AbstractContextManager[Any]:
-    """Inside, operations run at once, whatever is being traced around it."""
+    """Run operations within the block at once, whatever is being traced around it."""
     return at(private.eval_trace)
 
 
 def at(level: Any) -> AbstractContextManager[Any]:
-    """Inside, operations go to that level."""
+    """Send operations within the block to that level."""
     manager: AbstractContextManager[Any] = extend.set_current_trace(level)
     return manager
 
 
 def go_to(level: Any) -> None:
-    """From now on, operations of this thread go to that level."""
+    """Send operations of this thread to that level from now on."""
     private.trace_ctx.set_trace(level)
 
 
 def levels_above(level: Any) -> list[Any]:
-    """The level and those around it, innermost first."""
+    """Return the level and those around it, innermost first."""
     chain = []
     while level is not None:
         chain.append(level)
@@ -152,7 +152,7 @@ def levels_above(level: Any) -> list[Any]:
 
 
 def staged_within(level: Any) -> bool:
-    """True if the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
+    """Tell whether the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
     trace = private.trace_ctx.trace
     while trace is not level and trace is not None and trace is not private.eval_trace:
         if type(trace).__name__ == "DynamicJaxprTrace":
@@ -162,7 +162,7 @@ def staged_within(level: Any) -> bool:
 
 
 def level_of(tracer: Any) -> Any:
-    """The level that a traced value belongs to."""
+    """Return the level that a traced value belongs to."""
     return tracer._trace
 
 
@@ -175,7 +175,7 @@ class Lift:
         self.groups: list[Sequence[Any]] = []
 
     def read(self, cell: Any, like: Any = None) -> Any:
-        """The value of a cell as an input of the program; each cell is asked for once."""
+        """Return the value of a cell as an input of the program; each cell is asked for once."""
         index = len(self.cells)
         self.cells.append(cell)
         kind = cell.buffer if like is None else like
@@ -191,7 +191,7 @@ _shared = _Shared()
 
 
 def renew() -> bool:
-    """What jax traces now is of no use to anybody later in this trace, nor to another one; False outside of `stage`."""
+    """Make what jax traces now of no use later in this trace, nor to another one; False outside of `stage`."""
     _shared.number = next(_numbers)
     if _piece_of.value is None:
         return False
@@ -200,7 +200,7 @@ def renew() -> bool:
 
 
 def jitted_within(level: Any) -> bool:
-    """True if the level now, or one between it and ``level``, is that of a jitted function."""
+    """Tell whether the level now, or one between it and ``level``, is that of a jitted function."""
     trace = current_level()
     while trace is not level and trace is not None:
         if getattr(getattr(getattr(trace, "frame", None), "debug_info", None), "traced_for", "") in ("jit", "pjit"):
@@ -238,7 +238,7 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
 
 
 def foreseen(value: Any) -> Any:
-    """The value of a tracer that follows from constants alone, such as positions counted from a shape; else None.
+    """Return the value of a tracer that follows from constants alone, as positions in a shape do; else None.
 
     Inside of a branch or loop it is None, too, since nobody knows whether that will run.
     """
@@ -292,7 +292,7 @@ def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any
 
 
 def programs_in(value: Any) -> Iterator[Any]:
-    """The programs among parameters."""
+    """Yield the programs among parameters."""
     if isinstance(value, PROGRAMS):
         yield value
     elif isinstance(value, tuple | list | dict):
@@ -301,7 +301,7 @@ def programs_in(value: Any) -> Iterator[Any]:
 
 
 def bind(equation: Any, given: Sequence[Any]) -> list[Any]:
-    """The results of an equation for these inputs."""
+    """Return the results of an equation for these inputs."""
     functions, parameters = (), equation.primitive.get_bind_params(equation.params)
     if isinstance(parameters, tuple):  # before jax 0.11: with the functions apart
         functions, parameters = parameters
@@ -310,7 +310,7 @@ def bind(equation: Any, given: Sequence[Any]) -> list[Any]:
 
 
 def scan_counts(parameters: dict[str, Any]) -> tuple[int, int]:
-    """How many constants and how much carry a scan has."""
+    """Return how many constants and how much carry a scan has."""
     if "num_consts" in parameters:
         return parameters["num_consts"], parameters["num_carry"]
     constants, carry, _ = map(list, parameters["ft_in"].unpack())  # from jax 0.11 on
@@ -318,7 +318,7 @@ def scan_counts(parameters: dict[str, Any]) -> tuple[int, int]:
 
 
 def origin(equations: Sequence[Any]) -> tuple[list[str], bool, list[tuple[str, int, str]]]:
-    """Of an equation and those around it: names of parts, whether it is of a transposition, and lines, innermost first.
+    """Return names of parts, whether it is of a transposition, and lines, innermost first, of an equation.
 
     A line is a file, a number and the name of the function.
     """

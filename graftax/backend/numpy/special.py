@@ -54,7 +54,7 @@ _TAIL = (
 
 
 def erf(x: Any) -> Any:
-    """The Gauss error function, computed in float64 and returned in the dtype of ``x``."""
+    """Return the Gauss error function, computed in float64 and returned in the dtype of ``x``."""
     x = np.asarray(x)
     if x.dtype.kind in "iub":
         x = x.astype(np.float32)
@@ -68,7 +68,7 @@ def erf(x: Any) -> Any:
 
 
 def erfinv(x: Any) -> Any:
-    """The inverse of `erf`, to the precision of float32, term by term as XLA computes it."""
+    """Return the inverse of `erf`, to the precision of float32, term by term as XLA computes it."""
     x = np.asarray(x, np.float32)
     with np.errstate(all="ignore"):
         w = -np.log1p(x * -x)

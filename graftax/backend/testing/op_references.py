@@ -67,7 +67,7 @@ def _conv(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilatio
 
 
 def _conv_transpose(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilation: Any = 1) -> Any:
-    """Every input value stamps the kernel onto the output."""
+    """Stamp the kernel onto the output for every input value."""
     space = x.ndim - 2
     strides, dilation = _each(strides, space), _each(dilation, space)
     window = [(n - 1) * d + 1 for n, d in zip(kernel.shape, dilation, strict=False)]
@@ -131,7 +131,7 @@ def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
 def _attention(
     q: Any, k: Any, v: Any, mask: Any = None, bias: Any = 0, scale: Any = None, is_causal: Any = False
 ) -> Any:
-    """One query of one head after the other."""
+    """Attend with one query of one head after the other."""
     out = np.zeros((*q.shape[:3], v.shape[3]), q.dtype)
     shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
     mask, bias = np.broadcast_to(True if mask is None else mask, shape), np.broadcast_to(bias, shape)

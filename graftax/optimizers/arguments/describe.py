@@ -7,7 +7,7 @@ from typing import Any
 
 
 def call_of(thing: Any, **shown: Any) -> str:
-    """``Class(argument=value, ...)``, found in the signatures of the class and its bases.
+    """Return ``Class(argument=value, ...)``, found in the signatures of the class and its bases.
 
     Args:
         thing: An object that keeps its arguments under their names.

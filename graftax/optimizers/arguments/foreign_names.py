@@ -100,7 +100,7 @@ CLASSES: Elsewhere = {squashed(name): ("it is done in another way here", line) f
 
 
 def missing_attribute(self: Any, name: str) -> Any:
-    """What an optimizer or a schedule answers where nothing is found."""
+    """Return what an optimizer or a schedule answers where nothing is found."""
     kind = type(self)
     optimizes = hasattr(kind, "minimize")
     if name in NEEDS_THE_LOSS and optimizes and not hasattr(kind, name):

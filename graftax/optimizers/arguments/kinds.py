@@ -41,11 +41,11 @@ class Kind:
     kept: Callable[[Any], Any] | None = None
 
     def or_none(self) -> Kind:
-        """The same, or None."""
+        """Return the same kind, with None allowed."""
         return replace(self, optional=True, instead=f"{self.instead}, or None")
 
     def checked(self, owner: str, name: str, given: Any) -> Any:
-        """The argument as it is kept: a number of NumPy becomes one of Python.
+        """Return the argument as it is kept: a number of NumPy becomes one of Python.
 
         Raises:
             ArgumentTypeError: it is no number, where one is asked for.
@@ -124,7 +124,7 @@ OPTIONS: Kinds = {
 
 
 def one_of(*choices: str) -> Kind:
-    """One of some words."""
+    """Return the kind of an argument that is one of some words."""
     named = " or ".join(f'"{choice}"' for choice in choices)
     return Kind(f"it is {named}", f'"{choices[0]}"', lambda x: isinstance(x, str) and x in choices, number=False)
 

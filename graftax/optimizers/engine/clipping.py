@@ -52,7 +52,7 @@ def _within(gradient: Array, limit: Any) -> Array:
 
 
 def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
-    """The gradient of each unit, the last axis of a kernel, no longer than ``limit`` times the unit's weights."""
+    """Clip the gradient of each unit, an index of the last axis, to ``limit`` times the norm of its weights."""
     if limit is None:
         return gradient
     if 0 in variable.shape:
@@ -70,23 +70,23 @@ def _unit_norms(x: Array) -> Array:
 
 
 def _square(gradient: Array) -> Array:
-    """The square of the norm, times a power of two that changes no bit, but keeps it from overflowing below 1e31."""
+    """Compute the square of the norm, times a power of two that changes no bit and prevents overflow below 1e31."""
     scaled = gradient * _SCALE
     return ops.sum(scaled * scaled)
 
 
 def _norm(square: Array) -> Array:
-    """The norm that belongs to such a square."""
+    """Return the norm that belongs to such a square."""
     return _root(square) / _SCALE
 
 
 def _root(square: Array) -> Array:
-    """The root, with a slope of zero at zero, as the norm of a gradient of zeros is a part of no gradient."""
+    """Return the root, with a slope of zero at zero, as the norm of a gradient of zeros is a part of no gradient."""
     zero = ops.equal(square, 0)
     return ops.where(zero, square, ops.sqrt(ops.where(zero, ops.ones_like(square), square)))
 
 
 def _factor(norm: Array, limit: Any) -> Array:
-    """What brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
+    """Return what brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
     factor = ops.where(norm > limit, limit / ops.maximum(norm, limit), ops.ones_like(norm))
     return ops.where(ops.isfinite(norm), factor, float("nan"))

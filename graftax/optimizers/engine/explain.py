@@ -31,7 +31,7 @@ class Explained:
     by: tuple[str, ...]
 
     def cells(self) -> tuple[str, ...]:
-        """The line as text; what a frozen variable does not have is left out."""
+        """Return the line as text; what a frozen variable does not have is left out."""
         by = ", ".join(self.by)
         if self.frozen:
             return (self.path, str(self.shape), self.optimizer, "frozen", "", "", self.frozen, by)

@@ -21,7 +21,7 @@ Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 
 
 def flat_variables(variables: Any) -> list[Variable]:
-    """The Variables of any structure; of a Module, its trainable ones.
+    """Return the Variables of any structure; of a Module, its trainable ones.
 
     Raises:
         ArgumentTypeError: something in it is no Variable.

@@ -23,7 +23,7 @@ LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
 
 
 def keep(owner: Module, before: Any, given: Any) -> Any:
-    """What an optimizer keeps of a rate that it is given: a number goes into the Variable that is there, or a new one.
+    """Return what an optimizer keeps of a rate: a number goes into the Variable that is there, or a new one.
 
     Raises:
         ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
@@ -72,7 +72,7 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
 
 
 def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
-    """The rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
+    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
 
     Raises:
         ShapeError: it is no scalar.
@@ -120,7 +120,7 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
 
 
 def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:
-    """A Variable of an optimizer that holds one number."""
+    """Return a Variable of an optimizer that holds one number."""
     initializer = initializers.Constant(value)
     spec = VariableSpec(
         shape=(), dtype=dtype, initializer=initializer, trainable=False, role=role, name=name, path=name, owner=owner

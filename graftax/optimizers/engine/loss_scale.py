@@ -74,7 +74,7 @@ class LossScale(Checked):
         cond(finite, good, bad)
 
     def scaled(self, loss: Any) -> Array:
-        """The loss times the factor, in float32 at least."""
+        """Return the loss times the factor, in float32 at least."""
         loss = ops.asarray(loss)
         loss = cast_to(loss, "float64" if str(loss.dtype) == "float64" else "float32")
         scaled: Array = loss * cast_to(self.scale.value, str(loss.dtype))
@@ -85,7 +85,7 @@ class LossScale(Checked):
 
 
 def as_loss_scale(given: LossScaleLike) -> LossScale | None:
-    """What an optimizer keeps of ``loss_scale=``.
+    """Return what an optimizer keeps of ``loss_scale=``.
 
     Raises:
         ArgumentError: it is neither a number, ``"dynamic"``, a `LossScale` nor None.

@@ -49,12 +49,12 @@ class Planning(Rule, Averaging):
 
     @property
     def rules(self) -> tuple[RuleLike, ...]:
-        """The rules as they were given."""
+        """Return the rules as they were given."""
         return self._gx_rules.given
 
     @property
     def _gx_accumulates(self) -> bool:
-        """Whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
+        """Tell whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
         return "gathered" in self.__dict__
 
     # --- settings -----------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class Planning(Rule, Averaging):
         return self if place is None else self.others[place]._gx_rule_of(variable)
 
     def explain(self, variables: Variables) -> Explanation:
-        """What this optimizer does with each variable, as a table that can be printed.
+        """Return what this optimizer does with each variable, as a table that can be printed.
 
         Args:
             variables: Variables, or a Module for all its weights, trainable or not.
@@ -121,7 +121,7 @@ class Planning(Rule, Averaging):
             self.others[place]._gx_make_slots(variable)
 
     def slot(self, variable: Variable, name: str) -> Variable:
-        """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
+        """Return the slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
 
         Raises:
             ArgumentError: there is no such slot.
@@ -130,7 +130,7 @@ class Planning(Rule, Averaging):
         return super().slot(variable, name) if rule is self else rule.slot(variable, name)
 
     def named_variables(self) -> dict[str, Variable]:
-        """Its own and those of optimizers in its rules; a slot is at ``slots/<path of its variable>/<its name>``."""
+        """Return its Variables by path, and those of optimizers in its rules; slots: ``slots/<variable>/<name>``."""
         found = super().named_variables()
         for place, other in enumerate(self.others):
             found |= {f"others/{place}/{path}": v for path, v in other.named_variables().items()}

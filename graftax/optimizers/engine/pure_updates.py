@@ -121,7 +121,7 @@ class PureUpdates(SlotKeeper):
         return after
 
     def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
-        """The variables that these are the values of."""
+        """Return the variables that these are the values of."""
         known: dict[str, list[Variable]] = {}
         for variable, state in self._gx_slots.items():
             if state.settings is not None or state.slots:

@@ -57,16 +57,16 @@ class Settings:
     by: tuple[str, ...] = ()
 
     def decays(self, weight_decay: Any, l2: Any) -> tuple[Any, Any]:
-        """Both decays, where the optimizer has these."""
+        """Return both decays, where the optimizer has these."""
         return weight_decay if self.weight_decay is None else self.weight_decay, l2 if self.l2 is None else self.l2
 
     def limit(self, adaptive_clip: Any) -> Any:
-        """The adaptive limit, where the optimizer has this; None for none."""
+        """Return the adaptive limit, where the optimizer has this; None for none."""
         mine = self.adaptive_clip
         return adaptive_clip if mine is None else None if not isinstance(mine, VariableLike) and mine == inf else mine
 
     def over(self, inner: Settings) -> Settings:
-        """What holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
+        """Return what holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
         mine = {name: getattr(self, name) for name in ("weight_decay", "l2", "adaptive_clip")}
         return replace(
             inner,
@@ -88,7 +88,7 @@ class _Product(VariableLike):
 
     @property
     def value(self) -> Array:
-        """The product now."""
+        """Return the product now."""
         return ops.multiply(self._one, self._other)
 
 
@@ -154,7 +154,7 @@ class Rules:
         return Rules, (self.given, self._sets_nothing), None if self._unchecked else {"_unchecked": []}
 
     def settings(self, variable: Variable) -> Settings:
-        """What holds for a variable at the path that it has now."""
+        """Return what holds for a variable at the path that it has now."""
         found = DEFAULT
         for selector, setting in self._rules:
             if selector.matches(variable):

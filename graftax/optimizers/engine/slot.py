@@ -54,7 +54,7 @@ class SlotValues:
 
 
 def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_dtype: str | None) -> Variable:
-    """The slot that a declaration describes, through the creators."""
+    """Return the slot that a declaration describes, through the creators."""
     path = f"{variable.path}/{name}"
     spec = VariableSpec(
         shape=variable.shape if slot.shape is None else tuple(slot.shape),
@@ -71,12 +71,12 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
 
 
 def _named_by_path(spec: VariableSpec) -> Variable:
-    """The plain Variable. Nothing owns a slot, so its name has to say where it belongs."""
+    """Return the plain Variable. Nothing owns a slot, so its name has to say where it belongs."""
     return Variable.from_spec(replace(spec, name=spec.path))
 
 
 def parts_of(name: str, slot: Variable | Module) -> list[tuple[str, Variable]]:
-    """The slot itself, or, where a creator put an expression in its place, the Variables below it."""
+    """Return the slot itself, or, where a creator put an expression in its place, the Variables below it."""
     if isinstance(slot, Module):
         return [(f"{name}/{path}", part) for path, part in slot.named_variables().items()]
     return [(name, slot)]

@@ -30,7 +30,7 @@ class Step:
         self._known: dict[Callable[[Step], Any], Any] = {}
 
     def once(self, function: Callable[[Step], T]) -> T:
-        """``function(step)``, computed once for all variables that share this step."""
+        """Return ``function(step)``, computed once for all variables that share this step."""
         if function not in self._known:
             self._known[function] = function(self)
         return self._known[function]  # type: ignore[no-any-return]

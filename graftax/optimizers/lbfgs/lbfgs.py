@@ -111,12 +111,12 @@ class LBFGS(SlotKeeper):
             )
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The last steps, and the changes of the gradient over them: a ring, in which the oldest is overwritten."""
+        """Declare the last steps, and the changes of the gradient over them: a ring, whose oldest is overwritten."""
         shape = (self.history_size, *variable.shape)
         return {"steps": Slot(shape), "changes": Slot(shape)}
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """Up to ``max_iterations`` steps of the trainable ones of the variables; gives the loss where they are then.
+        """Take up to ``max_iterations`` steps with the trainable ones; return the loss where they are then.
 
         Args:
             loss_fn: Computes the loss; called once at the start and at each point that a line search looks at.
@@ -194,11 +194,11 @@ class _Descent:
         return (end.loss, aux) if self.has_aux else end.loss
 
     def goes_on(self, state: _State) -> Array:
-        """Whether another step is due."""
+        """Tell whether another step is due."""
         return ops.logical_and(state.more, state.iterations < self.settings.max_iterations)
 
     def step(self, state: _State) -> _State:
-        """Direction, search, and what is learnt from it."""
+        """Take one step: find the direction, search along it, and learn from what was found."""
         settings, origin, gradient = self.settings, self.joined([v.value for v in self.moving]), state.gradient
         direction = state.history.direction(gradient)
         slope = ops.sum(direction * gradient)
@@ -238,12 +238,12 @@ class _Descent:
         )
 
     def evaluate(self) -> tuple[Array, Array, Any]:
-        """The loss where the variables are, its gradient, and what the loss function returned besides."""
+        """Return the loss where the variables are, its gradient, and what the loss function returned besides."""
         (loss, aux), gradients = self.differentiated()
         return cast_to(loss, self.dtype), self.joined(gradients), aux
 
     def unsolved(self, gradient: Array) -> Array:
-        """Whether the gradient says that there is something to gain."""
+        """Tell whether the gradient says that there is something to gain."""
         largest = ops.max(ops.abs(gradient))
         return ops.logical_and(ops.isfinite(largest), largest > self.settings.tolerance_gradient)
 
@@ -254,11 +254,11 @@ class _Descent:
             variable.assign(cast_to(value, variable.dtype))
 
     def joined(self, values: Sequence[Array]) -> Array:
-        """One vector of all."""
+        """Join all values in one vector."""
         return ops.concatenate([cast_to(ops.ravel(value), self.dtype) for value in values])
 
     def split(self, vector: Array, before: tuple[int, ...]) -> list[Array]:
-        """What belongs to each variable; ``before`` are axes that come before those of the variable."""
+        """Return what belongs to each variable; ``before`` are axes that come before those of the variable."""
         found, end = [], 0
         for variable in self.moving:
             end += variable.size
@@ -266,7 +266,7 @@ class _Descent:
         return found
 
     def rows(self, name: str) -> Array:
-        """A slot of all variables."""
+        """Return a slot of all variables."""
         size, slots = self.settings.history_size, [self.settings.slot(variable, name) for variable in self.moving]
         return ops.concatenate([cast_to(ops.reshape(slot.value, (size, -1)), self.dtype) for slot in slots], axis=1)
 

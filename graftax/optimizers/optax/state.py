@@ -69,7 +69,7 @@ class StateLayout:
         return self  # no state is in here
 
     def plan(self, params: Mapping[str, Any]) -> tuple[list[Leaf], Any]:
-        """The arrays of the state for such parameters, and its structure; nothing is computed."""
+        """Return the arrays of the state for such parameters, and its structure; nothing is computed."""
         key = tuple((path, tuple(value.shape), str(value.dtype)) for path, value in params.items())
         if key not in self._plans:
             transforms = self._backend.tracing
@@ -97,7 +97,7 @@ class StateLayout:
         return Leaf(_name((*way[:place], *below)), keys[way[place]], shape, dtype)
 
     def begin(self, path: str, value: Array) -> dict[str, Array]:
-        """The arrays of the state that one variable begins with.
+        """Return the arrays of the state that one variable begins with.
 
         Raises:
             ArgumentError: what is the optimizer's own begins otherwise than without this variable.
@@ -121,7 +121,7 @@ class StateLayout:
         return begun
 
     def update(self, gradients: Mapping[str, Array], state: list[Any], values: Mapping[str, Array]) -> tuple[Any, Any]:
-        """The updates by path, and the arrays of the state after them, both in the order of `plan`."""
+        """Return the updates by path, and the arrays of the state after them, both in the order of `plan`."""
         transforms = self._backend.tracing
         _, structure = self.plan(values)
         with _explained("update"):
@@ -172,7 +172,7 @@ def _check_updates(updates: Any, values: Mapping[str, Array]) -> None:
 
 
 def is_transformation(tx: Any) -> bool:
-    """Whether it looks like a transformation of optax; a class or function that makes one does not."""
+    """Tell whether it looks like a transformation of optax; a class or function that makes one does not."""
     return not isinstance(tx, type) and all(callable(getattr(tx, name, None)) for name in ("init", "update"))
 
 
@@ -192,13 +192,13 @@ def _checked(tx: Any) -> Any:
 
 
 def _name(way: Iterable[str]) -> str:
-    """``inner_state.0.count`` for ``.inner_state[0].count``."""
+    """Return ``inner_state.0.count`` for ``.inner_state[0].count``."""
     return ".".join(step.strip(".[]'\"") for step in way) or "state"
 
 
 @contextmanager
 def _explained(method: str) -> Iterator[None]:
-    """What a transformation raises, told what it was given."""
+    """Add to what a transformation raises what it was given."""
     try:
         yield
     except TypeError as error:

@@ -68,11 +68,11 @@ class AdaBelief(Optimizer):
         self.epsilon_root = epsilon_root
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "surprise": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2 = step.once(self._corrections)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         distance = gradient - momentum

@@ -57,11 +57,11 @@ class Adadelta(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"squares": Slot(), "steps": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         squares = self.rho * slots.squares + (1 - self.rho) * gradient * gradient
         move = ops.sqrt(slots.steps + self.epsilon) / ops.sqrt(squares + self.epsilon) * gradient
         steps = self.rho * slots.steps + (1 - self.rho) * move * move

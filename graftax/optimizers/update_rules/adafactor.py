@@ -76,14 +76,14 @@ class Adafactor(Optimizer):
         self.relative_step = relative_step
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """A row and a column, in shapes that broadcast; the whole for vectors and scalars."""
+        """Declare a row and a column, in shapes that broadcast; the whole for vectors and scalars."""
         if variable.ndim < 2:
             return {"velocity": Slot()}
         *lead, rows, columns = variable.shape
         return {"row": Slot(shape=(*lead, rows, 1)), "column": Slot(shape=(*lead, 1, columns))}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         kept = 1 - step.count**-self.decay_exponent
         square = gradient * gradient + self.epsilon_1
         if value.ndim < 2:

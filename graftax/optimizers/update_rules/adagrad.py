@@ -66,11 +66,11 @@ class Adagrad(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sum of squares."""
+        """Declare the sum of squares."""
         return {"accumulator": Slot(initializer=self.initial_accumulator)}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         accumulator = slots.accumulator + gradient * gradient
         inside = self.epsilon_form == "keras"
         root = ops.sqrt(accumulator + self.epsilon) if inside else ops.sqrt(accumulator) + self.epsilon

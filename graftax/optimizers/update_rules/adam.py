@@ -75,12 +75,12 @@ class Adam(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages; the largest square, too, for AMSGrad."""
+        """Declare the two averages; the largest square, too, for AMSGrad."""
         names = ("momentum", "velocity", "velocity_hat") if self.amsgrad else ("momentum", "velocity")
         return {name: Slot() for name in names}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         rate, epsilon = step.once(self._rate_and_epsilon)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)

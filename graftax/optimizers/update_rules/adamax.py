@@ -69,11 +69,11 @@ class Adamax(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average and the largest."""
+        """Declare the average and the largest."""
         return {"momentum": Slot(), "largest": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         rate = step.once(self._corrected_rate)
         added, inside = (self.epsilon, 0.0) if self.epsilon_form == "keras" else (0.0, self.epsilon)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)

@@ -65,11 +65,11 @@ class Adan(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The three averages, and the gradient before."""
+        """Declare the three averages, and the gradient before."""
         return {name: Slot() for name in ("momentum", "change", "square", "gradient")}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2, correction_3 = step.once(self._corrections)
         difference = ops.where(step.count > 1, gradient - slots.gradient, 0.0)
         ahead = gradient + self.beta_2 * difference

@@ -81,11 +81,11 @@ class AdEMAMix(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The three averages."""
+        """Declare the three averages."""
         return {"momentum": Slot(), "slow": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2, alpha, beta_3 = step.once(self._warm)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         slow = slots.slow + (1 - beta_3) * (gradient - slots.slow)

@@ -66,11 +66,11 @@ class ADOPT(Optimizer):
         self.clipping = clipping
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average of normalised gradients, and that of squares."""
+        """Declare the average of normalised gradients, and that of squares."""
         return {"momentum": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         first, limit = step.once(self._first_and_limit)
         square = gradient * gradient
         normal = gradient / ops.maximum(ops.sqrt(slots.velocity), self.epsilon)

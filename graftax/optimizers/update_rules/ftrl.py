@@ -80,11 +80,11 @@ class Ftrl(Optimizer):
         self.beta = beta
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sum of squares, and what the penalties work on."""
+        """Declare the sum of squares, and what the penalties work on."""
         return {"accumulator": Slot(initializer=self.initial_accumulator), "linear": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         per_rate = step.once(self._per_rate)
         accumulator = slots.accumulator + gradient * gradient
         power = -self.learning_rate_power

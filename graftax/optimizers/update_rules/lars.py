@@ -63,11 +63,11 @@ class LARS(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The last step."""
+        """Declare the last step."""
         return {"momentum": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         size, slope = norm(value), norm(gradient)
         usable = (size > 0) & (slope > 0)
         below = slope + step.weight_decay * size + self.epsilon

@@ -58,11 +58,11 @@ class Lion(Optimizer):
         self.beta_2 = beta_2
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average."""
+        """Declare the average."""
         return {"momentum": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         direction = ops.sign(self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient)
         momentum = self.beta_2 * slots.momentum + (1 - self.beta_2) * gradient
         return value - step.learning_rate * direction, {"momentum": momentum}

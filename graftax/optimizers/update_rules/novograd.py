@@ -61,11 +61,11 @@ class Novograd(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sum of steps, and the average of the squared norm."""
+        """Declare the sum of steps, and the average of the squared norm."""
         return {"momentum": Slot(), "velocity": Slot(shape=())}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         square = ops.sum(gradient * gradient)
         average = self.beta_2 * slots.velocity + (1 - self.beta_2) * square
         velocity = ops.where(step.iterations < 1, square, average)

@@ -107,11 +107,11 @@ class Prodigy(Optimizer):
         self.numerator = rates.scalar(self, "numerator", "state", widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages, the sum of gradients, and where the variable set out."""
+        """Declare the two averages, the sum of gradients, and where the variable set out."""
         return {"momentum": Slot(), "velocity": Slot(), "gradient_sum": Slot(), "start": slot_for(variable)}
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
-        """One step."""
+        """Compute the new values of all variables, and of their slots."""
         gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
         self._estimate(
             self._total(progress for _, _, progress in gathered),
@@ -125,7 +125,7 @@ class Prodigy(Optimizer):
         return moved
 
     def _gather(self, one: RuleInput, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
-        """The rate of a variable, its new slots, and how far it has come against its gradient."""
+        """Return the rate of a variable, its new slots, and how far it has come against its gradient."""
         rate, weight, scaled, slots = d * one.step.once(self._factor), d / self.d0, d * one.gradient, one.slots
         start = ops.where(one.step.iterations < 1, one.value, slots.start)  # values may have been loaded since
         new = {
@@ -138,7 +138,7 @@ class Prodigy(Optimizer):
         return rate, new, weight * rate * ops.sum(one.gradient * (start - one.value))
 
     def _factor(self, step: Step) -> Array:
-        """What the rate is beside ``d``."""
+        """Return what the rate is beside ``d``."""
         if not self.use_bias_correction:
             return step.learning_rate
         return step.learning_rate * ops.sqrt(1 - self.beta_2**step.count) / (1 - self.beta_1**step.count)

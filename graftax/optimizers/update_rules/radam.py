@@ -74,11 +74,11 @@ class RAdam(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         known, rate, rectified, epsilon = step.once(self._rectification)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)

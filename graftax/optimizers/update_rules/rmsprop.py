@@ -82,14 +82,14 @@ class RMSprop(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average of squares; that of gradients and the momentum where they are used."""
+        """Declare the average of squares; that of gradients and the momentum where they are used."""
         slots = {"velocity": Slot(initializer=self.initial_rms)}
         if self.centered:
             slots["average"] = Slot()
         return slots | {"momentum": Slot()} if is_on(self.momentum) else slots
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         new = {"velocity": self.rho * slots.velocity + (1 - self.rho) * gradient * gradient}
         variance = new["velocity"]
         if self.centered:

@@ -63,11 +63,11 @@ class Rprop(Optimizer):
         self.limits = limits
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sizes of steps, and the gradient before."""
+        """Declare the sizes of steps, and the gradient before."""
         return {"scale": Slot(initializer=1.0), "gradient": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         turned = gradient * slots.gradient
         factor = ops.where(turned > 0, self.grow, ops.where(turned < 0, self.shrink, 1.0))
         scale = ops.clip(slots.scale * ops.cast(factor, str(slots.scale.dtype)), *self.limits)

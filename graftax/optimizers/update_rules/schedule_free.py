@@ -49,7 +49,7 @@ class ScheduleFree(Optimizer):
         self.weight_sum = rates.scalar(self, "weight_sum", "counter", widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The fast sequence, which starts as the value."""
+        """Declare the fast sequence, which starts as the value."""
         return {"z": slot_for(variable)}
 
     def _check_options(self) -> None:
@@ -82,7 +82,7 @@ class ScheduleFree(Optimizer):
         super()._gx_update(updates)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         rate, share = step.once(self._rate_and_share)
         z = ops.where(step.iterations < 1, value, slots.z)  # values may have been loaded since the slot was made
         direction, kept = self._direction(gradient, slots, step)
@@ -91,7 +91,7 @@ class ScheduleFree(Optimizer):
         return moved, {"z": z - rate * direction, **kept}
 
     def _rate_and_share(self, step: Step) -> tuple[Array, Array]:
-        """The rate after warm-up; what part of the average the newest of the fast sequence is."""
+        """Return the rate after warm-up; what part of the average the newest of the fast sequence is."""
         weight, total = self.largest_rate.value**self.weight_lr_power, self.weight_sum.value
         share = ops.where(total > 0, weight / ops.where(total > 0, total, 1.0), 1.0)
         rate = step.learning_rate
@@ -101,7 +101,7 @@ class ScheduleFree(Optimizer):
         return rate * ops.minimum(count / self.warmup_steps, 1.0) if self.warmup_steps else rate
 
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """Where the fast sequence goes, and new values of other slots."""
+        """Return where the fast sequence goes, and new values of other slots."""
         raise NotImplementedError(f"{type(self).__name__} must define _direction(gradient, slots, step)")
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
@@ -222,7 +222,7 @@ class ScheduleFreeAdamW(ScheduleFree):
         self.correction = correction
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The fast sequence, and the average of squares."""
+        """Declare the fast sequence, and the average of squares."""
         return {**super().create_slots(variable), "velocity": Slot()}
 
     def _scaled(self, rate: Array, count: Array) -> Array:

@@ -67,11 +67,11 @@ class SGD(Optimizer):
             )
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The momentum, if there is any."""
+        """Declare the momentum, if there is any."""
         return {"momentum": Slot()} if is_on(self.momentum) else {}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         move = -step.learning_rate * gradient
         if not is_on(self.momentum):
             return value + move, {}

@@ -78,14 +78,14 @@ class Shampoo(Optimizer):
         self.graft = graft
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """For each axis its matrix and the root of it, or the diagonals; the squares for Adagrad's length."""
+        """Declare for each axis its matrix and the root of it, or the diagonals; the squares for Adagrad's length."""
         sizes = variable.shape or (1,)
         shapes = [(size, size) if size <= self.largest else (size,) for size in sizes]
         slots = {f"{name}_{axis}": Slot(shape=shape) for axis, shape in enumerate(shapes) for name in ("sum", "root")}
         return slots | ({"squares": Slot()} if self.graft == "adagrad" else {})
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         direction = unfolded = ops.reshape(gradient, value.shape or (1,))
         new: dict[str, Array] = {}
         decay = self.decay
@@ -112,7 +112,7 @@ class Shampoo(Optimizer):
         return value - step.learning_rate * direction, new
 
     def _power(self, matrix: Array, power: float) -> Array:
-        """``(matrix + epsilon)**power``, for a matrix or its diagonal."""
+        """Compute ``(matrix + epsilon)**power``, for a matrix or its diagonal."""
         if matrix.ndim == 1:
             return (matrix + self.epsilon) ** power
         values, vectors = ops.eigh(matrix)

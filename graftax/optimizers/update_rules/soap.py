@@ -81,7 +81,7 @@ class SOAP(Optimizer):
         self.largest = largest
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages, that of squares in the basis; for each side its matrix and its basis."""
+        """Declare the two averages, that of squares in the basis; for each side its matrix and its basis."""
         slots = {"momentum": Slot(), "velocity": Slot()}
         if variable.ndim >= 2:
             columns = variable.shape[-1]
@@ -91,7 +91,7 @@ class SOAP(Optimizer):
         return slots
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         shape = (-1, value.shape[-1]) if value.ndim >= 2 else (1, -1)
         g, velocity = ops.reshape(gradient, shape), ops.reshape(slots.velocity, shape)
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
@@ -119,7 +119,7 @@ class SOAP(Optimizer):
 
 
 def _turn(matrix: Array, bases: Mapping[str, Array]) -> Array:
-    """``left' matrix right``."""
+    """Compute ``left' matrix right``."""
     if "left" in bases:
         matrix = ops.matmul(ops.transpose(bases["left"]), matrix)
     return ops.matmul(matrix, bases["right"]) if "right" in bases else matrix

@@ -94,18 +94,18 @@ class Sophia(Optimizer):
         self.noise.build()
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "hessian": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
         ratio = momentum / ops.maximum(self.gamma * slots.hessian, self.epsilon)
         new = value - step.learning_rate * ops.clip(ratio, -1.0, 1.0)
         return new, {"momentum": momentum, "hessian": slots.hessian}
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
-        """One estimate of the curvature of ``loss_fn()``, for the trainable ones of the variables."""
+        """Estimate once the curvature of ``loss_fn()``, for the trainable ones of the variables."""
         wrt = self._gx_build(flat_variables(variables))
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
 

@@ -69,11 +69,11 @@ class Yogi(Optimizer):
         self.initial_accumulator = initial_accumulator
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average of gradients, and what stands for that of squares."""
+        """Declare the average of gradients, and what stands for that of squares."""
         return {name: Slot(initializer=self.initial_accumulator) for name in ("momentum", "velocity")}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2 = step.once(self._corrections)
         square = gradient * gradient
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
