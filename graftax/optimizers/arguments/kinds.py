@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from graftax.backend import registry
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.arguments import foreign_names
 from graftax.variables.graph.module import Module
@@ -185,7 +185,7 @@ class Checked(Module):
         """Tell whether slots have been made."""
         return False
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def _gx_given(self, name: str, value: Any) -> Any:
         kind = kinds_of(type(self)).get(name)
         if kind is not None:
             value = kind.checked(type(self).__name__, name, value)
@@ -193,7 +193,10 @@ class Checked(Module):
             foreign_names.refuse_assignment(self, name, value)
         if name in self.__dict__ and not _same(self.__dict__[name], value):
             self._gx_refuse_late(name, value)
-        super().__setattr__(name, value)
+        return value
+
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return foreign_names.missing_attribute(self, name)
 
     def _gx_refuse_late(self, name: str, value: Any) -> None:
         """Raise if it is too late to change an argument."""
@@ -209,9 +212,6 @@ class Checked(Module):
             why,
             f"graftax.optimizers.{kind.__name__}({name}={value!r:.60}), a new one",
         )
-
-    if not TYPE_CHECKING:
-        __getattr__ = foreign_names.missing_attribute
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -16,7 +16,8 @@ from graftax.core.selectors import Selector, SelectorLike, compile_selector, who
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
-from graftax.variables.graph.module import Module, outermost
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import outermost
 from graftax.variables.variable import Variable
 
 

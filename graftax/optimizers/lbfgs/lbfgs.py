@@ -20,7 +20,7 @@ from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History
 from graftax.optimizers.minimizer import check_loss_fn, loss_of
-from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.flow.while_loop import while_loop
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
