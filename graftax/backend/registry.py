@@ -100,7 +100,7 @@ class _Use:
 
 
 def use(name: str) -> _Use:
-    """Choose a backend: for good as a plain call, for a block (and this thread) as ``with use(name):``.
+    """Choose a backend: for good as a plain call, or for a block (and this thread) in a ``with`` statement.
 
     Args:
         name: ``"jax"``, ``"numpy"`` or a name that an installed package registers.

@@ -29,9 +29,14 @@ class Selectable(Protocol):
     """What a selector looks at: Variables and their specs."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Return where it hangs in the object graph."""
+        ...
+
     @property
-    def role(self) -> str: ...
+    def role(self) -> str:
+        """Return what it is for, such as ``"weight"``."""
+        ...
 
 
 SelectorLike: TypeAlias = (

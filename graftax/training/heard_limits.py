@@ -40,6 +40,7 @@ class HeardLimits:
 
     @contextmanager
     def listening(self, batch: Any) -> Iterator[None]:
+        """Note the limits of the arrays of a batch that are heard within the block."""
         self._by_path = {}
         paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
 

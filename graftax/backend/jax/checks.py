@@ -1,5 +1,4 @@
-"""Checks inside of programs of JAX: one equation each, which a checked program turns into the number of the first
-that failed.
+"""Checks inside of programs of JAX: one equation each; a checked program gives the number of the first that failed.
 
 jax.experimental.checkify does the same for functions; it drops checks from a scan that is differentiated backwards and
 takes no while loop under vmap. Here the program is traced, and differentiated, before the checks are collected, and

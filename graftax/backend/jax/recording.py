@@ -135,6 +135,7 @@ def _run_opened(
             "there it is a constant, which has no gradient",
             "pass the array to the jitted function as an argument",
         )
+    # jit names its program in one way, the operations that only call one in another
     closed = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
     program = closed.jaxpr
     values: dict[Any, Any] = {}
@@ -200,6 +201,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
 
     def __init__(self, parent: Any) -> None:
         super().__init__()
+        # jax asks both of every level: where operations go next, and whether compound types have to be opened before
         self.parent_trace = parent
         self.requires_low = parent.requires_low
         self.recorders: tuple[Recorder, ...] = ()
@@ -213,6 +215,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
             return result
         if primitive.name == "stop_gradient":  # gives back what it got, by which the two could not be told apart
             return self._renewed(result) if result is args[0] else result
+        # only operations with a program inside can close over arrays, and all of these have several results
         constants = _constants_in(params) if primitive.multiple_results else []
         call: Callable[..., Sequence[Any]] | None = None
         for recorder in self.recorders:
@@ -249,6 +252,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
                     pass
                 else:
                     call, inputs = _Staged(closed.jaxpr, len(closed.consts)), [*closed.consts, *args]
+            # recorders tell arrays apart by identity, so an input that comes back must not be the same object
             given = {id(value) for value in inputs}
             outputs = [jnp.copy(out) if id(out) in given else out for out in call(*inputs)]
         for recorder in self.recorders:
@@ -258,7 +262,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
 
     def process_call(self, primitive: Any, fun: Any, tracers: Any, params: dict[str, Any], /) -> Any:
         """Record a function that is called in place."""
-        with tracing.at(self):
+        with tracing.at(self):  # so that what is inside is recorded step by step
             return fun.call_wrapped(*tracers)
 
     def process_shard_map(self, primitive: Any, fun: Any, tracers: Any, /, **params: Any) -> Any:

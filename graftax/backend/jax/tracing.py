@@ -153,6 +153,7 @@ def levels_above(level: Any) -> list[Any]:
 
 def staged_within(level: Any) -> bool:
     """Tell whether the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
+    # known by its name: the class has moved between versions of jax, and is none of its promises
     trace = private.trace_ctx.trace
     while trace is not level and trace is not None and trace is not private.eval_trace:
         if type(trace).__name__ == "DynamicJaxprTrace":
@@ -222,9 +223,11 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
     with _piece_of(_shared.number if shared else next(_numbers)):
         closed = jax.make_jaxpr(function)(leaves)
     jaxpr = closed.jaxpr
+    # a tracer among the constants belongs to a trace around this one, or else to one that has ended without a word
     here = levels_above(current_level())
     if any(isinstance(const, jax.core.Tracer) and level_of(const) not in here for const in closed.consts):
         raise jax.errors.UnexpectedTracerError("a traced value of a trace that is over became a constant")
+    # what `Lift.read` bound in the middle of the program becomes an input of it, and the equation goes away
     late = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is _late_input}
     lifted = jaxpr.replace(
         invars=[late[i] for i in range(len(late))] + list(jaxpr.invars),

@@ -89,6 +89,7 @@ class Module(Adopting, Holder, Constructed):
         get_config = attributes.Absent(attributes.GET_CONFIG)
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""
             self = super().__new__(cls)
             active = creation.scopes.items
             if active:  # built later, it will still remember these
