@@ -45,7 +45,7 @@ class SlotRecord:
 
 
 class Module(Adopting, Holder, Constructed):
-    """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
+    """The base of everything that holds Variables: layers, optimizers, metrics, models, expressions.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
     ``super().__init__()`` may be called or not.
