@@ -192,9 +192,9 @@ class Concatenate(Merge):
     """Several arrays joined along an axis.
 
     Args:
-        axis: The axis; the sizes of the others must agree.
-        name: As for `Layer`.
-        dtype: As for `Layer`.
+        axis: The axis; the sizes of the others must agree. Defaults to -1.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``[(..., a), (..., b), ...] -> (..., a + b + ...)`` for the last axis

@@ -101,7 +101,7 @@ _ONE_NUMBER: dict[type[Metric], dict[str, Any]] = {
     f_score.F1Score: {"average": "macro"},
     f_score.FBetaScore: {"average": "macro"},
 }
-"""What has a number for each class unless told is their mean by name: a name stands for one number."""
+"""What has a number for each class by default is their mean by name: a name stands for one number."""
 _THRESHOLDS = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, auc.AUC, *_COUNTS)
 _KINDS: dict[str, tuple[type[Metric], ...]] = {
     "binary": (

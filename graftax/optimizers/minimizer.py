@@ -38,7 +38,7 @@ class Minimizer(Protocol):
         Args:
             loss_fn: Computes the loss; may be called more than once. With ``has_aux`` it returns ``(loss, anything)``.
             variables: Variables in any nested structure, or a Module for its trainable ones.
-            has_aux: Whether ``loss_fn`` returns something besides the loss.
+            has_aux: Whether ``loss_fn`` returns something besides the loss. Defaults to False.
 
         Returns:
             What ``loss_fn`` returned where the variables were; `LBFGS` gives the loss where they are then.

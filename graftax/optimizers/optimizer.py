@@ -43,25 +43,28 @@ class Optimizer(Planning, PureUpdates):
         learning_rate: A number, kept in a Variable so that a change needs no new trace; a schedule, or any function of
             the number of updates so far, or of nothing; or a Variable. Any other number, here or in a rule, may be a
             Variable, too; a plain one that is changed later makes one new trace.
-        weight_decay: Decoupled decay, per unit of the rate.
-        l2: Coupled decay: ``l2 * value`` is added to the (clipped) gradient, as torch's SGD and Adam do.
-        clipvalue: Limit on the magnitude of each element of a gradient.
-        clipnorm: Limit on the norm of each variable's gradient.
-        global_clipnorm: Limit on the norm of all gradients together.
+        weight_decay: Decoupled decay, per unit of the rate. Defaults to 0.0.
+        l2: Coupled decay: ``l2 * value`` is added to the (clipped) gradient, as torch's SGD and Adam do. Defaults to
+            0.0.
+        clipvalue: Limit on the magnitude of each element of a gradient. Defaults to None.
+        clipnorm: Limit on the norm of each variable's gradient. Defaults to None.
+        global_clipnorm: Limit on the norm of all gradients together. Defaults to None.
         adaptive_clip: Limit on the norm of a unit's gradient, relative to the norm of its weights (Brock et al.,
-            arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit.
-        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients.
-        ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`.
-        loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)``
-            and leaves out what is not finite. `minimize` and `fit` see to it by themselves.
+            arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit. Defaults to
+            None.
+        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients. Defaults to 1.
+        ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`. Defaults to
+            None.
+        loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)`` and
+            leaves out what is not finite. `minimize` and `fit` see to it by themselves. Defaults to None.
         lazy: Whether `IndexedRows` move their rows only, and leave the others and their slots as they are; also with
-            decay and momentum. Needs an elementwise rule, and no accumulation.
+            decay and momentum. Needs an elementwise rule, and no accumulation. Defaults to False.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
-            too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen.
-            A Variable in a rule belongs to whoever made it: it is not saved with the optimizer.
-        slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
-        name: Its name.
+            too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen. A
+            Variable in a rule belongs to whoever made it: it is not saved with the optimizer. Defaults to ``()``.
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None.
+        name: Its name. Defaults to None.
 
     Raises:
         ArgumentError: a limit is not positive, or a rule cannot be read.

@@ -72,7 +72,7 @@ class Adapted(Reparam):
         spec: The spec of the weight.
         base: The weight itself, a Variable or an expression.
         adapters: Adapters by name.
-        active: Those in use; all unless told.
+        active: Those in use. Defaults to all.
     """
 
     def __init__(

@@ -137,7 +137,8 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
     Args:
         model: The model, or a part of one.
         names: Adapters.
-        tolerance: How far a weight may move, relative to its norm; a base in few bits cannot have any value.
+        tolerance: How far a weight may move, relative to its norm; a base in few bits cannot have any value. Defaults
+            to 1e-3.
 
     Raises:
         GraftError: there is none of that name, it is not in use, or it applies after one that it cannot overtake (two

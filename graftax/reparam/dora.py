@@ -23,9 +23,9 @@ class DoRA(LoRA):
 
     Args:
         rank: ``r``; capped at ``min(m, n)``.
-        alpha: How much the product counts; the rank unless told, so that its factor is 1.
-        name: What the adapter is called.
-        stabilized: Divide by the root of the rank.
+        alpha: How much the product counts. Defaults to None: the rank, so that its factor is 1.
+        name: What the adapter is called. Defaults to ``"dora"``.
+        stabilized: Divide by the root of the rank. Defaults to False.
 
     Raises:
         ArgumentError: the rank is not a positive integer, or ``alpha`` is not above 0.

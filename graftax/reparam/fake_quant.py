@@ -26,9 +26,10 @@ class FakeQuant(CheckedCreator):
     trained so loses nothing when `graftax.ungraft` and `Int8` or `Int4` store it afterwards.
 
     Args:
-        bits: From 2 to 16.
-        per: ``"tensor"``, one scale for all, or ``"channel"``, one for each index of the last axis.
-        symmetric: Whether the grid is the same on both sides of 0.
+        bits: From 2 to 16. Defaults to 8.
+        per: ``"tensor"``, one scale for all, or ``"channel"``, one for each index of the last axis. Defaults to
+            ``"tensor"``.
+        symmetric: Whether the grid is the same on both sides of 0. Defaults to True.
 
     Attributes:
         tolerance: How far `graftax.graft` lets a weight move; only one with extreme outliers moves further.

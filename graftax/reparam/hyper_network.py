@@ -40,7 +40,7 @@ class HyperNetwork(CheckedCreator):
 
     Args:
         module: ``(pieces, embedding_size) -> (pieces, numbers)``.
-        embedding_size: The size of an embedding.
+        embedding_size: The size of an embedding. Defaults to 8.
 
     Raises:
         ArgumentTypeError: the module is none, or cannot be called.

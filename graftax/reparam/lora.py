@@ -28,9 +28,10 @@ class LoRA(AdapterCreator):
 
     Args:
         rank: ``r``; capped at ``min(m, n)``.
-        alpha: How much the product counts; the rank unless told, so that its factor is 1.
-        name: What the adapter is called.
-        stabilized: Divide by the root of the rank, which keeps the size of updates at high ranks: rsLoRA.
+        alpha: How much the product counts. Defaults to None: the rank, so that its factor is 1.
+        name: What the adapter is called. Defaults to ``"lora"``.
+        stabilized: Divide by the root of the rank, which keeps the size of updates at high ranks: rsLoRA. Defaults to
+            False.
 
     Raises:
         ArgumentError: the rank is not a positive integer, or ``alpha`` is not above 0.

@@ -27,7 +27,8 @@ class Orthogonal(CheckedCreator):
 
     Args:
         map: ``"cayley"`` never turns by 180 degrees, and of ``m x n`` with ``2 n < m`` it solves a system of ``2 n``
-            only; ``"matrix_exp"`` reaches every turn, with products of ``m x m`` (``m`` the longer side).
+            only; ``"matrix_exp"`` reaches every turn, with products of ``m x m`` (``m`` the longer side). Defaults to
+            ``"cayley"``.
 
     Raises:
         ArgumentError: there is no such map.

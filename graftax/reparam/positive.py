@@ -33,7 +33,8 @@ class Positive(CheckedCreator):
 
     Args:
         map: ``"softplus"``, in which large weights move like plain ones, or ``"exp"``, in which all move by factors.
-        floor: ``c``, at least 0.
+            Defaults to ``"softplus"``.
+        floor: ``c``, at least 0. Defaults to 0.0.
 
     Raises:
         ArgumentError: there is no such map, or ``floor`` is negative.

@@ -26,8 +26,8 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
     Args:
         module: Holds weights that `Mask` made.
         fraction: From 0 to 1, a Variable or the value of a `PruningSchedule` too; 0 changes nothing.
-        where: Which masked weights, by their path from ``module``.
-        globally: Whether the fraction is that of all these weights together, or of each alone.
+        where: Which masked weights, by their path from ``module``. Defaults to ``"**"``.
+        globally: Whether the fraction is that of all these weights together, or of each alone. Defaults to False.
 
     Returns:
         The fraction that is masked now.
@@ -82,8 +82,8 @@ class PruningSchedule(CheckedCreator):
     Args:
         final: The fraction at the end.
         steps: ``n``, how many steps it takes.
-        begin: ``t_0``, the first of them.
-        initial: The fraction before.
+        begin: ``t_0``, the first of them. Defaults to 0.
+        initial: The fraction before. Defaults to 0.0.
 
     Example:
         >>> schedule = PruningSchedule(0.875, steps=100)

@@ -26,7 +26,8 @@ class Int8(CheckedCreator):
     graft `LoRA` onto the stored model, or enter its scope inside that of this creator.
 
     Args:
-        per: ``"channel"``, one scale for each index of the last axis, or ``"tensor"``, one for all.
+        per: ``"channel"``, one scale for each index of the last axis, or ``"tensor"``, one for all. Defaults to
+            ``"channel"``.
 
     Attributes:
         tolerance: How far `graftax.graft` lets a weight move; only one with extreme outliers moves further.

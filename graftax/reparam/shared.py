@@ -32,7 +32,7 @@ class Shared(CheckedCreator):
 
     Args:
         source: A Variable or an expression.
-        transpose: Whether its axes are reversed.
+        transpose: Whether its axes are reversed. Defaults to False.
 
     Raises:
         ArgumentTypeError: the source is something else.

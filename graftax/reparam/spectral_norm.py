@@ -28,8 +28,8 @@ class SpectralNorm(CheckedCreator):
     moves them once a step, eager code at each read. What is assigned keeps its direction, not its norm.
 
     Args:
-        iterations: How many power iterations in a step.
-        epsilon: Norms below count as this.
+        iterations: How many power iterations in a step. Defaults to 1.
+        epsilon: Norms below count as this. Defaults to 1e-12.
 
     Raises:
         ArgumentError: ``iterations`` is not a positive integer, or ``epsilon`` is not above 0.

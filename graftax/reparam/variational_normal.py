@@ -45,10 +45,10 @@ class VariationalNormal(CheckedCreator):
     `Model.fit` adds.
 
     Args:
-        prior_stddev: The spread of the prior, which has the mean 0.
+        prior_stddev: The spread of the prior, which has the mean 0. Defaults to 1.0.
         kl_weight: How much the distance counts: 1 over the number of training examples, where the loss is a mean. A
-            Variable that is not trainable holds one that changes, as a warm-up of it does.
-        stddev: The spread at first.
+            Variable that is not trainable holds one that changes, as a warm-up of it does. Defaults to 1.0.
+        stddev: The spread at first. Defaults to 0.02.
 
     Raises:
         ArgumentError: a spread is not above 0, or ``kl_weight`` is negative.

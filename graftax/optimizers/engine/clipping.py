@@ -29,10 +29,11 @@ def clip(
 
     Args:
         updates: Whose gradients.
-        value: On the magnitude of each element.
-        norm: On the norm of each gradient.
-        global_norm: On the norm of all gradients together.
+        value: On the magnitude of each element. Defaults to None.
+        norm: On the norm of each gradient. Defaults to None.
+        global_norm: On the norm of all gradients together. Defaults to None.
         adaptive: On the norm of each unit's gradient, relative to that of its weights; settings may replace it.
+            Defaults to None.
     """
     if value is not None:
         updates = [u.with_gradient(_within(u.gradient, _number(value, u))) for u in updates]

@@ -19,8 +19,8 @@ class SlotKeeper(Checked):
     """The part of an optimizer that keeps slots.
 
     Args:
-        slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
-        name: Its name.
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None.
+        name: Its name. Defaults to None.
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_slots"})

@@ -72,7 +72,7 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
 
 
 def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
-    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
+    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; by default of the widest one.
 
     Raises:
         ShapeError: it is no scalar.

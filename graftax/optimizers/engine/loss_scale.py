@@ -23,6 +23,7 @@ class LossScale(Checked):
     Args:
         initial: The factor at the start.
         growth_interval: After so many good steps in a row the factor doubles; None for a factor that never changes.
+            Defaults to 2000.
 
     Raises:
         ArgumentError: the factor is not positive, or the interval no positive integer.

@@ -121,7 +121,7 @@ class Rules:
 
     Args:
         rules: Pairs of a selector of variables (matched with their paths) and a `SettingsLike`.
-        sets_nothing: Whether rules only select, with settings that are empty.
+        sets_nothing: Whether rules only select, with settings that are empty. Defaults to False.
 
     Raises:
         ArgumentError: a rule is no such pair, or has an unknown key or no number.

@@ -23,8 +23,8 @@ class Slot:
     """The declaration of a slot, as ``create_slots`` returns it.
 
     Args:
-        shape: Its shape; that of the variable unless told.
-        dtype: Its dtype by name. Unless told: the optimizer's ``slot_dtype``, else that of the variable, but float32
+        shape: Its shape. Defaults to that of the variable.
+        dtype: Its dtype by name. By default: the optimizer's ``slot_dtype``, else that of the variable, but float32
             for a variable of 16 bits or less. Rules see all slots in one dtype, whatever they are stored in.
         initializer: What it starts as: a name, a number, or a function of ``(key, shape, dtype)``.
 

@@ -19,7 +19,7 @@ class Step:
         learning_rate: The rate now, in the dtype of ``value``; schedule and rules are in it.
         iterations: How many updates came before, int32; 0 in the first.
         count: The number of this update, from 1 on, in the dtype of ``value``.
-        weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number.
+        weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number. Defaults to 0.0.
     """
 
     def __init__(self, learning_rate: Array, iterations: Array, count: Array, weight_decay: float = 0.0) -> None:

@@ -43,15 +43,15 @@ class LBFGS(SlotKeeper):
     makes a compiled step anew. In `fit` each batch gets one call: make it all the data.
 
     Args:
-        history_size: How many pairs are kept.
-        max_iterations: Steps in one call, unless it ends before; 1 to look at each.
-        max_evaluations: Points that one line search looks at; torch counts those of a call.
-        tolerance_gradient: It ends where no element of the gradient is larger.
+        history_size: How many pairs are kept. Defaults to 10.
+        max_iterations: Steps in one call, unless it ends before; 1 to look at each. Defaults to 20.
+        max_evaluations: Points that one line search looks at; torch counts those of a call. Defaults to 25.
+        tolerance_gradient: It ends where no element of the gradient is larger. Defaults to 1e-7.
         tolerance_change: It ends after a step in which no weight changes by more, or the loss by no larger part of
-            itself; torch takes the difference of the loss.
-        c1: What part of the fall that the slope promises a step has to bring.
-        c2: How flat it has to be there, compared with the start, in (c1, 1).
-        name: Its name.
+            itself; torch takes the difference of the loss. Defaults to 1e-9.
+        c1: What part of the fall that the slope promises a step has to bring. Defaults to 1e-4.
+        c2: How flat it has to be there, compared with the start, in (c1, 1). Defaults to 0.9.
+        name: Its name. Defaults to None.
 
     Raises:
         ArgumentError: a number is out of range.
@@ -122,6 +122,7 @@ class LBFGS(SlotKeeper):
             loss_fn: Computes the loss; called once at the start and at each point that a line search looks at.
             variables: Variables in any nested structure, or a Module for its trainable ones.
             has_aux: Whether ``loss_fn`` returns something besides the loss; what it did at the start is returned, too.
+                Defaults to False.
 
         Raises:
             ArgumentError: a variable comes twice, or there is none.

@@ -39,8 +39,8 @@ class Optax(Optimizer):
 
     Args:
         tx: The transformation: anything with ``init(params)`` and ``update(gradients, state, params)``.
-        learning_rate: A factor on the updates of tx, which has its own rate in it; schedules, callbacks and
-            multipliers of rules act here.
+        learning_rate: A factor on the updates of tx, which has its own rate in it; schedules, callbacks and multipliers
+            of rules act here. Defaults to 1.0.
         **options: See `Optimizer`. Decay is per unit of this rate, so it belongs into tx; accumulation, averages,
             clipping and rules are better here.
 

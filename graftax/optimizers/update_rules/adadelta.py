@@ -24,8 +24,10 @@ class Adadelta(Optimizer):
 
     Args:
         learning_rate: See `Optimizer`; 1 in the paper and in torch. Keras has 0.001, with which almost nothing moves.
-        rho: How much of the averages is kept, in [0, 1); 0.9 in torch.
-        epsilon: Added below the roots; it sets the size of the first steps. Keras's; 1e-6 in torch and optax.
+            Defaults to 1.0.
+        rho: How much of the averages is kept, in [0, 1); 0.9 in torch. Defaults to 0.95.
+        epsilon: Added below the roots; it sets the size of the first steps. Keras's; 1e-6 in torch and optax. Defaults
+            to 1e-7.
         **options: See `Optimizer`.
 
     Raises:

@@ -23,10 +23,10 @@ class Adagrad(Optimizer):
     ``a = a + g**2;  w = w - rate * g / sqrt(a + epsilon)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        initial_accumulator: What ``a`` starts at; 0 in torch.
-        epsilon: Added below the root.
-        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        initial_accumulator: What ``a`` starts at; 0 in torch. Defaults to 0.1.
+        epsilon: Added below the root. Defaults to 1e-7.
+        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root. Defaults to ``"keras"``.
         **options: See `Optimizer`.
 
     Raises:

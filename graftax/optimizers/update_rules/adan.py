@@ -25,11 +25,11 @@ class Adan(Optimizer):
     authors; they, and optax with 1 - beta_2 in place of the two factors beta_2, differ in the weight of the change.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of changes is kept, in [0, 1).
-        beta_3: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the corrected root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.98.
+        beta_2: How much of the average of changes is kept, in [0, 1). Defaults to 0.92.
+        beta_3: How much of the average of squares is kept, in [0, 1). Defaults to 0.99.
+        epsilon: Added to the corrected root. Defaults to 1e-8.
         **options: See `Optimizer`.
 
     Raises:

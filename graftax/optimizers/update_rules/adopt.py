@@ -24,11 +24,12 @@ class ADOPT(Optimizer):
     at zero.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of steps is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: The least that the root may be.
-        clipping: Whether the normalised gradient is clipped as above; the first version of the paper does not.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of steps is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.9999.
+        epsilon: The least that the root may be. Defaults to 1e-6.
+        clipping: Whether the normalised gradient is clipped as above; the first version of the paper does not. Defaults
+            to True.
         **options: See `Optimizer`.
 
     Raises:

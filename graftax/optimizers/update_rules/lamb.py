@@ -24,10 +24,10 @@ class LAMB(Optimizer):
     hence in the ratio; Keras has it before, like any other decay. Epsilon is added to the corrected root.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the root. Keras's; 1e-6 in the paper and in optax.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the root. Keras's; 1e-6 in the paper and in optax. Defaults to 1e-7.
         **options: See `Optimizer`.
 
     Raises:

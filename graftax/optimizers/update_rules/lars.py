@@ -26,10 +26,10 @@ class LARS(Optimizer):
     their own.
 
     Args:
-        learning_rate: See `Optimizer`.
-        momentum: How much of the last step is kept, in [0, 1).
-        trust: How far a variable may move at a rate of 1, as a fraction of its norm.
-        epsilon: Added to the denominator.
+        learning_rate: See `Optimizer`. Defaults to 0.1.
+        momentum: How much of the last step is kept, in [0, 1). Defaults to 0.9.
+        trust: How far a variable may move at a rate of 1, as a fraction of its norm. Defaults to 0.001.
+        epsilon: Added to the denominator. Defaults to 0.0.
         **options: See `Optimizer`.
 
     Raises:

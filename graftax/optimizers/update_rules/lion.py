@@ -24,9 +24,9 @@ class Lion(Optimizer):
     times larger.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much the average counts in the sign, in [0, 1).
-        beta_2: How much of the average is kept, in [0, 1).
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much the average counts in the sign, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average is kept, in [0, 1). Defaults to 0.99.
         **options: See `Optimizer`.
 
     Raises:

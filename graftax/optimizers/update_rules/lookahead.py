@@ -34,9 +34,9 @@ class Lookahead(PureUpdates):
 
     Args:
         optimizer: The one that takes the steps, in all its options.
-        every: Updates between two returns (the paper's ``k``).
-        rate: What part of the way is kept, in (0, 1] (the paper's ``alpha``).
-        name: Its name.
+        every: Updates between two returns (the paper's ``k``). Defaults to 5.
+        rate: What part of the way is kept, in (0, 1] (the paper's ``alpha``). Defaults to 0.5.
+        name: Its name. Defaults to None.
 
     Raises:
         ArgumentError: ``every`` or ``rate`` is out of range; the optimizer is one of those without a schedule.

@@ -32,16 +32,16 @@ class Muon(Optimizer):
     root. Embeddings and the last layer belong there, as only their names tell them from a matrix inside.
 
     Args:
-        learning_rate: See `Optimizer`; ``rules`` can scale the rate of the others.
-        momentum: How much of the average is kept, in [0, 1).
-        nesterov: False: the average itself is made orthogonal.
-        adamw: Selectors of the matrices that are not Muon's, such as ``("**/embeddings", "head/**")``; each must
-            select something.
-        scale: ``"adamw"`` or ``"shape"``, as above.
-        steps: How many times Newton and Schulz go round.
-        beta_1: As in `AdamW`, for the others.
-        beta_2: As in `AdamW`, for the others.
-        epsilon: As in `AdamW`, for the others.
+        learning_rate: See `Optimizer`; ``rules`` can scale the rate of the others. Defaults to 0.001.
+        momentum: How much of the average is kept, in [0, 1). Defaults to 0.95.
+        nesterov: False: the average itself is made orthogonal. Defaults to True.
+        adamw: Selectors of the matrices that are not Muon's, such as ``("**/embeddings", "head/**")``; each must select
+            something. Defaults to ``()``.
+        scale: ``"adamw"`` or ``"shape"``, as above. Defaults to ``"adamw"``.
+        steps: How many times Newton and Schulz go round. Defaults to 5.
+        beta_1: As in `AdamW`, for the others. Defaults to 0.9.
+        beta_2: As in `AdamW`, for the others. Defaults to 0.999.
+        epsilon: As in `AdamW`, for the others. Defaults to 1e-7.
         **options: See `Optimizer`.
 
     Raises:

@@ -26,12 +26,12 @@ class Nadam(Optimizer):
     - beta_2**t)) + epsilon)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the corrected root, as in Keras, torch and optax.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the corrected root, as in Keras, torch and optax. Defaults to 1e-7.
         momentum_decay: How fast ``u`` grows from half of beta_1 to all of it: 0.004 in the paper and torch, 1 in Keras
-            3. None, as in optax: it is beta_1 from the start.
+            3. None, as in optax: it is beta_1 from the start. Defaults to 0.004.
         **options: See `Optimizer`.
 
     Raises:

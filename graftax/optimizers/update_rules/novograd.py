@@ -24,10 +24,10 @@ class Novograd(Optimizer):
     a sum, ``1 / (1 - beta_1)`` times as long as an average.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the sum of steps is kept, in [0, 1).
-        beta_2: How much of the average of squared norms is kept, in [0, 1).
-        epsilon: Added to the root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the sum of steps is kept, in [0, 1). Defaults to 0.95.
+        beta_2: How much of the average of squared norms is kept, in [0, 1). Defaults to 0.98.
+        epsilon: Added to the root. Defaults to 1e-8.
         **options: See `Optimizer`.
 
     Raises:

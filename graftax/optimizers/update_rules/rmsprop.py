@@ -26,13 +26,13 @@ class RMSprop(Optimizer):
     Nothing is corrected.
 
     Args:
-        learning_rate: See `Optimizer`.
-        rho: How much of the averages is kept, in [0, 1); 0.99 in torch.
-        momentum: How much of the last move is kept, in [0, 1).
-        epsilon: Added below the root.
-        centered: Whether the square of the average is taken off.
-        initial_rms: What ``v`` starts at; 1 in TensorFlow 1.
-        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        rho: How much of the averages is kept, in [0, 1); 0.99 in torch. Defaults to 0.9.
+        momentum: How much of the last move is kept, in [0, 1). Defaults to 0.0.
+        epsilon: Added below the root. Defaults to 1e-7.
+        centered: Whether the square of the average is taken off. Defaults to False.
+        initial_rms: What ``v`` starts at; 1 in TensorFlow 1. Defaults to 0.0.
+        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root. Defaults to ``"keras"``.
         **options: See `Optimizer`.
 
     Raises:

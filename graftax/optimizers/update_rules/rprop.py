@@ -23,11 +23,11 @@ class Rprop(Optimizer):
     so that this update and the next change nothing else. ``w = w - rate * s * sign(g)``; ``s`` starts at 1.
 
     Args:
-        learning_rate: Size of the first step of each element; see `Optimizer`.
-        shrink: Factor when the sign turns, in (0, 1).
-        grow: Factor while it stays, above 1.
+        learning_rate: Size of the first step of each element; see `Optimizer`. Defaults to 0.01.
+        shrink: Factor when the sign turns, in (0, 1). Defaults to 0.5.
+        grow: Factor while it stays, above 1. Defaults to 1.2.
         limits: Least and largest ``s``: sizes as multiples of the rate, where torch and optax limit the sizes
-            themselves.
+            themselves. Defaults to ``(1e-4, 5e3)``.
         **options: See `Optimizer`.
 
     Raises:

@@ -26,8 +26,8 @@ class SAM(Checked):
 
     Args:
         optimizer: The one that takes the steps; its rules and clips hold for the second gradient.
-        radius: How far away the worst is looked for, in the norm of all weights; positive.
-        name: Its name.
+        radius: How far away the worst is looked for, in the norm of all weights; positive. Defaults to 0.05.
+        name: Its name. Defaults to None.
 
     Raises:
         ArgumentError: the radius is not positive; the optimizer looks at the loss by itself.

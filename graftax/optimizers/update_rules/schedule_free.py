@@ -133,10 +133,13 @@ class ScheduleFreeSGD(ScheduleFree):
     its first value until then. Constraints and ``lazy`` are refused.
 
     Args:
-        learning_rate: See `Optimizer`; larger than with a schedule, as in optax.
+        learning_rate: See `Optimizer`; larger than with a schedule, as in optax. Defaults to 1.0.
         warmup_steps: Updates over which the rate grows in a straight line; the first has ``1 / warmup_steps`` of it.
-        beta_1: What part of ``y`` is the average, in (0, 1]; the same all along, as ``x`` is found by it.
-        weight_lr_power: How much the updates of the warm-up count less: 2 in the paper, 0 for not at all.
+            Defaults to 0.
+        beta_1: What part of ``y`` is the average, in (0, 1]; the same all along, as ``x`` is found by it. Defaults to
+            0.9.
+        weight_lr_power: How much the updates of the warm-up count less: 2 in the paper, 0 for not at all. Defaults to
+            2.0.
         **options: See `Optimizer`; ``weight_decay`` is taken at ``y``.
 
     Raises:
@@ -180,13 +183,13 @@ class ScheduleFreeAdamW(ScheduleFree):
     on decay and on the weights of the average, too, and ``root = sqrt(v) + epsilon``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        warmup_steps: See `ScheduleFreeSGD`.
-        beta_1: See `ScheduleFreeSGD`.
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the root.
-        correction: ``"root"`` or ``"rate"``, the paper's, as above.
-        weight_lr_power: See `ScheduleFreeSGD`.
+        learning_rate: See `Optimizer`. Defaults to 0.0025.
+        warmup_steps: See `ScheduleFreeSGD`. Defaults to 0.
+        beta_1: See `ScheduleFreeSGD`. Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the root. Defaults to 1e-8.
+        correction: ``"root"`` or ``"rate"``, the paper's, as above. Defaults to ``"root"``.
+        weight_lr_power: See `ScheduleFreeSGD`. Defaults to 2.0.
         **options: See `Optimizer`; ``weight_decay`` is taken at ``y``.
 
     Raises:

@@ -23,9 +23,9 @@ class SGD(Optimizer):
     ``m = momentum * m - rate * g;  w = w + m``, with Nesterov's look-ahead ``w = w + momentum * m - rate * g``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        momentum: How much of the last move is kept, in [0, 1); 0 keeps none, and no slot.
-        nesterov: Whether to look ahead; needs momentum.
+        learning_rate: See `Optimizer`. Defaults to 0.01.
+        momentum: How much of the last move is kept, in [0, 1); 0 keeps none, and no slot. Defaults to 0.0.
+        nesterov: Whether to look ahead; needs momentum. Defaults to False.
         **options: See `Optimizer`.
 
     Raises:

@@ -27,11 +27,13 @@ class Shampoo(Optimizer):
     paper starts with it). Roots are computed through `ops.eigh`, in float32 for float32.
 
     Args:
-        learning_rate: See `Optimizer`.
-        epsilon: Added to the eigenvalues, positive.
+        learning_rate: See `Optimizer`. Defaults to 0.01.
+        epsilon: Added to the eigenvalues, positive. Defaults to 1e-4.
         decay: How much of the matrices is kept; 1 for the paper's sums, less for ``decay * H + (1 - decay) * g g'``.
-        update_every: Updates between two computations of the roots, the expensive part; the first has its own.
-        largest: Axes longer than this keep only the diagonal of their matrix.
+            Defaults to 1.0.
+        update_every: Updates between two computations of the roots, the expensive part; the first has its own. Defaults
+            to 1.
+        largest: Axes longer than this keep only the diagonal of their matrix. Defaults to 1024.
         graft: ``"sgd"``: the direction is Shampoo's and the length that of the gradient; ``"adagrad"``: that of
             Adagrad's step, ``g / sqrt(sum(g**2) + epsilon)``; None: Shampoo's.
         **options: See `Optimizer`.

@@ -23,8 +23,9 @@ class SignSGD(Optimizer):
     ``m = momentum * m + (1 - momentum) * g;  w = w - rate * sign(m)``.
 
     Args:
-        learning_rate: See `Optimizer`.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
         momentum: How much of the average is kept, in [0, 1); 0 keeps none, and no slot. Signum in the paper: 0.9.
+            Defaults to 0.0.
         **options: See `Optimizer`.
 
     Raises:

@@ -25,8 +25,9 @@ class SM3(Optimizer):
     With momentum, the step is the average ``m = momentum * m + (1 - momentum) * g / sqrt(v)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        momentum: How much of the average of steps is kept, in [0, 1); 0 keeps none, and no memory for it.
+        learning_rate: See `Optimizer`. Defaults to 0.1.
+        momentum: How much of the average of steps is kept, in [0, 1); 0 keeps none, and no memory for it. Defaults to
+            0.9.
         **options: See `Optimizer`.
 
     Raises:

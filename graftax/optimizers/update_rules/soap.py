@@ -31,12 +31,12 @@ class SOAP(Optimizer):
     takes Adam's step.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the averages of squares and of matrices is kept, in [0, 1).
-        epsilon: Added to the square, below the root.
-        update_every: Updates between two turns of the bases.
-        largest: Longer sides have no basis.
+        learning_rate: See `Optimizer`. Defaults to 0.003.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.95.
+        beta_2: How much of the averages of squares and of matrices is kept, in [0, 1). Defaults to 0.95.
+        epsilon: Added to the square, below the root. Defaults to 1e-8.
+        update_every: Updates between two turns of the bases. Defaults to 10.
+        largest: Longer sides have no basis. Defaults to 10000.
         **options: See `Optimizer`; ``weight_decay`` is the paper's.
 
     Raises:

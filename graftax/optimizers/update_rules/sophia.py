@@ -36,13 +36,14 @@ class Sophia(Optimizer):
     more. Beside `apply`, call `update_hessian` every few updates: without it all steps go by the sign.
 
     Args:
-        learning_rate: The longest step of a weight; see `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of curvatures is kept, in [0, 1).
+        learning_rate: The longest step of a weight; see `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.96.
+        beta_2: How much of the average of curvatures is kept, in [0, 1). Defaults to 0.99.
         gamma: What part of the curvature counts, positive: the larger, the shorter the steps that are not clipped.
-        epsilon: Bound on the divisor from below.
-        update_every: Updates between two estimates in `minimize`.
-        seed: Of the noise.
+            Defaults to 0.01.
+        epsilon: Bound on the divisor from below. Defaults to 1e-12.
+        update_every: Updates between two estimates in `minimize`. Defaults to 10.
+        seed: Of the noise. Defaults to 0.
         **options: See `Optimizer`.
 
     Raises:
