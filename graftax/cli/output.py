@@ -49,7 +49,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def short(value: Any, limit: int = 70) -> str:
+def short(value: object, limit: int = 70) -> str:
     """Return a saved Python value on one line."""
     try:
         text = repr(value)
@@ -58,7 +58,7 @@ def short(value: Any, limit: int = 70) -> str:
     return printable(text if len(text) <= limit else f"{text[: limit - 3]}...")
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """Print JSON; values that JSON lacks are shown as text."""
     print(json.dumps(_plain(content), indent=1))
 

@@ -210,7 +210,7 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
     return ops.divide_no_nan(total, ops.sum(weights))
 
 
-def _require_some(y_true: Any, y_pred: Any) -> None:
+def _require_some(y_true: object, y_pred: object) -> None:
     for name, side in (("y_true", y_true), ("y_pred", y_pred)):
         for leaf in flatten(side):
             if leaf.size == 0:

@@ -115,7 +115,7 @@ class Adapted(Reparam):
         self.active = [name for name in self.active if name not in gone]
 
 
-def _adapter_name(_: str, name: Any) -> str:
+def _adapter_name(_: str, name: object) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.\-]*", name):
         raise ArgumentError(
             f"name={name!r} for an adapter",
@@ -180,7 +180,7 @@ class AdapterCreator(CheckedCreator):
         return Adapted(spec, base.base, more, (*base.active, self.name))
 
 
-def adapter_of(item: Any) -> str | None:
+def adapter_of(item: object) -> str | None:
     """Return the name of the adapter that a Variable, or a saved one, is a part of."""
     owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
@@ -191,6 +191,6 @@ def adapter_of(item: Any) -> str | None:
 
 
 @select
-def is_adapter(variable: Any) -> bool:
+def is_adapter(variable: object) -> bool:
     """Select the Variables of adapters, such as those that LoRA makes."""
     return adapter_of(variable) is not None

@@ -201,7 +201,7 @@ class _Named:
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
 
-    def __call__(self, variable: Any) -> bool:
+    def __call__(self, variable: object) -> bool:
         return adapter_of(variable) in self.names
 
 

@@ -57,14 +57,14 @@ flag: Check = checked_flag
 """Check for True and False."""
 
 
-def _count(reason: str, example: int, least: int, most: float, name: str, value: Any) -> int:
+def _count(reason: str, example: int, least: int, most: float, name: str, value: object) -> int:
     found = whole(name, value, reason, example)
     if not least <= found <= most:
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return found
 
 
-def _one_of(choices: tuple[str, ...], reason: str, name: str, value: Any) -> str:
+def _one_of(choices: tuple[str, ...], reason: str, name: str, value: object) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{name}={value!r:.60}", reason, f"one of {', '.join(choices)}")
     return value

@@ -18,7 +18,7 @@ from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-def _checked_module(_: str, module: Any) -> Module:
+def _checked_module(_: str, module: object) -> Module:
     if not isinstance(module, Module) or not callable(module):
         raise ArgumentTypeError(
             f"HyperNetwork(module={type(module).__name__})",

@@ -122,7 +122,7 @@ def give_penalty(node: Reparam, base: Any) -> None:
         base.regularizer = node.regularizer
 
 
-def _was_trainable(node: Any) -> bool:
+def _was_trainable(node: object) -> bool:
     """Tell whether the weight that an expression started from was made to be trained."""
     known = getattr(node, "made_trainable", None)
     if known is None:
@@ -131,7 +131,7 @@ def _was_trainable(node: Any) -> bool:
     return bool(known)
 
 
-def thaw(base: Any, trainable: bool) -> None:
+def thaw(base: object, trainable: bool) -> None:
     """Let a weight be trained again that rested as the base of an expression; one that is frozen stays so."""
     if not trainable:
         return
@@ -143,7 +143,7 @@ def thaw(base: Any, trainable: bool) -> None:
     structure.bump()
 
 
-def freeze(node: Any) -> None:
+def freeze(node: object) -> None:
     """Carry over that what was there before is frozen."""
     for leaf in own_leaves(node):
         if leaf.trainability.made:
@@ -156,12 +156,12 @@ def leaves_of(node: Any) -> list[Variable]:
     return node.variables if isinstance(node, Module) else [node]
 
 
-def own_leaves(node: Any) -> list[Variable]:
+def own_leaves(node: object) -> list[Variable]:
     """Return the Variables of a weight without those that it shares with another place, which owns them."""
     return [leaf for leaf in leaves_of(node) if leaf is node or _is_below(leaf, node)]
 
 
-def _is_below(leaf: Any, node: Any) -> bool:
+def _is_below(leaf: Any, node: object) -> bool:
     while leaf is not None and leaf is not node:
         leaf = leaf._gx_owner
     return leaf is node
@@ -183,17 +183,17 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
     )
 
 
-def is_trainable(node: Any) -> bool:
+def is_trainable(node: object) -> bool:
     """Tell whether any part of a weight is trained."""
     return any(leaf.trainable for leaf in leaves_of(node))
 
 
-def made_trainable(node: Any) -> bool:
+def made_trainable(node: object) -> bool:
     """Tell whether any part of a weight was made to be trained, be it frozen or at rest now."""
     return any(leaf.trainability.made for leaf in leaves_of(node))
 
 
-def is_frozen(node: Any) -> bool:
+def is_frozen(node: object) -> bool:
     """Tell whether all of a weight that would be trained is frozen."""
     made = [leaf for leaf in leaves_of(node) if leaf.trainability.made]
     awake = [leaf for leaf in made if not leaf.trainability.resting]

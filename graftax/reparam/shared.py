@@ -13,7 +13,7 @@ from graftax.reparam.creator import Check, CheckedCreator, flag
 from graftax.variables.spec import VariableSpec
 
 
-def _checked_source(_: str, source: Any) -> VariableLike:
+def _checked_source(_: str, source: object) -> VariableLike:
     if not isinstance(source, VariableLike):
         raise ArgumentTypeError(
             f"Shared(source={type(source).__name__})",

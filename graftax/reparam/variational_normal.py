@@ -22,7 +22,7 @@ from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable
 
 
-def _kl_weight(name: str, value: Any) -> Any:
+def _kl_weight(name: str, value: object) -> Any:
     """Return a number, or a Variable that holds one; training would make one that is trainable as small as it can."""
     if not isinstance(value, Variable):
         return not_negative("it would drive weights off the prior", 1e-3)(name, value)

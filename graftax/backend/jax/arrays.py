@@ -183,7 +183,7 @@ class JaxArrays:
         return lax.dynamic_update_slice(x, updates, begin)
 
 
-def _owned(values: Any) -> Any:
+def _owned(values: object) -> Any:
     if isinstance(values, (list, tuple)):
         return list(map(_owned, values))
     if (unfit := no_plain_numbers(values)) is not None:
@@ -191,7 +191,7 @@ def _owned(values: Any) -> Any:
     return owned(values) if isinstance(values, np.ndarray) else values
 
 
-def _holds_arrays(values: Any) -> bool:
+def _holds_arrays(values: object) -> bool:
     if isinstance(values, (list, tuple)):
         return any(map(_holds_arrays, values))
     return isinstance(values, jax.Array)

@@ -88,5 +88,5 @@ def _is_staged(values: Sequence[Any]) -> bool:
     return tracing.staged_within(None) or any(isinstance(value, jax.core.Tracer) for value in values)
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: object) -> bool:
     return bool(jnp.issubdtype(jnp.result_type(value), jnp.inexact))

@@ -23,13 +23,13 @@ check_p.multiple_results = True
 _EFFECTS = jax.make_jaxpr(lambda: jax.debug.callback(lambda: None))().effects  # kept wherever that of a print is
 
 
-def note(explain: Callable[..., Any], bad: Any, looked_at: Sequence[Any]) -> None:
+def note(explain: Callable[..., Any], bad: object, looked_at: Sequence[Any]) -> None:
     """Write a check down; raise if it fails and operations run at once."""
     check_p.bind(bad, *looked_at, explain=explain)
 
 
 @check_p.def_effectful_abstract_eval  # type: ignore[untyped-decorator]
-def _(bad: Any, *looked_at: Any, explain: Any) -> Any:
+def _(bad: object, *looked_at: Any, explain: object) -> Any:
     return [], _EFFECTS
 
 
@@ -86,7 +86,7 @@ def inner(params: dict[str, Any]) -> Any:
     return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
 
 
-def opened(program: Any) -> tuple[Any, list[Any]]:
+def opened(program: object) -> tuple[Any, list[Any]]:
     """Return a program and its constants."""
     return getattr(program, "jaxpr", program), list(getattr(program, "consts", ()))
 
@@ -98,13 +98,13 @@ def of_jax(equation: Any) -> bool:
     return equation.primitive.name in ("jit", "pjit") and equation.params["name"] in _OF_JAX
 
 
-def has_checks(program: Any) -> bool:
+def has_checks(program: object) -> bool:
     """Tell whether there is a check anywhere inside."""
     jaxpr, _ = opened(program)
     return any(e.primitive is check_p or any(map(has_checks, tracing.programs_in(e.params))) for e in jaxpr.eqns)
 
 
-def is_floating(value: Any) -> bool:
+def is_floating(value: object) -> bool:
     """Tell whether it can be nan."""
     return bool(jnp.issubdtype(getattr(value, "dtype", np.int32), jnp.inexact))
 
@@ -135,10 +135,10 @@ class Checked:
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *values], strict=True))
         nan: dict[Any, Any] = {}  # whether a variable holds one
 
-        def read(atom: Any) -> Any:
+        def read(atom: object) -> Any:
             return atom.val if isinstance(atom, tracing.Literal) else env[atom]
 
-        def has_nan(atom: Any) -> Any:
+        def has_nan(atom: object) -> Any:
             if isinstance(atom, tracing.Literal):
                 return bool(np.any(np.isnan(atom.val)))
             if atom not in nan:
@@ -165,7 +165,7 @@ class Checked:
         self.sites.append(site)
         return jnp.where(jnp.logical_and(code == 0, bad), jnp.int32(len(self.sites)), code)
 
-    def _step(self, equation: Any, given: list[Any], code: Any, around: Any) -> tuple[list[Any], Any, bool]:
+    def _step(self, equation: Any, given: list[Any], code: object, around: Any) -> tuple[list[Any], Any, bool]:
         """Return results, the number, and whether what is inside has been looked at."""
         name, params = equation.primitive.name, equation.params
         deep = (self._numbers and not of_jax(equation)) or any(map(has_checks, tracing.programs_in(params)))
@@ -208,7 +208,7 @@ class Checked:
         fixed, kept, start = given[:first], given[first : first + second], given[first + second :]
         condition, body = opened(params["cond_jaxpr"]), opened(params["body_jaxpr"])
 
-        def going(code: Any, carry: list[Any]) -> tuple[Any, Any]:
+        def going(code: object, carry: list[Any]) -> tuple[Any, Any]:
             (flag,), code = self._run(*condition, [*fixed, *carry], code, around)
             return flag, code
 

@@ -12,17 +12,17 @@ from graftax.backend.jax import tracing
 from graftax.core.errors import GradientError
 
 
-def tapped(value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:
+def tapped(value: object, token: object, hear: Callable[[Any], None], level: object) -> Any:
     """Return the value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
 
     @jax.custom_vjp
-    def same(value: Any, token: Any) -> Any:
+    def same(value: object, token: object) -> Any:
         return value
 
-    def forward(value: Any, token: Any) -> tuple[Any, None]:
+    def forward(value: object, token: object) -> tuple[Any, None]:
         return value, None
 
-    def backward(_: None, cotangent: Any) -> tuple[None, None]:
+    def backward(_: None, cotangent: object) -> tuple[None, None]:
         hear(cotangent)
         return None, None
 
@@ -73,7 +73,7 @@ def _instantiated(cotangent: Any) -> Any:
 class _Static:
     """An object among residuals, told apart by identity."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 

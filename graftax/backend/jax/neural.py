@@ -13,7 +13,7 @@ _LOWEST = -1e38  # as good as -inf for 32 bits and more, but differences are fin
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def standardize(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def standardize(x: object, axes: tuple[int, ...], epsilon: float) -> Any:
     """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
     return _standardize(x, axes, epsilon)[0]
 

@@ -117,7 +117,7 @@ class _Same:
 
     __slots__ = ("_it",)
 
-    def __init__(self, it: Any) -> None:
+    def __init__(self, it: object) -> None:
         self._it = it
 
     def __eq__(self, other: object) -> bool:
@@ -130,7 +130,7 @@ class _Same:
 def _form(jaxpr: Any) -> Hashable:
     numbers: dict[Any, int] = {}
 
-    def name(atom: Any) -> Hashable:
+    def name(atom: object) -> Hashable:
         if isinstance(atom, tracing.Literal):
             return str(atom.aval), _value(atom.val)
         return numbers.setdefault(atom, len(numbers))
@@ -149,11 +149,11 @@ def _form(jaxpr: Any) -> Hashable:
     return given, steps, tuple(map(name, jaxpr.outvars))
 
 
-def _kind(aval: Any) -> Hashable:
+def _kind(aval: object) -> Hashable:
     return str(aval), getattr(aval, "weak_type", False)
 
 
-def _value(value: Any) -> Hashable:
+def _value(value: object) -> Hashable:
     if isinstance(value, tracing.PROGRAMS):
         return _form(getattr(value, "jaxpr", value)), tuple(map(_value, getattr(value, "consts", ())))
     if isinstance(value, tuple | list):

@@ -43,7 +43,7 @@ _NEEDED = (
 )
 
 
-def missing(root: Any) -> list[str]:
+def missing(root: object) -> list[str]:
     """Return the names that are used here and that the package ``root``, a version of jax, does not have."""
     found = []
     for place, names in _NEEDED:
@@ -91,11 +91,11 @@ _late_input = extend.Primitive("graftax_late_input")
 
 
 @_late_input.def_abstract_eval  # type: ignore[untyped-decorator]
-def _(*, index: int, shape: tuple[int, ...], dtype: Any) -> Any:
+def _(*, index: int, shape: tuple[int, ...], dtype: object) -> Any:
     return jax.core.ShapedArray(shape, dtype)
 
 
-def _no_array(variable: Any) -> Any:
+def _no_array(variable: object) -> Any:
     """Raise for a Variable that is given to a function of JAX, which would take it for another library's array."""
     raise StaleReadError(  # no TypeError: of these, JAX makes its own
         f"a function of JAX got the {type(variable).__name__} {getattr(variable, 'path', '')!r}",
@@ -121,7 +121,7 @@ def current_level() -> Any:
     return private.trace_ctx.trace
 
 
-def is_eager(level: Any) -> bool:
+def is_eager(level: object) -> bool:
     """Tell whether it is the level on which operations run at once."""
     return level is private.eval_trace
 
@@ -131,18 +131,18 @@ def eagerly() -> AbstractContextManager[Any]:
     return at(private.eval_trace)
 
 
-def at(level: Any) -> AbstractContextManager[Any]:
+def at(level: object) -> AbstractContextManager[Any]:
     """Send operations within the block to that level."""
     manager: AbstractContextManager[Any] = extend.set_current_trace(level)
     return manager
 
 
-def go_to(level: Any) -> None:
+def go_to(level: object) -> None:
     """Send operations of this thread to that level from now on."""
     private.trace_ctx.set_trace(level)
 
 
-def levels_above(level: Any) -> list[Any]:
+def levels_above(level: object) -> list[Any]:
     """Return the level and those around it, innermost first."""
     chain = []
     while level is not None:
@@ -151,7 +151,7 @@ def levels_above(level: Any) -> list[Any]:
     return chain
 
 
-def staged_within(level: Any) -> bool:
+def staged_within(level: object) -> bool:
     """Tell whether the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
     # known by its name: the class has moved between versions of jax, and is none of its promises
     trace = private.trace_ctx.trace
@@ -200,7 +200,7 @@ def renew() -> bool:
     return True
 
 
-def jitted_within(level: Any) -> bool:
+def jitted_within(level: object) -> bool:
     """Tell whether the level now, or one between it and ``level``, is that of a jitted function."""
     trace = current_level()
     while trace is not level and trace is not None:
@@ -240,7 +240,7 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
 # --- values that are known while tracing ------------------------------------------------------------------------------
 
 
-def foreseen(value: Any) -> Any:
+def foreseen(value: object) -> Any:
     """Return the value of a tracer that follows from constants alone, as positions in a shape do; else None.
 
     Inside of a branch or loop it is None, too, since nobody knows whether that will run.
@@ -269,7 +269,7 @@ _RUN_ONCE = frozenset(
 _MOST_STEPS = 100
 
 
-def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any:
+def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> Any:
     if not isinstance(value, jax.core.Tracer):
         return value
     primal = getattr(value, "primal", None)
@@ -294,7 +294,7 @@ def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any
 # --- looking at programs ----------------------------------------------------------------------------------------------
 
 
-def programs_in(value: Any) -> Iterator[Any]:
+def programs_in(value: object) -> Iterator[Any]:
     """Yield the programs among parameters."""
     if isinstance(value, PROGRAMS):
         yield value

@@ -141,7 +141,7 @@ class JaxTransforms(JaxControl):
         with _explained():
             results, pull = jax.vjp(function, *args)
 
-        def run(cotangents: Any) -> tuple[Any, ...]:
+        def run(cotangents: object) -> tuple[Any, ...]:
             with _explained():
                 return tuple(pull(cotangents))
 

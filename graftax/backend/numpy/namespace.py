@@ -44,7 +44,7 @@ def is_wide() -> bool:
     return _wide.get()
 
 
-def canonical(result: Any) -> Any:
+def canonical(result: object) -> Any:
     """Return arrays in place of NumPy scalars, 32 bits in place of 64; tuples and lists element by element."""
     if isinstance(result, (np.ndarray, np.generic)):
         array = np.asarray(result)
@@ -122,7 +122,7 @@ def unshared(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _unshared(result: Any, args: tuple[Any, ...]) -> Any:
+def _unshared(result: object, args: tuple[Any, ...]) -> Any:
     if isinstance(result, (tuple, list)):
         return type(result)(_unshared(part, args) for part in result)
     if isinstance(result, np.ndarray) and (result.base is not None or any(result is one for one in args)):
@@ -145,13 +145,13 @@ def _with_inputs(convert: Callable[[Any], Any], function: Callable[..., Any]) ->
     return call
 
 
-def _floating(x: Any) -> Any:
+def _floating(x: object) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub":
         return x.astype("float64" if _wide.get() else "float32")
     return x
 
 
-def _counting(x: Any) -> Any:
+def _counting(x: object) -> Any:
     return x.astype("int32") if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "b" else x
 
 

@@ -98,7 +98,7 @@ class NumpyRandom:
             return self._shuffled(key, x)
         return x[self._shuffled(key, np.arange(x.shape[0]))]
 
-    def _shuffled(self, key: Any, x: Any) -> Any:
+    def _shuffled(self, key: object, x: Any) -> Any:
         """Sort by random words, often enough that equal words do not matter."""
         rounds = int(np.ceil(3 * np.log(max(1, x.size)) / np.log(0xFFFFFFFF)))
         for _ in range(rounds):
@@ -120,14 +120,14 @@ class NumpyRandom:
             return canonical(np.argmax(noise + logits, axis=axis - logits.ndim))
 
 
-def _wide_bits(key: Any, shape: Shape, size: int) -> Any:
+def _wide_bits(key: object, shape: Shape, size: int) -> Any:
     if size == 32:
         return threefry.bits(key, shape)
     high, low = threefry.words(key, shape)
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
-def _unit(key: Any, shape: Shape, dtype: str) -> Any:
+def _unit(key: object, shape: Shape, dtype: str) -> Any:
     """Draw uniformly from [0, 1): random bits in the mantissa of a number in [1, 2), less 1."""
     kind = host_dtype(dtype)
     size, mantissa = 8 * kind.itemsize, _MANTISSA[dtype]
@@ -138,7 +138,7 @@ def _unit(key: Any, shape: Shape, dtype: str) -> Any:
     return (shifted | np.ones((), kind).view(word)).view(kind) - kind.type(1)
 
 
-def _gaussian(u: Any, dtype: str) -> Any:
+def _gaussian(u: object, dtype: str) -> Any:
     kind = host_dtype(dtype)
     if dtype == "float64":
         return _ROOT_2 * erfinv_wide(u)

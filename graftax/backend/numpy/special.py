@@ -54,7 +54,7 @@ _TAIL = (
 )  # fmt: skip
 
 
-def erf(x: Any) -> Any:
+def erf(x: object) -> Any:
     """Return the Gauss error function, computed in float64 and returned in the dtype of ``x``."""
     x = np.asarray(x)
     if x.dtype.kind in "iub":
@@ -68,7 +68,7 @@ def erf(x: Any) -> Any:
     return np.where(np.isnan(wide), wide, result).astype(x.dtype)
 
 
-def erfinv(x: Any) -> Any:
+def erfinv(x: object) -> Any:
     """Return the inverse of `erf`, to the precision of float32, term by term as XLA computes it."""
     x = np.asarray(x, np.float32)
     with np.errstate(all="ignore"):
@@ -81,7 +81,7 @@ def erfinv(x: Any) -> Any:
         return np.where(np.abs(x) == 1.0, x * np.float32(np.inf), result * x).astype(np.float32)
 
 
-def erfinv_wide(x: Any) -> Any:
+def erfinv_wide(x: object) -> Any:
     """Return the inverse of `erf` in float64: Newton steps from the value in float32."""
     found = erfinv(x).astype(np.float64)
     with np.errstate(all="ignore"):
@@ -91,12 +91,12 @@ def erfinv_wide(x: Any) -> Any:
     return found
 
 
-def erfc(x: Any) -> Any:
+def erfc(x: object) -> Any:
     """Return ``1 - erf(x)``, element by element: the math library has it to the last digit."""
     return _each(math.erfc, x)
 
 
-def lgamma(x: Any) -> Any:
+def lgamma(x: object) -> Any:
     """Return the logarithm of the absolute value of the gamma function, element by element."""
     return _each(_lgamma, x)
 

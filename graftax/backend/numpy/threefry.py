@@ -31,7 +31,7 @@ def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def words(key: Any, shape: Shape) -> tuple[Any, Any]:
+def words(key: object, shape: Shape) -> tuple[Any, Any]:
     """Return two words of random bits for each element of a shape."""
     counters = np.arange(math.prod(shape), dtype=np.uint64)
     high, low = (counters >> np.uint64(32)).astype(np.uint32), counters.astype(np.uint32)
@@ -39,7 +39,7 @@ def words(key: Any, shape: Shape) -> tuple[Any, Any]:
     return x.reshape(shape), y.reshape(shape)
 
 
-def bits(key: Any, shape: Shape) -> Any:
+def bits(key: object, shape: Shape) -> Any:
     """Return one word of random bits for each element of a shape."""
     x, y = words(key, shape)
     return x ^ y

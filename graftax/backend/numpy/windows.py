@@ -38,7 +38,7 @@ def stretched(x: Any, dilation: Shape) -> Any:
     return result
 
 
-def conv(x: Any, kernel: Any, strides: Shape, padding: Padding, dilation: Shape, groups: int) -> Any:
+def conv(x: object, kernel: Any, strides: Shape, padding: Padding, dilation: Shape, groups: int) -> Any:
     """Convolve, channels last: one product over window and channels for each group."""
     *window, per_group, out = kernel.shape
     space = len(window)
@@ -56,7 +56,7 @@ def conv(x: Any, kernel: Any, strides: Shape, padding: Padding, dilation: Shape,
     return np.concatenate(parts, axis=-1)
 
 
-def pool(x: Any, window: Shape, strides: Shape, padding: Padding, reduce: Any, neutral: Any) -> Any:
+def pool(x: object, window: Shape, strides: Shape, padding: Padding, reduce: Any, neutral: object) -> Any:
     """Reduce over windows."""
     seen = windows(padded(x, padding, neutral), window, strides, (1,) * len(window))
     return reduce(seen, axis=tuple(range(-len(window), 0)))

@@ -57,7 +57,7 @@ def _within(gradient: Array, limit: Any) -> Array:
     return ops.clip(gradient, -limit, limit)
 
 
-def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
+def _clip_units(gradient: Array, variable: Variable, limit: object) -> Array:
     """Clip the gradient of each unit, an index of the last axis, to ``limit`` times the norm of its weights."""
     if limit is None:
         return gradient

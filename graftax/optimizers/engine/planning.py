@@ -201,7 +201,7 @@ class Planning(Rule, Averaging):
             check_some(missing, all_of_them=not updates)
         return updates
 
-    def _gx_update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
+    def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
         slots = self._gx_slots.state(variable).slots
         return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
 
@@ -238,7 +238,7 @@ class Planning(Rule, Averaging):
         return absent, frozen
 
 
-def _check_other(other: Any) -> None:
+def _check_other(other: object) -> None:
     """Raise unless an optimizer may be named in the rules of another one."""
     if not isinstance(other, Planning):
         raise ArgumentTypeError(

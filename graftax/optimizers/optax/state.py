@@ -171,12 +171,12 @@ def _check_updates(updates: Any, values: Mapping[str, Array]) -> None:
             )
 
 
-def is_transformation(tx: Any) -> bool:
+def is_transformation(tx: object) -> bool:
     """Tell whether it looks like a transformation of optax; a class or function that makes one does not."""
     return not isinstance(tx, type) and all(callable(getattr(tx, name, None)) for name in ("init", "update"))
 
 
-def _checked(tx: Any) -> Any:
+def _checked(tx: object) -> Any:
     if is_transformation(tx):
         return tx
     if callable(tx):

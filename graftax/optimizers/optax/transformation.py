@@ -85,7 +85,7 @@ class Optax(Optimizer):
         begun: dict[str, Array] = {}
 
         def slot(leaf: Leaf) -> Slot:
-            def start(key: Any, shape: Any, dtype: str) -> Array:
+            def start(key: object, shape: object, dtype: str) -> Array:
                 if not begun:  # all of this variable at once
                     begun.update(self._layout.begin(path, cast_to(variable.value, wide)))
                 return begun[leaf.name]

@@ -73,7 +73,7 @@ def as_schedule(given: ScheduleLike) -> Schedule:
     return given if isinstance(given, Schedule) else Constant(given)
 
 
-def _is_schedule_like(given: Any) -> bool:
+def _is_schedule_like(given: object) -> bool:
     if isinstance(given, Schedule):
         return True
     try:
@@ -104,7 +104,7 @@ def check_boundaries(boundaries: tuple[float, ...], pieces: int, what: str, firs
         )
 
 
-def _is_sequence(given: Any) -> bool:
+def _is_sequence(given: object) -> bool:
     return isinstance(given, list | tuple | range) or len(getattr(given, "shape", ())) == 1
 
 
