@@ -30,7 +30,7 @@ def plain_kinds(init: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
     return found
 
 
-def misfit(kind: type[Any], parameter: inspect.Parameter, value: Any) -> ArgumentTypeError | None:
+def misfit(kind: type[Any], parameter: inspect.Parameter, value: object) -> ArgumentTypeError | None:
     """Return the error for a value that an argument does not take; None if it does."""
     parts = _parts(parameter)
     if _fits_any(parts, value):
@@ -42,7 +42,7 @@ def misfit(kind: type[Any], parameter: inspect.Parameter, value: Any) -> Argumen
     return ArgumentTypeError(f"{kind.__name__} got {name}={value!r:.40}", f"it is {wanted}", f"{name}={example!r}")
 
 
-def checked_flag(name: str, value: Any) -> bool:
+def checked_flag(name: str, value: object) -> bool:
     """Return the value, if it is True or False; NumPy's own, 0 and 1 are that, too.
 
     Raises:
@@ -83,11 +83,11 @@ def _parts(parameter: inspect.Parameter) -> list[str]:
     return re.split(r" \| (?![^\[]*\])", annotation) if isinstance(annotation, str) else []
 
 
-def _fits_any(parts: list[str], value: Any) -> bool:
+def _fits_any(parts: list[str], value: object) -> bool:
     return not isinstance(value, _PLAIN) or any(_fits(part, value) for part in parts)
 
 
-def _fits(part: str, value: Any) -> bool:
+def _fits(part: str, value: object) -> bool:
     if part == "None":
         return value is None
     if part == "bool":

@@ -131,7 +131,7 @@ def is_set_elsewhere(name: str) -> bool:
     return name in _SETTINGS
 
 
-def not_to_set(it: Any, name: str) -> MissingAttributeError:
+def not_to_set(it: object, name: str) -> MissingAttributeError:
     """Return the error for the assignment to a property that follows from other things."""
     title = type(it).__name__
     return MissingAttributeError(
@@ -160,7 +160,7 @@ class Absent:
         raise MissingAttributeError(f"{name} has no {self._name!r}", answer.why, answer.line.format(it=name))
 
 
-def public_names(it: Any) -> list[str]:
+def public_names(it: object) -> list[str]:
     """Return the names that an object has, but for those that only say that they are absent."""
     kind = type(it)
     return [
@@ -174,7 +174,7 @@ GET_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy(x) of an o
 
 
 def missing(
-    it: Any, name: str, noun: str, answers: Mapping[str, Answer], title: str = "", more: Iterable[str] = ()
+    it: object, name: str, noun: str, answers: Mapping[str, Answer], title: str = "", more: Iterable[str] = ()
 ) -> MissingAttributeError:
     """Return the error for an attribute that is not there.
 

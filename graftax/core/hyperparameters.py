@@ -32,7 +32,7 @@ def number(name: str, value: Any, fits: bool, reason: str, example: float) -> fl
     return float(value)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return True for Python's and NumPy's real numbers, which truth values are not.
 
     Example:
@@ -42,7 +42,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def finite(name: str, value: Any, reason: str = "it is one finite number", example: float = 1.0) -> float:
+def finite(name: str, value: object, reason: str = "it is one finite number", example: float = 1.0) -> float:
     """Return a number that must be finite."""
     return number(name, value, True, reason, example)
 
@@ -52,7 +52,7 @@ def not_negative(name: str, value: Any, reason: str, example: float) -> float:
     return number(name, value, is_number(value) and value >= 0, reason, example)
 
 
-def seed(value: Any) -> int | None:
+def seed(value: object) -> int | None:
     """Return a seed, or None for the global one."""
     if value is None:
         return None
@@ -69,7 +69,7 @@ def smoothing(value: Any) -> float:
     return number("label_smoothing", value, fits, "it is a share of the label, in [0, 1)", 0.1)
 
 
-def threshold(value: Any) -> float:
+def threshold(value: object) -> float:
     """Return where a prediction starts to count as 1: any finite number, since logits have no limits."""
     return finite("threshold", value, "one finite number parts predictions of 0 from those of 1", 0.5)
 
@@ -79,26 +79,26 @@ def distance(name: str, value: Any) -> float:
     return number(name, value, is_number(value) and value > 0, f"{name} is a distance above 0", 1.0)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """Return True or False, and nothing that only counts as such."""
     if not isinstance(value, bool):
         raise ArgumentError(f"{name}={value!r}", "it is True or False", f"{name}=True")
     return value
 
 
-def whole(name: str, value: Any, reason: str, example: int) -> int:
+def whole(name: str, value: object, reason: str, example: int) -> int:
     """Return an integer, as one of Python."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return int(value)
 
 
-def axis(value: Any) -> int:
+def axis(value: object) -> int:
     """Return one axis, counted from either end."""
     return whole("axis", value, "it is the number of one axis", -1)
 
 
-def ignored(value: Any) -> int | None:
+def ignored(value: object) -> int | None:
     """Return a label that does not count, or None."""
     if value is None:
         return None
@@ -108,7 +108,7 @@ def ignored(value: Any) -> int | None:
     return label
 
 
-def positive(name: str, value: Any, reason: str, example: int) -> int:
+def positive(name: str, value: object, reason: str, example: int) -> int:
     """Return an integer from 1 up."""
     found = whole(name, value, reason, example)
     if found < 1:
@@ -116,7 +116,7 @@ def positive(name: str, value: Any, reason: str, example: int) -> int:
     return found
 
 
-def sum_dtype(value: Any) -> str:
+def sum_dtype(value: object) -> str:
     """Return the dtype of sums over many batches.
 
     Raises:

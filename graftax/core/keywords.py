@@ -49,7 +49,7 @@ def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[...,
     plain = plain_kinds(init) if ours else {}
 
     @wraps(init)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+    def checked(self: object, *args: Any, **kwargs: Any) -> None:
         if not takes_any and (name := next((name for name in kwargs if name not in known), None)) is not None:
             raise unknown_keyword(type(self), name, kwargs[name], known)
         try:
@@ -75,7 +75,7 @@ _OURS: dict[Callable[..., None], frozenset[str]] = {}
 
 
 def _check_kinds(
-    made: Any,
+    made: object,
     init: Callable[..., None],
     plain: Mapping[str, inspect.Parameter],
     known: list[str],
@@ -89,7 +89,7 @@ def _check_kinds(
             raise error from None
 
 
-def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) -> ArgumentTypeError:
+def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str]) -> ArgumentTypeError:
     """Return the error for a keyword of a constructor, where ``known`` are those that some base takes."""
     own = inspect.signature(kind.__init__).parameters.values()
     names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *known]))
@@ -106,7 +106,7 @@ def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) ->
     return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
 
 
-def _taken(kind: type[Any], meant: str, value: Any) -> str:
+def _taken(kind: type[Any], meant: str, value: object) -> str:
     """Return the keyword that was meant with the value that was given, where it takes such a value."""
     parameter = plain_kinds(kind.__init__).get(meant)
     if parameter is None or (error := misfit(kind, parameter, value)) is None:

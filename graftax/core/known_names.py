@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from graftax.core.errors import ArgumentError
 
@@ -56,7 +56,7 @@ def not_made(what: str, given: type) -> ArgumentError:
 
 
 def unknown(
-    what: str, given: Any, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
+    what: str, given: object, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
 ) -> ArgumentError:
     """Return the error for ``what=given``, where ``known`` are the names that there are.
 

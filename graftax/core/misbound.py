@@ -83,7 +83,7 @@ def misbound(
     return None
 
 
-def _title(self: Any, name: str) -> str:
+def _title(self: object, name: str) -> str:
     kind = self.__name__ if isinstance(self, type) else type(self).__name__
     return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
 
@@ -177,7 +177,7 @@ _EXAMPLES: dict[str, str] = {
 _OF_KINDS = {"int": "8", "float": "0.5", "str": '"float32"', "bool": "True"}
 
 
-def _shown(value: Any, name: str) -> str:
+def _shown(value: object, name: str) -> str:
     """Return a value as it can be written in a line, or the name that stands for it."""
     short = isinstance(value, int | float | str | tuple | None) and len(repr(value)) <= 40
     return repr(value) if short else name

@@ -91,7 +91,7 @@ def names_in(module: dict[str, Any], *modules: str) -> list[str]:
     )
 
 
-def _is_own(thing: Any, home: str) -> bool:
+def _is_own(thing: object, home: str) -> bool:
     return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith(home)
 
 

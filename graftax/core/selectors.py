@@ -29,9 +29,14 @@ class Selectable(Protocol):
     """What a selector looks at: Variables and their specs."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Return where it hangs in the object graph."""
+        ...
+
     @property
-    def role(self) -> str: ...
+    def role(self) -> str:
+        """Return what it is for, such as ``"weight"``."""
+        ...
 
 
 SelectorLike: TypeAlias = (
@@ -77,7 +82,7 @@ class Selector:
     def _combined(self, found: Iterable[bool]) -> bool:
         return any(found) if self.kind == "any" else all(found) if self.kind == "all" else not any(found)
 
-    def _hits(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def _hits(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         if self.kind == "glob":
             return any(self.test.matches(path) for path in paths)
         if self.kind == "regex":
@@ -150,7 +155,7 @@ class Tally:
             self._classes |= dict.fromkeys(type(one).__name__ for one in _above(item))
         return self._see(self.selector, paths, role, item)
 
-    def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: object) -> bool:
         if part.parts:  # all of them, so that each is counted
             found = part._combined([self._see(below, paths, role, item) for below in part.parts])
         else:
@@ -191,14 +196,14 @@ class Tally:
         return nearest(part, self.paths)
 
 
-def wholes(item: Any) -> Iterator[str]:
+def wholes(item: object) -> Iterator[str]:
     """Yield the paths of the expressions that a variable is a part of."""
     for owner in _above(item):
         if isinstance(cast(object, owner), VariableLike):
             yield owner._gx_path
 
 
-def _above(item: Any) -> Iterator[Any]:
+def _above(item: object) -> Iterator[Any]:
     """Yield what a variable hangs in, from the inside out."""
     owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
@@ -206,7 +211,7 @@ def _above(item: Any) -> Iterator[Any]:
         owner = owner._gx_owner
 
 
-def _answer(selector: Selector, path: str, answer: Any) -> bool:
+def _answer(selector: Selector, path: str, answer: object) -> bool:
     """Return what a predicate has said, if it is True or False; NumPy's own are that, too."""
     if isinstance(answer, bool):
         return answer
@@ -334,7 +339,7 @@ def _of_predicate(function: Callable[[Any], bool]) -> Selector:
     return made
 
 
-def _refused(selector: Any, reason: str, instead: str) -> SelectorError:
+def _refused(selector: object, reason: str, instead: str) -> SelectorError:
     kind = "the class" if isinstance(selector, type) else f"of type {type(selector).__name__}"
     shown = selector.__name__ if isinstance(selector, type) else f"{selector!r:.80}"
     return SelectorError(f"{shown}, {kind}, as a selector", reason, instead)

@@ -8,7 +8,7 @@ from graftax.core.errors import ArgumentError
 _CONTAINERS = (list, tuple, dict)
 
 
-def is_leaf(tree: Any) -> bool:
+def is_leaf(tree: object) -> bool:
     """Return True if the value is no container; None is a leaf."""
     return not isinstance(tree, _CONTAINERS)
 
@@ -21,7 +21,7 @@ def _children(tree: Any) -> Iterator[tuple[str, Any]]:
         yield from ((str(name), value) for name, value in zip(names, tree, strict=True))
 
 
-def flatten_with_paths(tree: Any, prefix: str = "") -> list[tuple[str, Any]]:
+def flatten_with_paths(tree: object, prefix: str = "") -> list[tuple[str, Any]]:
     """Return leaves with their paths, in order: ``{"a": [1, 2]}`` gives ``[("a/0", 1), ("a/1", 2)]``."""
     if is_leaf(tree):
         return [(prefix, tree)]
@@ -32,7 +32,7 @@ def flatten_with_paths(tree: Any, prefix: str = "") -> list[tuple[str, Any]]:
     ]
 
 
-def flatten(tree: Any) -> list[Any]:
+def flatten(tree: object) -> list[Any]:
     """Return leaves in order.
 
     Example:

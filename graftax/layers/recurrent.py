@@ -88,27 +88,27 @@ class Recurrent(Layer):
     def step(
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
-        """The next state, its output first; ``drive`` is what the input adds, ``seen`` the output that came before."""
+        """Compute the next state, its output first, from what the input adds and the output before (``seen``)."""
         raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
 
     def gate(self, x: Array) -> Array:
-        """The recurrent activation of an array, for one gate or several."""
+        """Return the recurrent activation of an array, for one gate or several."""
         return activated(self.recurrent_activation, x, x.shape)
 
     def inner_bias(self) -> Array | None:
-        """What the step adds to what it computes from ``seen``; None for nothing."""
+        """Return what the step adds to what it computes from ``seen``; None for nothing."""
         return None
 
     def bias_shape(self) -> Shape:
-        """Shape of the bias."""
+        """Return the shape of the bias."""
         return (self.gates * self.units,)
 
     def first_bias(self) -> InitializerLike:
-        """What the bias starts as."""
+        """Return what the bias starts as."""
         return self.bias_initializer
 
     def driven(self, x: Array) -> Array:
-        """What the inputs of all steps add: ``(batch, steps, in) -> (batch, steps, gates * units)``."""
+        """Return what the inputs of all steps add: ``(batch, steps, in) -> (batch, steps, gates * units)``."""
         out = linear(x, self.kernel)
         return out if self.bias is None else ops.add(out, self.bias)
 
@@ -179,7 +179,7 @@ class Recurrent(Layer):
         return (out, *last) if self.return_state else out
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """That of the input for a sequence, in the order of the output; none for a last step."""
+        """Return the mask of the input for a sequence, in the order of the output; None for a last step."""
         own = mask if self.return_sequences else None
         if own is not None and self.go_backwards:
             own = ops.flip(as_bool(own), 1)
@@ -205,7 +205,7 @@ class Recurrent(Layer):
         return tuple(ops.cast(part, x.dtype) for part in state)
 
     def _kept(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
-        """Factors that drop with a rate, the same at every step; None for none."""
+        """Return factors that drop with a rate, the same at every step; None for none."""
         if not training or rate == 0 or self.seed_generator is None:
             return None
         if rate == 1:

@@ -71,7 +71,7 @@ def loss_of(found: Any, has_aux: bool) -> Array:
     return found[0]  # type: ignore[no-any-return]
 
 
-def returned(minimizer: Any, found: Any) -> tuple[Array, tuple[Any, Any, Any]]:
+def returned(minimizer: object, found: object) -> tuple[Array, tuple[Any, Any, Any]]:
     """Return what ``minimize`` of any class returned for the loss function of a model, if it can be that.
 
     Raises:
@@ -112,7 +112,7 @@ def check_signature(minimizer: Minimizer) -> None:
         ) from error
 
 
-def check_loss_fn(loss_fn: Any) -> None:
+def check_loss_fn(loss_fn: object) -> None:
     """Raise for a loss that is no function: it was computed where no gradient of it can be taken."""
     if not callable(loss_fn):
         raise ArgumentTypeError(

@@ -151,7 +151,7 @@ def _assign_slots(slots: Mapping[str, Variable], changes: Mapping[str, Array], r
         slot.assign(change if rows is None else rows.put(slot.value, change))
 
 
-def _check(rule: Rule, method: str, slots: Mapping[str, object], result: Any) -> None:
+def _check(rule: Rule, method: str, slots: Mapping[str, object], result: object) -> None:
     """Raise unless a method of a rule returned a value and new values of slots that there are."""
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
         raise ArgumentError(

@@ -23,7 +23,7 @@ SLOT = "moving_average"
 def slot_for(variable: Variable) -> Slot:
     """Return the average of a variable, which starts as its value."""
 
-    def start(key: Any, shape: Any, dtype: str) -> Array:
+    def start(key: object, shape: object, dtype: str) -> Array:
         return cast_to(variable.value, dtype)
 
     return Slot(dtype=compute_dtype(variable.dtype), initializer=start)

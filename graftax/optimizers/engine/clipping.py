@@ -58,7 +58,7 @@ def _within(gradient: Array, limit: Any) -> Array:
     return ops.clip(gradient, -limit, limit)
 
 
-def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
+def _clip_units(gradient: Array, variable: Variable, limit: object) -> Array:
     """Return the gradient with each unit, the last axis of a kernel, at most ``limit`` times as long as its weights."""
     if limit is None:
         return gradient

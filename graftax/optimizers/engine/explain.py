@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from graftax.backend import registry
 from graftax.core.typedefs import unwrap
@@ -79,7 +78,7 @@ def _row(variable: Variable, optimizer: Rule, settings: Settings) -> Explained:
     )
 
 
-def _float(number: Any) -> float:
+def _float(number: object) -> float:
     return (
         number
         if isinstance(number, int | float)

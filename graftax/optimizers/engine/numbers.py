@@ -28,7 +28,7 @@ def widest() -> str:
     return registry.current().arrays.canonical_dtype("float64")
 
 
-def is_on(setting: Any) -> bool:
+def is_on(setting: object) -> bool:
     """Return False for the number 0 alone: what a Variable holds is not known in a trace."""
     return not isinstance(setting, int | float) or setting != 0
 
@@ -38,13 +38,13 @@ def is_plain(*settings: Any) -> bool:
     return all(isinstance(setting, int | float) for setting in settings)
 
 
-def number(setting: Any, dtype: str) -> Any:
+def number(setting: object, dtype: str) -> Any:
     """Return a setting to compute with: a number as it is, the value of a Variable in a dtype."""
     if isinstance(setting, int | float):
         return setting
     return cast_to(registry.current().arrays.asarray(unwrap(setting)), dtype)
 
 
-def identity(setting: Any) -> Hashable:
+def identity(setting: object) -> Hashable:
     """Return what is equal for settings that are one number in every step: a Variable is so to itself alone."""
     return setting if setting is None or isinstance(setting, int | float) else ("a Variable", id(setting))

@@ -52,12 +52,12 @@ class Planning(Rule, Averaging):
 
     @property
     def rules(self) -> tuple[RuleLike, ...]:
-        """The rules as they were given."""
+        """Return the rules as they were given."""
         return self._gx_rules.given
 
     @property
     def _gx_accumulates(self) -> bool:
-        """Whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
+        """Tell whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
         return "gathered" in self.__dict__
 
     # --- settings -----------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class Planning(Rule, Averaging):
             check_some(missing, all_of_them=not updates)
         return updates
 
-    def _gx_update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
+    def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
         slots = self._gx_slots.state(variable).slots
         return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
 
@@ -241,7 +241,7 @@ class Planning(Rule, Averaging):
         return absent, frozen
 
 
-def _check_other(other: Any) -> None:
+def _check_other(other: object) -> None:
     """Raise unless an optimizer may be named in the rules of another one."""
     if not isinstance(other, Planning):
         raise ArgumentTypeError(

@@ -142,7 +142,7 @@ class PureUpdates(SlotKeeper):
         return {path: known[path][0] for path in values}
 
     def _gx_checked_value(
-        self, kind: str, what: str, path: str, variable: Variable, value: Any
+        self, kind: str, what: str, path: str, variable: Variable, value: object
     ) -> tuple[Variable, Array]:
         array = registry.current().arrays.asarray(unwrap(value))
         if (tuple(array.shape), str(array.dtype)) != (variable.shape, variable.dtype):

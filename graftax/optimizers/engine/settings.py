@@ -89,7 +89,7 @@ class _Product(VariableLike):
 
     @property
     def value(self) -> Array:
-        """The product now."""
+        """Return the product now."""
         return ops.multiply(self._one, self._other)
 
 
@@ -182,7 +182,7 @@ class Rules:
         self._unchecked = []
 
 
-def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
+def _unknown_key(key: object, selector: Selector) -> ArgumentError:
     rate = str(key).lower().startswith(("learning_rate", "lr"))
     meant = "learning_rate_multiplier" if rate else closest(str(key), _KEYS) or _KEYS[0]
     example = "0.1" if meant == "learning_rate_multiplier" else _KINDS[meant][2] if meant in _KINDS else "0.0"
@@ -193,7 +193,7 @@ def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
     )
 
 
-def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
+def _compile(rule: object) -> tuple[Selector, dict[str, Any]]:
     if not isinstance(rule, tuple | list) or len(rule) != 2 or not isinstance(rule[1], Mapping):
         raise ArgumentError(
             f"rules= holds {rule!r}",

@@ -39,7 +39,7 @@ class Step:
 StepFor: TypeAlias = Callable[..., Step]
 
 
-def steps_from(learning_rate: Any, iterations: Array) -> StepFor:
+def steps_from(learning_rate: object, iterations: Array) -> StepFor:
     """Return ``step(dtype, multiplier=1.0, weight_decay=0.0)``: one `Step` for all variables that it is equal for.
 
     Args:
@@ -48,7 +48,7 @@ def steps_from(learning_rate: Any, iterations: Array) -> StepFor:
     """
     made: dict[Hashable, Step] = {}
 
-    def step(dtype: str, multiplier: Any = 1.0, weight_decay: Any = 0.0) -> Step:
+    def step(dtype: str, multiplier: object = 1.0, weight_decay: object = 0.0) -> Step:
         key = dtype, identity(multiplier), identity(weight_decay)
         if key not in made:
             rate = current(learning_rate, iterations, dtype)
