@@ -561,6 +561,33 @@ def inv(x: ArrayLike) -> Array:
 def solve(x: ArrayLike, y: ArrayLike) -> Array:
     """The solution of x @ result = y; raises if x is singular."""
 
+def solve_triangular(x: ArrayLike, y: ArrayLike, lower: bool = False) -> Array:
+    """Solve x @ result = y, reading the upper or the lower triangle of x alone; raises if a diagonal element is 0."""
+
+def cholesky_solve(x: ArrayLike, y: ArrayLike) -> Array:
+    """Solve a system whose matrix has the lower triangular root x: x @ x^H @ result = y."""
+
+def cholesky_inverse(x: ArrayLike) -> Array:
+    """Invert the matrix that has the lower triangular root x."""
+
+def lstsq(x: ArrayLike, y: ArrayLike, rcond: float | None = None) -> Array:
+    """Minimise the distance of x @ result to y; singular values below rcond times the largest count as 0."""
+
+def logdet(x: ArrayLike) -> Array:
+    """Compute the logarithm of the absolute determinant of square matrices."""
+
+def eigvalsh(x: ArrayLike) -> Array:
+    """Compute the ascending eigenvalues of Hermitian matrices."""
+
+def eig(x: ArrayLike) -> tuple[Array, Array]:
+    """Compute complex eigenvalues and eigenvectors of square matrices; no gradient."""
+
+def matrix_rank(x: ArrayLike, rtol: float | None = None) -> Array:
+    """Count the singular values above rtol times the largest."""
+
+def matrix_power(x: ArrayLike, n: int) -> Array:
+    """Multiply square matrices n times with themselves, or with their inverses."""
+
 def fft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform."""
 
@@ -569,6 +596,60 @@ def ifft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
 
 def rfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform of real values, the half that is not redundant."""
+
+def fft2(x: ArrayLike, axes: int | Sequence[int] = (-2, -1)) -> Array:
+    """Compute the discrete Fourier transform over two axes."""
+
+def ifft2(x: ArrayLike, axes: int | Sequence[int] = (-2, -1)) -> Array:
+    """Compute the inverse of fft2."""
+
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Move the frequency 0 to the middle of axes."""
+
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Compute the inverse of fftshift."""
+
+def fftfreq(n: int, d: float = 1.0) -> Array:
+    """Return the frequencies of the values of fft for samples at a distance of d."""
+
+def rfftfreq(n: int, d: float = 1.0) -> Array:
+    """Return the frequencies of the values of rfft for samples at a distance of d."""
+
+def hanning(n: int) -> Array:
+    """Return the window (1 - cos) / 2 of so many values, 0 at both ends."""
+
+def hamming(n: int) -> Array:
+    """Return the window 0.54 - 0.46 cos of so many values."""
+
+def blackman(n: int) -> Array:
+    """Return the window 0.42 - 0.5 cos + 0.08 cos of the double angle, of so many values."""
+
+def frame(x: ArrayLike, length: int, step: int) -> Array:
+    """Cut overlapping parts from the last axis: (..., n) -> (..., parts, length)."""
+
+def overlap_add(x: ArrayLike, step: int) -> Array:
+    """Add up parts at a distance of step: (..., parts, length) -> (..., n)."""
+
+def stft(
+    x: ArrayLike,
+    length: int,
+    step: int,
+    fft_length: int | None = None,
+    window: str | None = "hann",
+    center: bool = True,
+) -> Array:
+    """Compute the spectra of overlapping parts of the last axis: (..., n) -> (..., parts, frequencies)."""
+
+def istft(
+    x: ArrayLike,
+    length: int,
+    step: int,
+    fft_length: int | None = None,
+    window: str | None = "hann",
+    center: bool = True,
+    n: int | None = None,
+) -> Array:
+    """Compute the signal of n values whose stft this is."""
 
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Inverse of rfft."""

@@ -4,6 +4,7 @@ from graftax.ops import (
     activations,
     attention,
     creation,
+    matrices,
     nan_reductions,
     neural,
     rearranging,
@@ -11,6 +12,7 @@ from graftax.ops import (
     scattering,
     segments,
     special,
+    spectra,
     statistics,
     structure,
 )
@@ -21,6 +23,7 @@ __all__ = [
     "activations",
     "attention",
     "creation",
+    "matrices",
     "nan_reductions",
     "neural",
     "rearranging",
@@ -28,6 +31,7 @@ __all__ = [
     "scattering",
     "segments",
     "special",
+    "spectra",
     "statistics",
     "structure",
 ]

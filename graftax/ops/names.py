@@ -28,6 +28,10 @@ KEYWORDS = {"moments": {"axis": "axes"}}
 """Second names of arguments that an op takes."""
 
 _OPS = {
+    "cho_solve": "cholesky_solve",
+    "triangular_solve": "solve_triangular",
+    "hann": "hanning",
+    "extract_sequences": "frame",
     "trapz": "trapezoid",
     "row_stack": "vstack",
     "gammaln": "lgamma",
@@ -93,6 +97,7 @@ _OPS = {
 """Names for which there is one function here; its arguments may have other names."""
 
 _LINES = {
+    "lu_factor": "ops.solve(x, y), which factors x itself; ops.cholesky for positive definite matrices",
     "segment_prod": "ops.prod(ops.where(segment_ids == i, x, 1)) for each i",
     "bucketize": "ops.digitize(x, bins)",
     "adaptive_average_pool": "ops.mean(x, axis=(1, 2)) for one value of each channel",
@@ -122,7 +127,6 @@ _LINES = {
     "item": "float(x)",
     "layer_normalization": "ops.standardize(x), or graftax.layers.LayerNormalization()",
     "linalg": "the functions themselves: ops.svd, ops.inv, ops.solve, ops.norm",
-    "logdet": "ops.slogdet(x)[1]",
     "map": "graftax.map_fn(fn, x)",
     "masked_fill": "ops.where(mask, value, x)",
     "nn": "the functions themselves: ops.softmax, ops.conv, ops.one_hot",

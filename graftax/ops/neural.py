@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from graftax.backend.protocol import Arrays
-from graftax.core.errors import ArgumentError, DTypeError, NumericsError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.checks import axis_in_range
 from graftax.ops.reductions import FUNCTIONS, accumulating, inexact
 from graftax.ops.structure import real, row
 
@@ -64,99 +59,6 @@ def xlogy(a: Arrays, x: Any, y: Array) -> Any:
 @row
 def squared_difference(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.square(x - y)
-
-
-# --- matrices -------------------------------------------------------------------------------------------------------
-
-
-def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
-    """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
-    matrices = tuple(inexact(a, x) for x in matrices)
-    half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
-    if half is not None:
-        matrices = tuple(a.asarray(x, "float32") for x in matrices)
-    function = getattr(a.numpy.linalg, name)
-    if matrices[0].ndim < 2:
-        raise ShapeError(f"{name}: x {list(matrices[0].shape)}", "a matrix has two axes", "x[None]")
-    try:
-        result = function(*matrices, **options)
-    except np.linalg.LinAlgError:
-        if all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in matrices):
-            raise
-        result = function(*(a.numpy.zeros_like(x) for x in matrices), **options)  # nan in, nan out, as JAX has it
-        result = tuple(r * math.nan for r in result) if isinstance(result, tuple) else result * math.nan
-    if isinstance(result, tuple):
-        return tuple(r if half is None else a.asarray(r, half) for r in result)
-    return result if half is None else a.asarray(result, half)
-
-
-for _name in ("svd", "qr", "pinv"):
-    FUNCTIONS[_name] = partial(_linalg, _name)
-
-
-def _of_square(name: str, a: Arrays, x: Array) -> Any:
-    _square(name, x)
-    return _linalg(name, a, x)
-
-
-for _name in ("det", "slogdet", "eigh"):
-    FUNCTIONS[_name] = partial(_of_square, _name)
-
-
-@row
-def cholesky(a: Arrays, x: Array) -> Any:
-    _square("cholesky", x)
-    symmetric = (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
-    return _finite(a, "cholesky", _linalg("cholesky", a, symmetric), "the matrix is not positive definite", x)
-
-
-@row
-def inv(a: Arrays, x: Array) -> Any:
-    _square("inv", x)
-    return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
-
-
-@row
-def solve(a: Arrays, x: Array, y: Array) -> Any:
-    _square("solve", x)
-    if y.ndim == 0 or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
-        raise ShapeError(
-            f"solve: x {list(x.shape)}, y {list(y.shape)}",
-            f"y needs {x.shape[-1]} rows, one for each row of x",
-            "y[..., None] for a batch of vectors",
-        )
-    return _finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
-
-
-def _square(op: str, x: Array) -> None:
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
-
-
-def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
-    """The result, after a look at its values where they are at hand."""
-    if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
-        return result
-    if not all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in inputs):
-        return result  # nan in, nan out
-    shapes = ", ".join(str(list(x.shape)) for x in inputs)
-    raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
-
-
-def _transform(name: str, a: Arrays, x: Array, n: int | None, axis: int) -> Any:
-    """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
-    if x.dtype.kind == "c" and name == "rfft":
-        raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
-    place = axis_in_range(name, axis, x.ndim)
-    if x.shape[place] == 0:
-        raise ShapeError(f"{name}: axis = {axis} of x {list(x.shape)}", "it is empty", "at least one value")
-    wide = a.asarray(x, "float32") if x.dtype.kind not in "iubc" and x.dtype.itemsize < 4 else x
-    result = getattr(a.numpy.fft, name)(wide, n=n, axis=axis)
-    return a.asarray(result, x.dtype) if wide is not x and result.dtype.kind == "f" else result
-
-
-for _name in ("fft", "ifft", "rfft", "irfft"):
-    FUNCTIONS[_name] = partial(_transform, _name)
 
 
 # --- windows --------------------------------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ KINDS = {
     "Flag": Kind("bool", "flag"),
     "Text": Kind("str", "text"),
     "Indexing": Kind("str", "text", words=("xy", "ij")),
+    "SpectralWindow": Kind("str", "text", words=("hann", "hamming", "blackman")),
     "Side": Kind("str", "text", words=("left", "right")),
     "Padding": Kind("str | Sequence[Sequence[int]]", "structure"),
 }

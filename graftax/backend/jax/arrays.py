@@ -174,6 +174,12 @@ class JaxArrays:
         rows = x.at[indices]
         return rows.max(updates) if how == "max" else rows.min(updates)
 
+    def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        return lax.linalg.triangular_solve(
+            x, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint and x.dtype.kind == "c"
+        )
+
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """The block of a shape that begins at ``begin``."""
         return lax.dynamic_slice(x, begin, shape)

@@ -184,6 +184,19 @@ class NumpyArrays:
         (np.maximum if how == "max" else np.minimum).at(result, indices, updates)
         return result
 
+    def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        part = np.tril(x) if lower else np.triu(x)
+        part = np.conj(part).swapaxes(-1, -2) if adjoint else part
+        rows = range(part.shape[-1]) if lower != adjoint else reversed(range(part.shape[-1]))
+        found, done = np.zeros_like(y), np.zeros(part.shape[-1], bool)
+        with np.errstate(all="ignore"):
+            for i in rows:
+                known = np.matmul(part[..., i : i + 1, done], found[..., done, :])
+                found[..., i : i + 1, :] = (y[..., i : i + 1, :] - known) / part[..., i : i + 1, i : i + 1]
+                done[i] = True
+        return canonical(found)
+
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """The block of a shape that begins at ``begin``."""
         return x[_block(begin, shape)].copy()
