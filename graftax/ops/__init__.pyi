@@ -1,4 +1,4 @@
-# Generated from graftax/ops/table.py by tools/make_ops_stub.py; change the table, not this file.
+# Generated from graftax/ops/rows by tools/make_ops_stub.py; change the rows, not this file.
 """The array functions: checked, on any backend, and every one accepts Variables."""
 
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.typedefs import Array, ArrayLike, DTypeLike
+from graftax.ops import image as image
 
 def abs(x: ArrayLike) -> Array:
     """Absolute value."""
@@ -945,6 +946,45 @@ def dot_product_attention(
 ) -> Array:
     """Attention over values."""
 
+def average_pool(
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
+) -> Array:
+    """Take the mean over windows, of what is no padding."""
+
+def adaptive_average_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
+    """Take the mean over windows of such sizes and strides that a size comes out."""
+
+def adaptive_max_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
+    """Take the maximum over windows of such sizes and strides that a size comes out."""
+
+def depthwise_conv(
+    x: ArrayLike,
+    kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+) -> Array:
+    """Convolve each channel with its own filters, (*window, channels, filters) in all; channels last."""
+
+def separable_conv(
+    x: ArrayLike,
+    depthwise_kernel: ArrayLike,
+    pointwise_kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+) -> Array:
+    """Convolve each channel with its own filters, and mix the channels of each place; channels last."""
+
+def space_to_depth(x: ArrayLike, block: int) -> Array:
+    """Move blocks of space into the channels: (n, h, w, c) -> (n, h / b, w / b, b b c)."""
+
+def depth_to_space(x: ArrayLike, block: int) -> Array:
+    """Move channels into blocks of space: (n, h, w, b b c) -> (n, h b, w b, c)."""
+
 def sum_pool(
     x: ArrayLike,
     window: int | Sequence[int],
@@ -952,6 +992,43 @@ def sum_pool(
     padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
     """Sum over windows."""
+
+def normalize(x: ArrayLike, axis: int | Sequence[int] | None = -1, ord: float = 2, epsilon: float = 1e-12) -> Array:
+    """Divide by the norm over axes, or by epsilon where that is smaller."""
+
+def layer_normalization(
+    x: ArrayLike,
+    gamma: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
+    axis: int | Sequence[int] | None = -1,
+    epsilon: float = 0.001,
+) -> Array:
+    """Compute gamma * (x - mean) / sqrt(variance + epsilon) + beta over axes."""
+
+def rms_normalization(
+    x: ArrayLike, scale: ArrayLike | None = None, axis: int | Sequence[int] | None = -1, epsilon: float = 1e-06
+) -> Array:
+    """Compute scale * x / sqrt(mean(x**2) + epsilon) over axes."""
+
+def batch_normalization(
+    x: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    axis: int = -1,
+    offset: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    epsilon: float = 0.001,
+) -> Array:
+    """Compute scale * (x - mean) / sqrt(variance + epsilon) + offset, with one number of each for a place on the axis."""
+
+def ctc_loss(
+    labels: ArrayLike,
+    logits: ArrayLike,
+    label_lengths: ArrayLike | None = None,
+    logit_lengths: ArrayLike | None = None,
+    blank: int = 0,
+) -> Array:
+    """Compute minus the logarithm of the probability of labels, over all ways to align them with steps; inf if none is."""
 
 absolute = abs
 amax = max

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, no_plain_numbers, owned
-from graftax.backend.jax import neural, packing, tracing, windows
+from graftax.backend.jax import ctc, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
@@ -156,6 +156,10 @@ class JaxArrays:
     def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
         """``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
         return neural.attention(query, key, value, mask, bias)
+
+    def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        return ctc.loss(labels, logits, label_lengths, logit_lengths, blank)
 
     def stop_gradient(self, x: Any) -> Any:
         """The same values, constant to differentiation."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits, no_plain_numbers
 from graftax.backend.neural import Padding
-from graftax.backend.numpy import special, windows
+from graftax.backend.numpy import ctc, special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
 from graftax.core.typedefs import DTypeLike, Shape
 
@@ -161,6 +161,10 @@ class NumpyArrays:
         total = np_.sum(weights, axis=-1, keepdims=True)
         share = weights / np_.where(total == 0, 1, total)
         return self.asarray(np_.matmul(share, self.asarray(value, wide)), value.dtype)
+
+    def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        return canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
 
     def stop_gradient(self, x: Any) -> Any:
         """The array itself: there are no gradients."""
