@@ -13,6 +13,9 @@ from graftax.layers.adaptive_pooling import AdaptiveMaxPooling1D as AdaptiveMaxP
 from graftax.layers.adaptive_pooling import AdaptiveMaxPooling2D as AdaptiveMaxPooling2D
 from graftax.layers.adaptive_pooling import AdaptiveMaxPooling3D as AdaptiveMaxPooling3D
 from graftax.layers.alpha_dropout import AlphaDropout as AlphaDropout
+from graftax.layers.attention import AdditiveAttention as AdditiveAttention
+from graftax.layers.attention import Attention as Attention
+from graftax.layers.attention_cache import AttentionCache as AttentionCache
 from graftax.layers.batch_normalization import BatchNormalization as BatchNormalization
 from graftax.layers.bidirectional import Bidirectional as Bidirectional
 from graftax.layers.conv import Conv1D as Conv1D
@@ -25,8 +28,10 @@ from graftax.layers.conv_transpose import Conv3DTranspose as Conv3DTranspose
 from graftax.layers.dense import Dense as Dense
 from graftax.layers.depthwise_conv import DepthwiseConv1D as DepthwiseConv1D
 from graftax.layers.depthwise_conv import DepthwiseConv2D as DepthwiseConv2D
+from graftax.layers.dot import Dot as Dot
 from graftax.layers.drop_path import DropPath as DropPath
 from graftax.layers.dropout import Dropout as Dropout
+from graftax.layers.einsum_dense import EinsumDense as EinsumDense
 from graftax.layers.elu_layer import ELU as ELU
 from graftax.layers.embedding import Embedding as Embedding
 from graftax.layers.gaussian_noise import GaussianDropout as GaussianDropout
@@ -62,6 +67,7 @@ from graftax.layers.merge import Maximum as Maximum
 from graftax.layers.merge import Minimum as Minimum
 from graftax.layers.merge import Multiply as Multiply
 from graftax.layers.merge import Subtract as Subtract
+from graftax.layers.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
 from graftax.layers.multi_head_attention import MultiHeadAttention as MultiHeadAttention
 from graftax.layers.normalization import Normalization as Normalization
 from graftax.layers.policy import DTypePolicy as DTypePolicy
@@ -77,6 +83,8 @@ from graftax.layers.pooling import MaxPool3D as MaxPool3D
 from graftax.layers.pooling import MaxPooling1D as MaxPooling1D
 from graftax.layers.pooling import MaxPooling2D as MaxPooling2D
 from graftax.layers.pooling import MaxPooling3D as MaxPooling3D
+from graftax.layers.position_embedding import PositionEmbedding as PositionEmbedding
+from graftax.layers.position_embedding import SinePositionEncoding as SinePositionEncoding
 from graftax.layers.recurrent_cell import StackedRNNCells as StackedRNNCells
 from graftax.layers.relu_layers import LeakyReLU as LeakyReLU
 from graftax.layers.relu_layers import PReLU as PReLU
@@ -96,7 +104,10 @@ from graftax.layers.softmax_layer import Softmax as Softmax
 from graftax.layers.spatial_dropout import SpatialDropout1D as SpatialDropout1D
 from graftax.layers.spatial_dropout import SpatialDropout2D as SpatialDropout2D
 from graftax.layers.spatial_dropout import SpatialDropout3D as SpatialDropout3D
+from graftax.layers.stacking import Stack as Stack
 from graftax.layers.time_distributed import TimeDistributed as TimeDistributed
+from graftax.layers.transformer import TransformerDecoder as TransformerDecoder
+from graftax.layers.transformer import TransformerEncoder as TransformerEncoder
 from graftax.layers.unit_normalization import UnitNormalization as UnitNormalization
 from graftax.layers.up_sampling import PixelShuffle as PixelShuffle
 from graftax.layers.up_sampling import UpSampling1D as UpSampling1D

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import Array
+from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -73,7 +73,7 @@ class Bidirectional(Layer):
                     "the layer that goes backwards would start with copies of its weights",
                     f"Bidirectional({type(layer).__name__}(...)), or backward_layer=",
                 )
-            backward_layer = copy.deepcopy(layer)
+            backward_layer = fresh_copy(layer)
             backward_layer.go_backwards = not self.forward_layer.go_backwards  # type: ignore[attr-defined]
         self.backward_layer: Any = _directed(backward_layer, "backward_layer")
         self._check_pair()

@@ -67,6 +67,12 @@ USES = {
     "gaussian_noise": Row(lambda **o: L.GaussianNoise(0.4, **o)),
     "gaussian_dropout": Row(lambda **o: L.GaussianDropout(0.4, **o)),
     "activity_regularization": Row(lambda **o: L.ActivityRegularization(0.4, **o)),
+    "position_embedding": Row(lambda **o: L.PositionEmbedding(5, **o), by_place=True),
+    "sine_position_encoding": Row(lambda **o: L.SinePositionEncoding(**o), by_place=True),
+    "transformer_encoder": Row(lambda **o: L.TransformerEncoder(6, 2, **o)),
+    "transformer_decoder": Row(lambda **o: L.TransformerDecoder(6, 2, **o)),
+    "mixture_of_experts": Row(lambda **o: L.MixtureOfExperts(3, 5, **o)),
+    "stack": Row(lambda **o: L.Stack(L.Dense(4, "tanh", **o), 2, **o)),
 }
 # Their outputs mix positions, or have others: they refuse a mask, and one that comes along is dropped with a warning.
 DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
@@ -111,6 +117,7 @@ DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
     "adaptive_max_pooling1d": (lambda: L.AdaptiveMaxPooling1D(2), (2, 5, 4)),
     "adaptive_max_pooling2d": (lambda: L.AdaptiveMaxPooling2D(2), (2, 5, 4, 1)),
     "adaptive_max_pooling3d": (lambda: L.AdaptiveMaxPooling3D(2), (2, 5, 4, 3, 1)),
+    "einsum_dense": (lambda: L.EinsumDense("abc,cd->abd", (None, 3)), (2, 5, 4)),
 }
 MAKES = {"embedding": lambda **o: L.Embedding(9, 3, mask_zero=True, **o)}
 OWN: dict[str, Callable[..., Layer]] = {
@@ -123,5 +130,8 @@ OWN: dict[str, Callable[..., Layer]] = {
     "conv_lstm2d": lambda: L.ConvLSTM2D(3, 2),
     "spatial_dropout2d": lambda: L.SpatialDropout2D(0.4),
     "spatial_dropout3d": lambda: L.SpatialDropout3D(0.4),
+    "dot": lambda: L.Dot(1),
+    "attention": lambda: L.Attention(),
+    "additive_attention": lambda: L.AdditiveAttention(),
 }
 """Those whose inputs are no floating arrays, or whose masks are tested in their own files."""

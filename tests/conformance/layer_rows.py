@@ -128,11 +128,43 @@ ROWS = {
     "gaussian_noise": Row(lambda **o: L.GaussianNoise(0.4, **o), STEPS, (2, 8, 4)),
     "gaussian_dropout": Row(lambda **o: L.GaussianDropout(0.4, **o), STEPS, (2, 8, 4)),
     "activity_regularization": Row(lambda **o: L.ActivityRegularization(0.4, **o), STEPS, (2, 8, 4)),
+    "einsum_dense": Row(
+        lambda **o: L.EinsumDense("abc,cde->abed", (None, 3, 2), "tanh", "e", **o), STEPS, (2, 8, 3, 2)
+    ),
+    "einsum_dense_front": Row(lambda **o: L.EinsumDense("...bc,bd->...cd", 3, **o), IMAGE, (2, 7, 4, 3)),
+    "dot": Row(lambda **o: L.Dot((1, -1), normalize=True, **o), [(2, 3, 4), (2, 5, 3)], (2, 4, 5)),
+    "attention": Row(lambda **o: L.Attention(True, dropout=0.4, **o), [(2, 3, 4), STEPS], (2, 3, 4)),
+    "attention_concat": Row(
+        lambda **o: L.Attention(score_mode="concat", **o), [(2, 3, 4), (2, 8, 5), STEPS], (2, 3, 5)
+    ),
+    "additive_attention": Row(lambda **o: L.AdditiveAttention(**o), [(2, 3, 4), STEPS], (2, 3, 4)),
+    "position_embedding": Row(lambda **o: L.PositionEmbedding(9, **o), STEPS, (2, 8, 4)),
+    "sine_position_encoding": Row(lambda **o: L.SinePositionEncoding(50.0, **o), STEPS, (2, 8, 4)),
+    "transformer_encoder": Row(lambda **o: L.TransformerEncoder(6, 2, activation="gelu", **o), STEPS, (2, 8, 4)),
+    "transformer_decoder": Row(lambda **o: L.TransformerDecoder(6, 2, normalize_first=True, **o), STEPS, (2, 8, 4)),
+    "mixture_of_experts": Row(lambda **o: L.MixtureOfExperts(3, 5, **o), STEPS, (2, 8, 4)),
+    "mixture_of_experts_capacity": Row(lambda **o: L.MixtureOfExperts(3, 5, 1, 0.75, **o), STEPS, (2, 8, 4)),
+    "stack": Row(lambda **o: L.Stack(L.Dense(4, "tanh", **o), 3, **o), STEPS, (2, 8, 4)),
 }
 
 
-TRAINED = [name for name in ROWS if name.startswith(("dropout", "batch_normalization", "gru", "gaussian"))]
-WITHOUT_DROPOUT = ["lstm", "simple_rnn", "multi_head_attention", "lambda"]  # these do the same in training
+WITHOUT_DROPOUT = [
+    "lstm",
+    "simple_rnn",
+    "multi_head_attention",
+    "lambda",
+    "attention_concat",
+    "additive_attention",
+    "mixture_of_experts",
+    "mixture_of_experts_capacity",
+]
+"""These take ``training`` and do the same in it."""
+TRAINED = [
+    name
+    for name in ROWS
+    if name.startswith(("dropout", "batch_normalization", "gru", "gaussian", "attention"))
+    and name not in WITHOUT_DROPOUT
+]
 WITHOUT_ROW = {
     "LSTMCell": "gives a pair; it is in the row of RNN",
     "GRUCell": "gives a pair; it is in the row of RNN",

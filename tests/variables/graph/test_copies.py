@@ -38,6 +38,11 @@ SETTINGS = {
     "upscale_factor": 2,
     "output_size": 2,
     "axes": 1,
+    "equation": "ab,bc->ac",
+    "output_shape": 4,
+    "sequence_length": 8,
+    "intermediate_dim": 8,
+    "num_experts": 3,
 }
 CHANCES = {"dropout": 0.1, "recurrent_dropout": 0.1}
 
