@@ -29,9 +29,14 @@ class Selectable(Protocol):
     """What a selector looks at: Variables and their specs."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Return where it hangs in the object graph."""
+        ...
+
     @property
-    def role(self) -> str: ...
+    def role(self) -> str:
+        """Return what it is for, such as ``"weight"``."""
+        ...
 
 
 SelectorLike: TypeAlias = (
@@ -77,7 +82,7 @@ class Selector:
     def _combined(self, found: Iterable[bool]) -> bool:
         return any(found) if self.kind == "any" else all(found) if self.kind == "all" else not any(found)
 
-    def _hits(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def _hits(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         if self.kind == "glob":
             return any(self.test.matches(path) for path in paths)
         if self.kind == "regex":

@@ -41,7 +41,6 @@ def door(fn: Callable[P, R]) -> Callable[P, R]:
         Traceback (most recent call last):
         ValueError: no
     """
-
     flags = flags_of(fn)
 
     @wraps(fn)

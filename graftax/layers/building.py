@@ -117,7 +117,6 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
     It makes them once: for a layer that is built, it builds what is not built below, or raises for another shape. Where
     it raises, the layer and those below are as before.
     """
-
     several = several_shapes.names_of_shapes(build)
 
     @wraps(build)

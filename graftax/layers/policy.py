@@ -46,12 +46,12 @@ class DTypePolicy:
 
     @property
     def compute_dtype(self) -> str:
-        """The dtype of a layer's inputs, arithmetic and outputs."""
+        """Return the dtype of a layer's inputs, arithmetic and outputs."""
         return self.name.removeprefix("mixed_")
 
     @property
     def variable_dtype(self) -> str:
-        """The dtype of a layer's weights."""
+        """Return the dtype of a layer's weights."""
         return "float32" if self.name.startswith("mixed_") else self.name
 
 

@@ -135,7 +135,7 @@ class Optimizer(Planning, PureUpdates):
 
     @property
     def learning_rate(self) -> Any:
-        """The rate now: its Variable, or the number that the schedule gives. Assigning a number sets the Variable."""
+        """Return the rate now: its Variable, or what the schedule gives; a number assigned sets the Variable."""
         kept = self.__dict__["learning_rate"]
         return kept if isinstance(kept, VariableLike) else rate.current(kept, self.iterations.value)
 
@@ -213,7 +213,7 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
-        """`apply` for pairs of a gradient and its variable."""
+        """Apply gradients that come in pairs with their variables; see `apply`."""
         found = list(pairs)
         if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in found):
             raise ArgumentTypeError(

@@ -88,6 +88,7 @@ class Variable(Leaf, Arithmetic):
         regularizer: RegularizerLike = None,
         constraint: ConstraintLike = None,
     ) -> Variable:
+        """Make what the creators around make of the spec: a Variable, or an expression in its place."""
         shape, kind, initializer = _describe(initial_value, shape, dtype, initializer)
         spec = VariableSpec(
             shape=shape,

@@ -1,5 +1,4 @@
-"""Which variables a compiled step updates together: many small ones, each of them an input of its own, cost more time
-to pass than to update."""
+"""Which variables a compiled step updates together: many small inputs cost more time to pass than to update."""
 
 from __future__ import annotations
 

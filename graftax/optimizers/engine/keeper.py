@@ -100,7 +100,7 @@ class SlotKeeper(Checked):
 
     @property
     def variables(self) -> list[Variable]:
-        """What it holds itself, such as ``iterations``, and all slots."""
+        """Return what it holds itself, such as ``iterations``, and all slots."""
         return list(self.named_variables().values())
 
     def named_variables(self) -> dict[str, Variable]:

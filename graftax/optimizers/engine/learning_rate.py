@@ -22,7 +22,7 @@ from graftax.variables.variable import Variable, make
 LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
 
 
-def keep(owner: Module, before: Any, given: Any) -> Any:
+def keep(owner: Module, before: object, given: Any) -> Any:
     """Return what an optimizer keeps of a rate that it is given: a number goes into the Variable there, or a new one.
 
     Raises:
@@ -45,7 +45,7 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
     if isinstance(given, np.floating | np.integer):
         given = float(str(given))  # 0.1 as written, not its float32
     if holder and tuple(getattr(given, "shape", ())) != ():
-        raise _no_scalar(given.shape, given)
+        raise _no_scalar(getattr(given, "shape", ()), given)
     if not isinstance(given, VariableLike) and (isinstance(given, Module) or (callable(given) and not holder)):
         return given  # a Module first: OneCycle has a `shape`, and is no array
     arrays, value = registry.current().arrays, unwrap(given)

@@ -52,12 +52,12 @@ class Planning(Rule, Averaging):
 
     @property
     def rules(self) -> tuple[RuleLike, ...]:
-        """The rules as they were given."""
+        """Return the rules as they were given."""
         return self._gx_rules.given
 
     @property
     def _gx_accumulates(self) -> bool:
-        """Whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
+        """Tell whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
         return "gathered" in self.__dict__
 
     # --- settings -----------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class _Product(VariableLike):
 
     @property
     def value(self) -> Array:
-        """The product now."""
+        """Return the product now."""
         return ops.multiply(self._one, self._other)
 
 

@@ -48,7 +48,7 @@ class SlotRecord:
 
 
 class Module(Adopting, Holder, Constructed):
-    """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
+    """The base of everything that holds Variables: layers, optimizers, metrics, models, expressions.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
     ``super().__init__()`` may be called or not.
@@ -92,6 +92,7 @@ class Module(Adopting, Holder, Constructed):
         get_config = attributes.Absent(attributes.GET_CONFIG)
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""
             self = super().__new__(cls)
             # here rather than in __init__, which subclasses need not call
             active = creation.scopes.items

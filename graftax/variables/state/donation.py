@@ -35,7 +35,9 @@ class Placed(Protocol):
     place: tuple[Any, int]
 
     @property
-    def buffer(self) -> Any: ...
+    def buffer(self) -> Any:
+        """Return the array that is there now."""
+        ...
 
 
 class Donation:
