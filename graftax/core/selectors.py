@@ -95,12 +95,12 @@ class Selector:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Its kind, and those of its parts."""
+        """Return its kind, and those of its parts."""
         return frozenset({self.kind}).union(*(part.kinds for part in self.parts))
 
     @property
     def by_path(self) -> bool:
-        """True for what names places, which a typing error can miss."""
+        """Return True for what names places, which a typing error can miss."""
         return self.kind in ("glob", "regex")
 
     def pick(self, items: Iterable[tuple[Sequence[str], T]], what: str) -> list[T]:

@@ -187,22 +187,22 @@ class Layer(AddsLosses):
 
     @Fallback
     def policy(self) -> DTypePolicy:
-        """The dtype policy."""
+        """Return the dtype policy."""
         return self._gx_dtypes
 
     @property
     def dtype(self) -> str:
-        """The dtype of its weights."""
+        """Return the dtype of its weights."""
         return self._gx_dtypes.variable_dtype
 
     @property
     def compute_dtype(self) -> str:
-        """The dtype in which it computes."""
+        """Return the dtype in which it computes."""
         return self._gx_dtypes.compute_dtype
 
     @Fallback
     def input_shape(self) -> Any:
-        """The shape (or structure of shapes) that it was built for; None before."""
+        """Return the shape (or structure of shapes) that it was built for; None before."""
         return self._gx_input_shape
 
     if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives

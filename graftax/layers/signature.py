@@ -27,7 +27,7 @@ class Signature(NamedTuple):
 
     @property
     def takes_training(self) -> bool:
-        """Whether it is told if this is training."""
+        """Return whether it is told if this is training."""
         return "training" in self.positions
 
     def given(self, name: str | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

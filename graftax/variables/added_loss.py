@@ -74,12 +74,12 @@ class AddedLoss(Variable):
 
     @property
     def backend(self) -> Backend:
-        """Whose array it is."""
+        """Return whose array it is."""
         return self._storage.backend
 
     @property
     def _gx_path(self) -> str:
-        """What messages call it."""
+        """Return what messages call it."""
         layer = self._layer()
         return "added loss" if layer is None else f"{layer._gx_path or layer.name}/added loss"
 

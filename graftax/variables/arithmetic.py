@@ -37,22 +37,22 @@ class Arithmetic(VariableLike):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the value."""
+        """Return the shape of the value."""
         return tuple(self.value.shape)
 
     @property
     def dtype(self) -> str:
-        """The dtype of the value by name."""
+        """Return the dtype of the value by name."""
         return str(self.value.dtype)
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         size = 1
         for n in self.shape:
             size *= n
@@ -60,17 +60,17 @@ class Arithmetic(VariableLike):
 
     @property
     def T(self) -> Array:  # noqa: N802 (the name it has everywhere)
-        """The value with its axes reversed."""
+        """Return the value with its axes reversed."""
         return ops.transpose(self)
 
     @property
     def mT(self) -> Array:  # noqa: N802
-        """The value with its last two axes exchanged: each matrix transposed."""
+        """Return the value with its last two axes exchanged: each matrix transposed."""
         return ops.swapaxes(self, -1, -2)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the value takes."""
+        """Return how many bytes the value takes."""
         return self.size * int(self.value.dtype.itemsize)
 
     def numpy(self) -> np.ndarray[Any, Any]:

@@ -29,13 +29,13 @@ class Node:
 
     @property
     def _gx_owner(self) -> Branch | None:
-        """The Module that holds this object, the first one that did; None if there is none (any more)."""
+        """Return the Module that holds this object, the first one that did; None if there is none (any more)."""
         found = self._gx_locate()
         return found[0] if found else None
 
     @property
     def _gx_path(self) -> str:
-        """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner adds none."""
+        """Return where it hangs: the edges from its outermost owner, as in ``layers/0/kernel``; the owner adds none."""
         return "/".join(map(str, self._gx_way()))
 
     def _gx_way(self) -> tuple[Edge, ...]:
@@ -80,7 +80,7 @@ class Branch(Node):
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Return what it is called in messages."""
         raise NotImplementedError
 
 
@@ -93,7 +93,7 @@ class Leaf(Node):
 
     @property
     def path(self) -> str:
-        """Where it hangs in the object graph; its name while nothing holds it."""
+        """Return where it hangs in the object graph; its name while nothing holds it."""
         return self._gx_path
 
     def _gx_traced_attributes(self) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class Storage:
 
     @property
     def buffer(self) -> Array:
-        """The array itself."""
+        """Return the array itself."""
         buffers, index = self.place
         buffer = buffers[index]
         if buffer is None or type(buffer) is Donation:  # it has just moved, or a step in another thread has it
@@ -123,12 +123,12 @@ class Storage:
 
     @property
     def user(self) -> Node | None:
-        """The Variable behind it, unless it is gone."""
+        """Return the Variable behind it, unless it is gone."""
         return self._user()
 
     @property
     def path(self) -> str:
-        """The path of the Variable behind it, for messages."""
+        """Return the path of the Variable behind it, for messages."""
         user = self._user()
         return user._gx_path if user is not None else "(a variable that is gone)"
 
