@@ -74,6 +74,14 @@ class Neural(Protocol):
         """Compute ``(x - mean) / sqrt(variance + epsilon)`` over axes; ``x`` has 32 bits at least."""
         ...
 
+    def ctc_loss(self, labels: Array, logits: Array, label_lengths: Array, logit_lengths: Array, blank: int) -> Array:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none.
+
+        ``(batch, labels), (batch, steps, classes), (batch,), (batch,) -> (batch,)``; logits have 32 bits at least, and
+        labels beyond the length of a row are anything.
+        """
+        ...
+
     def attention(self, query: Array, key: Array, value: Array, mask: Array | None, bias: Array | None) -> Array:
         """Compute ``softmax(query @ key^T + bias) @ value``; the query is scaled already; 0 where everything is masked.
 

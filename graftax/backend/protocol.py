@@ -91,6 +91,10 @@ class Arrays(Neural, Packing, Protocol):
         """Compute ``x`` with ``updates[i]`` taken into row ``indices[i]``: ``"max"`` or ``"min"`` of both."""
         ...
 
+    def solve_triangular(self, x: Array, y: Array, lower: bool, adjoint: bool) -> Array:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        ...
+
     def slice(self, x: Array, begin: Array, shape: Shape) -> Array:
         """Return the block of a shape that begins at ``begin``, which may be traced."""
         ...

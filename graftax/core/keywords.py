@@ -42,7 +42,7 @@ class Constructed:
 
 
 def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
-    """A constructor that tells what it does not take, or misses; of our own ones, values of a wrong kind, too."""
+    """Return a constructor that tells what it does not take, or misses; of ours, values of a wrong kind, too."""
     kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
     known = [name for name, kind in kinds.items() if kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)][1:]
@@ -90,7 +90,7 @@ def _check_kinds(
 
 
 def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str]) -> ArgumentTypeError:
-    """The error for a keyword of a constructor, where ``known`` are those that some base takes."""
+    """Return the error for a keyword of a constructor, where ``known`` are those that some base takes."""
     own = inspect.signature(kind.__init__).parameters.values()
     names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *known]))
     meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
@@ -107,7 +107,7 @@ def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str])
 
 
 def _taken(kind: type[Any], meant: str, value: object) -> str:
-    """The keyword that was meant with the value that was given, where it takes such a value."""
+    """Return the keyword that was meant with the value that was given, where it takes such a value."""
     parameter = plain_kinds(kind.__init__).get(meant)
     if parameter is None or (error := misfit(kind, parameter, value)) is None:
         return f"{meant}={value!r:.40}"

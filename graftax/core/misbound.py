@@ -49,7 +49,7 @@ _FUNCTIONS: dict[str, Mapping[str, str]] = {
 
 
 def never_ran(error: Exception) -> bool:
-    """True if an exception, caught where a function was called, comes from the call itself: nothing ran below it."""
+    """Return True if an exception, caught where a function was called, comes from the call itself: nothing ran."""
     return type(error) is TypeError and (error.__traceback__ is None or error.__traceback__.tb_next is None)
 
 
@@ -120,12 +120,12 @@ _GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def too_many(title: str, count: int, taken: str, instead: str) -> ArgumentTypeError:
-    """The error for more positional arguments than there are places."""
+    """Return the error for more positional arguments than there are places."""
     return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", taken, instead)
 
 
 def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
-    """A call with what must be given, and with ``everything`` else that there is; by name what has to be named."""
+    """Return a call with what must be given, and with ``everything`` also the rest; by name what has to be named."""
     parts = []
     for one in parameters:
         if not everything and one.default is not one.empty:

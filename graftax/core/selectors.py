@@ -51,8 +51,9 @@ class Selector:
         kind: ``"glob"``, ``"regex"``, ``"role"``, ``"class"`` or ``"predicate"``; ``"any"``, ``"all"`` or ``"not"`` of
             its parts.
         text: How it is shown in messages.
-        test: The glob, the compiled regex, the role, the class, or the function.
-        parts: The selectors that it combines.
+        test: The glob, the compiled regex, the role, the class, or the function. Defaults to None, for what combines
+            selectors.
+        parts: The selectors that it combines. Defaults to none.
     """
 
     def __init__(self, kind: str, text: str, test: Any = None, parts: tuple[Selector, ...] = ()) -> None:
@@ -62,17 +63,17 @@ class Selector:
         self.parts = parts
 
     def matches(self, item: Selectable) -> bool:
-        """True if the variable (or spec) is selected."""
+        """Return True if the variable (or spec) is selected."""
         return self.sees((item.path, *wholes(item)), item.role, item)
 
     __call__ = matches
 
     def matches_path(self, path: str) -> bool:
-        """True if the path alone is selected; roles, classes and predicates never match a bare path."""
+        """Return True if the path alone is selected; roles, classes and predicates never match a bare path."""
         return self.sees((path,), None, None)
 
     def sees(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
-        """True if something is selected that has these paths: its own, and those of the weights it is a part of."""
+        """Return True if something with these paths is selected: its own, and those of the weights it is a part of."""
         if self.parts:
             found = (part.sees(paths, role, item) for part in self.parts)
             return self._combined(found)
@@ -103,7 +104,7 @@ class Selector:
         return self.kind in ("glob", "regex")
 
     def pick(self, items: Iterable[tuple[Sequence[str], T]], what: str) -> list[T]:
-        """Those of some variables (with their paths) that are selected.
+        """Return those of some variables (with their paths) that are selected.
 
         Raises:
             SelectorError: there are none, or a part of this selects nothing.
@@ -114,21 +115,21 @@ class Selector:
         return chosen
 
     def __or__(self, other: SelectorLike) -> Selector:
-        """What one of both selects."""
+        """Return what one of both selects."""
         return _joined("any", self, compile_selector(other))
 
     def __ror__(self, other: SelectorLike) -> Selector:
         return _joined("any", compile_selector(other), self)
 
     def __and__(self, other: SelectorLike) -> Selector:
-        """What both select."""
+        """Return what both select."""
         return _joined("all", self, compile_selector(other))
 
     def __rand__(self, other: SelectorLike) -> Selector:
         return _joined("all", compile_selector(other), self)
 
     def __invert__(self) -> Selector:
-        """What this does not select."""
+        """Return what this does not select."""
         return Selector("not", f"~{_inside(self, 'not')}", parts=(self,))
 
     def __repr__(self) -> str:
@@ -146,7 +147,7 @@ class Tally:
         self._hit: set[int] = set()
 
     def see(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
-        """True if it is selected."""
+        """Return True if it is selected."""
         self.paths.append(paths[0])
         if role:
             self._roles.add(role)
@@ -164,7 +165,7 @@ class Tally:
         return found
 
     def idle(self) -> Selector | None:
-        """A part that was in vain; behind ``~``, only what names a place has to be there."""
+        """Return a part that was in vain; behind ``~``, only what names a place has to be there."""
         return self._idle(self.selector, False)
 
     def _idle(self, part: Selector, denied: bool) -> Selector | None:
@@ -187,7 +188,7 @@ class Tally:
             raise nothing_matched(part, self.paths, what, inside, self.nearest(part))
 
     def nearest(self, part: Selector) -> list[str]:
-        """What may have been meant by a part that was in vain."""
+        """Return what may have been meant by a part that was in vain."""
         if part.kind == "role":
             return [prefixed(role) for role in ROLES if role in self._roles]
         if part.kind == "class":
@@ -196,14 +197,14 @@ class Tally:
 
 
 def wholes(item: object) -> Iterator[str]:
-    """The paths of the expressions that a variable is a part of."""
+    """Yield the paths of the expressions that a variable is a part of."""
     for owner in _above(item):
         if isinstance(cast(object, owner), VariableLike):
             yield owner._gx_path
 
 
 def _above(item: object) -> Iterator[Any]:
-    """What a variable hangs in, from the inside out."""
+    """Yield what a variable hangs in, from the inside out."""
     owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
         yield owner
@@ -211,7 +212,7 @@ def _above(item: object) -> Iterator[Any]:
 
 
 def _answer(selector: Selector, path: str, answer: object) -> bool:
-    """What a predicate has said, if it is True or False; NumPy's own are that, too."""
+    """Return what a predicate has said, if it is True or False; NumPy's own are that, too."""
     if isinstance(answer, bool):
         return answer
     if str(getattr(answer, "dtype", None)) == "bool" and getattr(answer, "shape", None) == ():
@@ -225,7 +226,7 @@ def _answer(selector: Selector, path: str, answer: object) -> bool:
 
 @door
 def select(*selectors: SelectorLike) -> Selector:
-    r"""A selector of variables, to be combined with ``|``, ``&`` and ``~``; several select what any of them does.
+    r"""Make a selector of variables, to be combined with ``|``, ``&`` and ``~``; several select what any of them does.
 
     Wherever variables are selected (``where=``, ``only=``, ``skip=``, ``rules=``, `Module.freeze`), each part must
     select something, or the call fails. ``~`` takes away what its operand selects; a place that it names must be there,
@@ -357,7 +358,7 @@ def _inside(selector: Selector, kind: str) -> str:
 def nothing_matched(
     selector: Selector, paths: Iterable[str], what: str, inside: str = "", near: Sequence[str] | None = None
 ) -> SelectorError:
-    """The error for a selector that selects nothing, with the nearest candidates."""
+    """Return the error for a selector that selects nothing, with the nearest candidates."""
     known = sorted(set(paths))
     near = nearest(selector, known) if near is None else near
     tail = {path.rsplit("/", 1)[-1] for path in known}
@@ -383,7 +384,7 @@ _REASONS = {
 
 
 def nearest(selector: Selector, known: Sequence[str]) -> list[str]:
-    """What may have been meant: a role of that name, a glob with its misspelt names put right, the nearest paths."""
+    """Return what may have been meant: a role of that name, a glob with misspelt names put right, the nearest paths."""
     known = sorted(set(known))
     if selector.kind == "glob":
         roles = [prefixed(role) for role in ROLES if role == selector.test.text]

@@ -9,7 +9,7 @@ _CONTAINERS = (list, tuple, dict)
 
 
 def is_leaf(tree: object) -> bool:
-    """True if the value is no container; None is a leaf."""
+    """Return True if the value is no container; None is a leaf."""
     return not isinstance(tree, _CONTAINERS)
 
 
@@ -22,7 +22,7 @@ def _children(tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 def flatten_with_paths(tree: object, prefix: str = "") -> list[tuple[str, Any]]:
-    """Leaves with their paths, in order: ``{"a": [1, 2]}`` gives ``[("a/0", 1), ("a/1", 2)]``."""
+    """Return leaves with their paths, in order: ``{"a": [1, 2]}`` gives ``[("a/0", 1), ("a/1", 2)]``."""
     if is_leaf(tree):
         return [(prefix, tree)]
     return [
@@ -33,7 +33,7 @@ def flatten_with_paths(tree: object, prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def flatten(tree: object) -> list[Any]:
-    """Leaves in order.
+    """Return leaves in order.
 
     Example:
         >>> flatten({"a": [1, (2, 3)], "b": None})
@@ -43,7 +43,7 @@ def flatten(tree: object) -> list[Any]:
 
 
 def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
-    """A structure like ``tree`` with its leaves taken from the iterator."""
+    """Return a structure like ``tree`` with its leaves taken from the iterator."""
     if is_leaf(tree):
         return next(leaves)
     if isinstance(tree, dict):

@@ -106,5 +106,5 @@ Initializer: TypeAlias = Callable[[Array, Shape, str], Array]
 
 
 def unwrap(x: object) -> Any:
-    """The value of a `VariableLike`; anything else as it is."""
+    """Return the value of a `VariableLike`; anything else as it is."""
     return x.value if isinstance(x, VariableLike) else x

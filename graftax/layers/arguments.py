@@ -25,7 +25,7 @@ def positive(name: str, value: int, example: int = 8) -> int:
 
 
 def _integer(value: Any) -> int:
-    """Return an integer, or an array of one, as one of Python; 0 for anything else, and for what no axis has."""
+    """Return a Python or NumPy integer, or an array of one, as a Python one; 0 for anything that no axis has."""
     try:
         number = 0 if isinstance(value, bool | np.bool_) else index(value)
     except TypeError:  # arrays have __index__, whatever they hold
@@ -159,7 +159,7 @@ def check_last_axis(x: Array, size: int) -> None:
 
 
 def wide(x: Array) -> Array:
-    """Cast to float32 at least, integers too: sums in shorter formats are wrong, and overflow."""
+    """Return at least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
     kind = str(x.dtype)
     return x if kind in ("float32", "float64") or is_complex(kind) else ops.cast(x, "float32")
 

@@ -11,6 +11,8 @@ from graftax.layers.arguments import flag
 from graftax.layers.dense import linear
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
+from graftax.layers.recurrent_cell import RecurrentCell
+from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.given_back import activated
@@ -18,7 +20,43 @@ from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
 
-class GRU(Recurrent):
+class GRUStep(RecurrentWeights):
+    """One step of a gated recurrent unit, which `GRU` and `GRUCell` share."""
+
+    gates = 3
+    reset_after: bool
+
+    def bias_shape(self) -> Shape:
+        return (2, 3 * self.units) if self.reset_after else (3 * self.units,)
+
+    def driven(self, x: Array) -> Array:
+        out = linear(x, self.kernel)
+        if self.bias is None:
+            return out
+        return ops.add(out, self.bias[0] if self.reset_after else self.bias)
+
+    def inner_bias(self) -> Array | None:
+        return self.bias[1] if self.reset_after and self.bias is not None else None
+
+    def step(
+        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
+    ) -> tuple[Array, ...]:
+        units = self.units
+        if self.reset_after:
+            inner = ops.matmul(seen, kernel)
+            if bias is not None:
+                inner = inner + bias
+        else:
+            inner = ops.matmul(seen, kernel[:, : 2 * units])
+        gates = self.gate(drive[:, : 2 * units] + inner[:, : 2 * units])
+        keep, reset = gates[:, :units], gates[:, units:]
+        part = reset * inner[:, 2 * units :] if self.reset_after else ops.matmul(reset * seen, kernel[:, 2 * units :])
+        total = drive[:, 2 * units :] + part
+        new = activated(self.activation, total, total.shape)
+        return (keep * state[0] + (1 - keep) * new,)
+
+
+class GRU(GRUStep, Recurrent):
     r"""Carries one state over the steps; gates decide how much of it stays and how much of it the new part sees.
 
     .. math::
@@ -51,6 +89,8 @@ class GRU(Recurrent):
         return_sequences: Whether the output has all steps, or the last one only. Defaults to False.
         return_state: Whether the state after the last step is returned, too: ``out, h``. Defaults to False.
         go_backwards: Whether to go from the last step to the first; outputs come in that order. Defaults to False.
+        stateful: Whether a call without ``initial_state`` goes on from the state that the last one ended with, until
+            ``reset_state()``; all calls then have batches of one size. Defaults to False.
         name: As for `Layer`. Defaults to None.
         trainable: As for `Layer`. Defaults to True.
         dtype: As for `Layer`. Defaults to None.
@@ -74,8 +114,6 @@ class GRU(Recurrent):
     Source: Cho et al., arXiv 1406.1078.
     """
 
-    gates = 3
-
     def __init__(
         self,
         units: int,
@@ -98,6 +136,7 @@ class GRU(Recurrent):
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
+        stateful: bool = False,
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -122,37 +161,74 @@ class GRU(Recurrent):
             return_sequences=return_sequences,
             return_state=return_state,
             go_backwards=go_backwards,
+            stateful=stateful,
             name=name,
             trainable=trainable,
             dtype=dtype,
         )
         self.reset_after = flag("reset_after", reset_after)
 
-    def bias_shape(self) -> Shape:
-        return (2, 3 * self.units) if self.reset_after else (3 * self.units,)
 
-    def driven(self, x: Array) -> Array:
-        out = linear(x, self.kernel)
-        if self.bias is None:
-            return out
-        return ops.add(out, self.bias[0] if self.reset_after else self.bias)
+class GRUCell(GRUStep, RecurrentCell):
+    """One step of a `GRU`, for `RNN` and for loops of one's own.
 
-    def inner_bias(self) -> Array | None:
-        return self.bias[1] if self.reset_after and self.bias is not None else None
+    Args: as for `GRU`, without those of dropout and of the way through the steps.
 
-    def step(
-        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
-    ) -> tuple[Array, ...]:
-        units = self.units
-        if self.reset_after:
-            inner = ops.matmul(seen, kernel)
-            if bias is not None:
-                inner = inner + bias
-        else:
-            inner = ops.matmul(seen, kernel[:, : 2 * units])
-        gates = self.gate(drive[:, : 2 * units] + inner[:, : 2 * units])
-        keep, reset = gates[:, :units], gates[:, units:]
-        part = reset * inner[:, 2 * units :] if self.reset_after else ops.matmul(reset * seen, kernel[:, 2 * units :])
-        total = drive[:, 2 * units :] + part
-        new = activated(self.activation, total, total.shape)
-        return (keep * state[0] + (1 - keep) * new,)
+    A call takes an input and the state ``[h]``, zeros unless told, and gives ``h`` and the next state.
+
+    Shape:
+        ``(batch, in), [(batch, units)] -> (batch, units), [(batch, units)]``
+
+    Raises:
+        ArgumentError: as for `GRU`.
+        ShapeError: an input with another last axis than the first one, or a state of another shape.
+
+    Example:
+        >>> import numpy as np
+        >>> cell = GRUCell(4)
+        >>> out, (h,) = cell(np.ones((2, 3), "float32"))
+        >>> out.shape, h.shape
+        ((2, 4), (2, 4))
+
+    Source: Cho et al., arXiv 1406.1078.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        reset_after: bool = True,
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(
+            units,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
+            use_bias=use_bias,
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
+        self.reset_after = flag("reset_after", reset_after)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import flag, positive, within
+from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, both, calm, checked, hide
@@ -21,23 +22,6 @@ from graftax.variables import random
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
-
-
-class Cache(NamedTuple):
-    """Keys and values of the positions so far; what `MultiHeadAttention.make_cache` gives.
-
-    A call beyond its room raises in eager code; compiled code finds it with ``graftax.jit(..., checked=True)``, and
-    without writes over the last positions.
-    """
-
-    key: Array
-    """``(batch, length, key_value_heads, key_dim)``."""
-    value: Array
-    """``(batch, length, key_value_heads, value_dim)``."""
-    position: Array
-    """How many positions are filled: an integer."""
-    visible: Array
-    """``(batch, length)``: False where a mask of the input hid what was added."""
 
 
 class MultiHeadAttention(Layer):
@@ -170,7 +154,7 @@ class MultiHeadAttention(Layer):
         key: Array | None = None,
         attention_mask: Array | None = None,
         use_causal_mask: bool = False,
-        cache: Cache | None = None,
+        cache: AttentionCache | None = None,
         training: bool | None = None,
         query_mask: Array | None = None,
         value_mask: Array | None = None,
@@ -227,7 +211,7 @@ class MultiHeadAttention(Layer):
             raise ArgumentError(f"mask= and {whose}=", "here they are two names for one", f"{whose}=... alone")
         return {**rest, whose: mask}
 
-    def make_cache(self, batch_size: int, length: int) -> Cache:
+    def make_cache(self, batch_size: int, length: int) -> AttentionCache:
         """Make an empty cache, for as many positions as there will be.
 
         Args:
@@ -237,7 +221,7 @@ class MultiHeadAttention(Layer):
         rows, room = positive("batch_size", batch_size), positive("length", length)
         heads, dtype = self.num_key_value_heads, self._gx_dtypes.compute_dtype
         key, value = (ops.zeros((rows, room, heads, n), dtype) for n in (self.key_dim, self.value_dim))
-        return Cache(key, value, ops.asarray(0, "int32"), ops.zeros((rows, room), "bool"))
+        return AttentionCache(key, value, ops.asarray(0, "int32"), ops.zeros((rows, room), "bool"))
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -283,8 +267,8 @@ class MultiHeadAttention(Layer):
             )
         return pairs if len(sizes) == 4 else pairs[None, None]
 
-    def _check_cache(self, cache: Cache, queries: Array, keys: Array) -> None:
-        if not isinstance(cache, Cache):
+    def _check_cache(self, cache: AttentionCache, queries: Array, keys: Array) -> None:
+        if not isinstance(cache, AttentionCache):
             raise ArgumentTypeError(
                 f"cache={cache!r:.60}", "it is what make_cache and calls with a cache give", "layer.make_cache(2, 64)"
             )
@@ -318,11 +302,11 @@ class MultiHeadAttention(Layer):
         elif traced_checks.wanted():
             traced_checks.emit(partial(_no_room, room, new), position > room - new, position)
 
-    def _extended(self, cache: Cache, key: Array, value: Array, visible: Array | None) -> Cache:
+    def _extended(self, cache: AttentionCache, key: Array, value: Array, visible: Array | None) -> AttentionCache:
         begin = ops.stack([0, cache.position, 0, 0])
         if visible is None:
             visible = ops.ones(key.shape[:2], "bool")
-        return Cache(
+        return AttentionCache(
             ops.slice_update(cache.key, begin, key),
             ops.slice_update(cache.value, begin, value),
             cache.position + key.shape[1],

@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.layers.arguments import array_shape, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.position_embedding import checked_start
 
 
 class RotaryEmbedding(Layer):
@@ -62,15 +63,7 @@ class RotaryEmbedding(Layer):
                 f"features are turned in pairs, and {size} is odd",
                 "an even size of heads",
             )
-        start = ops.asarray(start)
-        if start.ndim:
-            raise ShapeError(
-                f"start of shape {tuple(start.shape)}",
-                "it is the position of the first row, one for the whole batch",
-                "start=3, or gx.vectorized_map over the batch",
-            )
-        if start.dtype.kind not in "iu":  # half precision, which floating arguments come in, has no 301
-            raise DTypeError(f"start of dtype {start.dtype.name}", "positions are counted", "start=3, an integer")
+        start = checked_start(start)
         length, half = x.shape[1], x.shape[3] // 2
         x, given = wide(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)

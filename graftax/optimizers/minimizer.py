@@ -33,7 +33,7 @@ class Minimizer(Protocol):
     """
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """Take one step, with the trainable ones of the variables.
+        """Return one step, for the trainable ones of the variables.
 
         Args:
             loss_fn: Computes the loss; may be called more than once. With ``has_aux`` it returns ``(loss, anything)``.

@@ -46,25 +46,25 @@ class Optimizer(Planning, PureUpdates):
         weight_decay: Decoupled decay, per unit of the rate. Defaults to 0.0.
         l2: Coupled decay: ``l2 * value`` is added to the (clipped) gradient, as torch's SGD and Adam do. Defaults to
             0.0.
-        clipvalue: Limit on the magnitude of each element of a gradient. Defaults to None.
-        clipnorm: Limit on the norm of each variable's gradient. Defaults to None.
-        global_clipnorm: Limit on the norm of all gradients together. Defaults to None.
+        clipvalue: Limit on the magnitude of each element of a gradient. Defaults to None, no limit.
+        clipnorm: Limit on the norm of each variable's gradient. Defaults to None, no limit.
+        global_clipnorm: Limit on the norm of all gradients together. Defaults to None, no limit.
         adaptive_clip: Limit on the norm of a unit's gradient, relative to the norm of its weights (Brock et al.,
             arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit. Defaults to
-            None.
+            None, no limit.
         accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients. Defaults to 1.
         ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`. Defaults to
-            None.
+            None, no averages.
         loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)`` and
-            leaves out what is not finite. `minimize` and `fit` see to it by themselves. Defaults to None.
+            leaves out what is not finite. `minimize` and `fit` see to it by themselves. Defaults to None, no scaling.
         lazy: Whether `IndexedRows` move their rows only, and leave the others and their slots as they are; also with
             decay and momentum. Needs an elementwise rule, and no accumulation. Defaults to False.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
             too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen. A
-            Variable in a rule belongs to whoever made it: it is not saved with the optimizer. Defaults to ``()``.
-        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None.
-        name: Its name. Defaults to None.
+            Variable in a rule belongs to whoever made it: it is not saved with the optimizer. Defaults to none.
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None, that of the variable.
+        name: Its name. Defaults to None, the class name in snake case.
 
     Raises:
         ArgumentError: a limit is not positive, or a rule cannot be read.
@@ -225,7 +225,7 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """Take one step down the gradient of ``loss_fn()``, with the trainable ones; see `Minimizer`."""
+        """Do one step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         trainable = [variable for variable in flat_variables(variables) if variable.trainable]
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)

@@ -14,6 +14,7 @@ from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable
 
 
 class Adapter(Module):
@@ -181,13 +182,14 @@ class AdapterCreator(CheckedCreator):
 
 
 def adapter_of(item: object) -> str | None:
-    """Return the name of the adapter that a Variable, or a saved one, is a part of."""
-    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
+    """The name of the adapter that a Variable, or a saved one, is a part of."""
+    is_variable = isinstance(item, Variable)
+    owner = getattr(item, "_gx_owner", None if is_variable else getattr(item, "owner", None))
     while owner is not None:
         if isinstance(owner, Adapter):
             return owner.name
         owner = owner._gx_owner
-    return getattr(item, "adapter", None)
+    return None if is_variable else getattr(item, "adapter", None)
 
 
 @select

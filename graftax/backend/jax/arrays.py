@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, no_plain_numbers, owned
-from graftax.backend.jax import neural, packing, tracing, windows
+from graftax.backend.jax import ctc, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
@@ -157,6 +157,10 @@ class JaxArrays:
         """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
         return neural.attention(query, key, value, mask, bias)
 
+    def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        return ctc.loss(labels, logits, label_lengths, logit_lengths, blank)
+
     def stop_gradient(self, x: Any) -> Any:
         """Return the same values, constant to differentiation."""
         return lax.stop_gradient(x)
@@ -173,6 +177,12 @@ class JaxArrays:
         """Return ``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
         rows = x.at[indices]
         return rows.max(updates) if how == "max" else rows.min(updates)
+
+    def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        return lax.linalg.triangular_solve(
+            x, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint and x.dtype.kind == "c"
+        )
 
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """Return the block of a shape that begins at ``begin``."""

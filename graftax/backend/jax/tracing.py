@@ -152,8 +152,8 @@ def levels_above(level: object) -> list[Any]:
 
 
 def staged_within(level: object) -> bool:
-    """Tell whether the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
-    # known by its name: the class has moved between versions of jax, and is none of its promises
+    """True if the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
+    # by name: the class is private, and importing it would bind this file to one more place in jax
     trace = private.trace_ctx.trace
     while trace is not level and trace is not None and trace is not private.eval_trace:
         if type(trace).__name__ == "DynamicJaxprTrace":
@@ -180,6 +180,7 @@ class Lift:
         index = len(self.cells)
         self.cells.append(cell)
         kind = cell.buffer if like is None else like
+        # the read may happen inside of a scan or a branch, whose own trace ends before the program is complete
         with extend.set_current_trace(self.level):
             return _late_input.bind(index=index, shape=kind.shape, dtype=kind.dtype)
 
@@ -227,7 +228,7 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
     here = levels_above(current_level())
     if any(isinstance(const, jax.core.Tracer) and level_of(const) not in here for const in closed.consts):
         raise jax.errors.UnexpectedTracerError("a traced value of a trace that is over became a constant")
-    # what `Lift.read` bound in the middle of the program becomes an input of it, and the equation goes away
+    # the placeholders become arguments: until the trace is over, nobody knows how many cells it reads
     late = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is _late_input}
     lifted = jaxpr.replace(
         invars=[late[i] for i in range(len(late))] + list(jaxpr.invars),
@@ -282,7 +283,7 @@ def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> 
     equation: Any = getattr(value, "parent", None)
     if isinstance(atom, Literal):
         return atom.val
-    left[0] -= 1
+    left[0] -= 1  # a long chain would be computed on the host at each look: what takes that many steps is not known
     if equation is None or left[0] < 0 or equation.effects or equation.primitive is _late_input:
         raise _NotForeseenError
     if id(equation) not in known:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits, no_plain_numbers
 from graftax.backend.neural import Padding
-from graftax.backend.numpy import special, windows
+from graftax.backend.numpy import ctc, special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
 from graftax.core.typedefs import DTypeLike, Shape
 
@@ -162,6 +162,10 @@ class NumpyArrays:
         share = weights / np_.where(total == 0, 1, total)
         return self.asarray(np_.matmul(share, self.asarray(value, wide)), value.dtype)
 
+    def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        return canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
+
     def stop_gradient(self, x: Any) -> Any:
         """Return the array itself: there are no gradients."""
         return x
@@ -183,6 +187,19 @@ class NumpyArrays:
         result = x.copy()
         (np.maximum if how == "max" else np.minimum).at(result, indices, updates)
         return result
+
+    def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        part = np.tril(x) if lower else np.triu(x)
+        part = np.conj(part).swapaxes(-1, -2) if adjoint else part
+        rows = range(part.shape[-1]) if lower != adjoint else reversed(range(part.shape[-1]))
+        found, done = np.zeros_like(y), np.zeros(part.shape[-1], bool)
+        with np.errstate(all="ignore"):
+            for i in rows:
+                known = np.matmul(part[..., i : i + 1, done], found[..., done, :])
+                found[..., i : i + 1, :] = (y[..., i : i + 1, :] - known) / part[..., i : i + 1, i : i + 1]
+                done[i] = True
+        return canonical(found)
 
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """Return the block of a shape that begins at ``begin``."""

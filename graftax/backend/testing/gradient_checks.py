@@ -25,7 +25,7 @@ DIFFERENTIABLE = (
     "pinv erf sigmoid rsqrt softplus log_sigmoid divide_no_nan xlogy squared_difference softmax log_softmax "
     "logsumexp norm moments standardize dot_product_attention conv conv_transpose max_pool sum_pool"
 ).split() + [name for family in FAMILIES for name in family.DIFFERENTIABLE.split()]
-FIRST = {"where": 1, "einsum": 1}
+FIRST = {"where": 1, "einsum": 1, "ctc_loss": 1}
 """Which argument is differentiated, where it is not the first."""
 CHOSEN = {"divide": 0, "power": 0, "max_pool": 1, "softmax": 0, "sort": 1}
 """Which case, where it is not the first."""

@@ -47,6 +47,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             if rows is not None:  # other rows, and those of the slots, stay
                 gradient, value = rows.share(gradient), rows.of(value)
                 slots = {name: rows.of(slot) for name, slot in slots.items()}
+            # as in `_rule_input`, in place: in eager code a function costs as much as the arithmetic of a small weight
             step, l2, decay = _numbers(rule, update, step_for)
             given = RuleInput(variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step)
             if l2 is not None or decay is not None:
@@ -56,7 +57,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             new, changes = result
             if dtype_name(new.dtype) != variable.dtype or rows is not None or variable.constraint is not None:
                 new = _fitted(update, new)
-            variable.assign(new)
+            variable.assign(new)  # first: where the shape or the constraint raises, no slot has changed
             _assign_slots(declared, changes, rows)
     except GraftaxError as error:
         paths = ", ".join(repr(update.variable.path) for update in group[:_NAMED])

@@ -21,7 +21,7 @@ SLOT = "moving_average"
 
 
 def slot_for(variable: Variable) -> Slot:
-    """Declare the average of a variable, which starts as its value."""
+    """Return the average of a variable, which starts as its value."""
 
     def start(key: object, shape: object, dtype: str) -> Array:
         return cast_to(variable.value, dtype)
@@ -30,7 +30,7 @@ def slot_for(variable: Variable) -> Slot:
 
 
 def slot_beside(rule: Averaging, variable: Variable) -> Slot:
-    """Declare the average, unless the optimizer that updates the variable averages it by itself."""
+    """Return the same, unless the optimizer that updates the variable averages it by itself."""
     if rule.averages_itself:
         raise two_averages(rule)
     return slot_for(variable)
@@ -48,7 +48,7 @@ def two_averages(rule: Averaging) -> ArgumentError:
 
 @contextmanager
 def swapped(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
-    """Give each variable the value beside it within the block; at the end its own again, whatever happens."""
+    """Give each variable the value beside it for the block, and at the end its own again, whatever happens."""
     before = [variable.value for variable, _ in pairs]
     try:
         for variable, average in pairs:
@@ -90,7 +90,7 @@ class Averaging(SlotKeeper):
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """Give the variables the averages of their values within the block, to evaluate; then their own again.
+        """Give the variables the averages of their values for the block, to evaluate with; afterwards their own again.
 
         Raises:
             StateError: this optimizer keeps no averages, or none yet.
@@ -126,7 +126,7 @@ class Averaging(SlotKeeper):
         self._gx_averages_assigned()
 
     def _gx_averages_assigned(self) -> None:
-        """Take note that averages were assigned, here or in the optimizer around this one."""
+        """Note that `assign_averages` is done, here or in the optimizer around."""
         for other in self.others:
             other._gx_averages_assigned()
 
@@ -148,7 +148,7 @@ class Averaging(SlotKeeper):
             yield from other._gx_all_averages()
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
-        """Yield each variable with its average of `ema_momentum`; with its value before the first update."""
+        """Yield the averages of `ema_momentum`; the values themselves before the first update."""
         for variable, state in self._gx_slots.items() if self.ema_momentum is not None else ():
             if SLOT in state.slots:
                 average = cast_to(state.slots[SLOT].value, variable.dtype)

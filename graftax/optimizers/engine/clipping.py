@@ -29,17 +29,18 @@ def clip(
 
     Args:
         updates: Whose gradients.
-        value: On the magnitude of each element. Defaults to None.
-        norm: On the norm of each gradient. Defaults to None.
-        global_norm: On the norm of all gradients together. Defaults to None.
+        value: On the magnitude of each element. Defaults to None, no limit.
+        norm: On the norm of each gradient. Defaults to None, no limit.
+        global_norm: On the norm of all gradients together. Defaults to None, no limit.
         adaptive: On the norm of each unit's gradient, relative to that of its weights; settings may replace it.
-            Defaults to None.
+            Defaults to None, no limit.
     """
     if value is not None:
         updates = [u.with_gradient(_within(u.gradient, _number(value, u))) for u in updates]
     if norm is not None:
         updates = [u.with_gradient(u.gradient * _factor(_norm(_square(u.gradient)), _number(norm, u))) for u in updates]
     if global_norm is not None and updates:
+        # one dtype for all squares: what is added up must not depend on which variable comes first
         wide = "float64" if any(str(u.gradient.dtype) == "float64" for u in updates) else "float32"
         square = ops.sum(ops.stack([cast_to(_square(u.gradient), wide) for u in updates]))
         factor = _factor(_norm(square), number(global_norm, wide))
@@ -58,7 +59,7 @@ def _within(gradient: Array, limit: Any) -> Array:
 
 
 def _clip_units(gradient: Array, variable: Variable, limit: object) -> Array:
-    """Clip the gradient of each unit, an index of the last axis, to ``limit`` times the norm of its weights."""
+    """Return the gradient with each unit, the last axis of a kernel, at most ``limit`` times as long as its weights."""
     if limit is None:
         return gradient
     if 0 in variable.shape:
@@ -76,7 +77,7 @@ def _unit_norms(x: Array) -> Array:
 
 
 def _square(gradient: Array) -> Array:
-    """Compute the square of the norm, times a power of two that changes no bit and prevents overflow below 1e31."""
+    """Return the square of the norm, times a power of two that changes no bit, but keeps it finite below 1e31."""
     scaled = gradient * _SCALE
     return ops.sum(scaled * scaled)
 

@@ -19,8 +19,8 @@ class SlotKeeper(Checked):
     """The part of an optimizer that keeps slots.
 
     Args:
-        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None.
-        name: Its name. Defaults to None.
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None, that of the variable.
+        name: Its name. Defaults to None, the class name in snake case.
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_slots"})
@@ -67,13 +67,13 @@ class SlotKeeper(Checked):
         return found
 
     def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
-        """Return the slot of that name for a variable, made if it is missing; None if there is no such slot."""
+        """Return the slot of that name for a variable, made if it is missing; None if none is kept."""
         self._gx_make_slots(variable, name)
         state = self._gx_slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
 
     def _gx_slot_class(self, name: str) -> str:
-        """Return the class that gives slots of that name their meaning; the base, for what all of them keep."""
+        """Return the class that gives slots of that name their meaning: the base, for what every optimizer keeps."""
         return "Optimizer" if name.partition("/")[0] in OF_THE_BASE else super()._gx_slot_class(name)
 
     def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
@@ -104,7 +104,7 @@ class SlotKeeper(Checked):
         return list(self.named_variables().values())
 
     def named_variables(self) -> dict[str, Variable]:
-        """Return its Variables by path; a slot is at ``slots/<path of its variable>/<its name>``."""
+        """Return the same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
         found = super().named_variables()
         for record in self._gx_slot_records():
             path = f"slots/{record.variable.path}/{record.name}"

@@ -23,7 +23,7 @@ LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
 
 
 def keep(owner: Module, before: object, given: Any) -> Any:
-    """Return what an optimizer keeps of a rate: a number goes into the Variable that is there, or a new one.
+    """Return what an optimizer keeps of a rate that it is given: a number goes into the Variable there, or a new one.
 
     Raises:
         ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
@@ -72,7 +72,7 @@ def keep(owner: Module, before: object, given: Any) -> Any:
 
 
 def current(rate: object, iterations: Array, dtype: str | None = None) -> Array:
-    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; by default of the widest one.
+    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
 
     Raises:
         ShapeError: it is no scalar.

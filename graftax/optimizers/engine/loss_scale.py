@@ -21,7 +21,7 @@ class LossScale(Checked):
     """A factor on the loss, taken out of the gradients again; a step whose gradients are not finite is left out.
 
     Args:
-        initial: The factor at the start.
+        initial: The factor at the start. Defaults to ``2.0**15``.
         growth_interval: After so many good steps in a row the factor doubles; None for a factor that never changes.
             Defaults to 2000.
 

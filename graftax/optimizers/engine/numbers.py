@@ -24,12 +24,12 @@ def cast_to(array: Array, dtype: str) -> Array:
 
 
 def widest() -> str:
-    """Return the dtype that loses nothing for any variable: float64 where the backend has it, else float32."""
+    """Return the dtype in which numbers lose nothing for any variable: float64 where the backend has it, or float32."""
     return registry.current().arrays.canonical_dtype("float64")
 
 
 def is_on(setting: object) -> bool:
-    """Tell whether a setting has an effect: all but the number 0, as what a Variable holds is not known in a trace."""
+    """Return False for the number 0 alone: what a Variable holds is not known in a trace."""
     return not isinstance(setting, int | float) or setting != 0
 
 
@@ -46,5 +46,5 @@ def number(setting: object, dtype: str) -> Any:
 
 
 def identity(setting: object) -> Hashable:
-    """Return a key, equal for settings that are the same number in every step: a Variable is so to itself alone."""
+    """Return what is equal for settings that are one number in every step: a Variable is so to itself alone."""
     return setting if setting is None or isinstance(setting, int | float) else ("a Variable", id(setting))

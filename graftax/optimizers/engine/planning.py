@@ -70,6 +70,7 @@ class Planning(Rule, Averaging):
             if settings.optimizer is not None:
                 other = self.others[settings.optimizer]
                 other._gx_check_rules([variable])
+                # kept there, too: the other optimizer looks them up itself when it takes the update over
                 theirs = other._gx_slots.state(variable).settings = settings.over(other._gx_settings(variable))
                 settings = replace(settings, frozen=theirs.frozen)
             state.settings = settings
@@ -133,7 +134,7 @@ class Planning(Rule, Averaging):
         return super().slot(variable, name) if rule is self else rule.slot(variable, name)
 
     def named_variables(self) -> dict[str, Variable]:
-        """Return its Variables by path, and those of optimizers in its rules; slots: ``slots/<variable>/<name>``."""
+        """Return its own and those of optimizers in its rules; a slot is at ``slots/<path of variable>/<name>``."""
         found = super().named_variables()
         for place, other in enumerate(self.others):
             found |= {f"others/{place}/{path}": v for path, v in other.named_variables().items()}
@@ -173,6 +174,8 @@ class Planning(Rule, Averaging):
         arrays = registry.current().arrays
         updates: list[Update] = []
         missing: list[Variable] = []
+        # pairs are made here and not in a function of their own, so that a gradient takes the short way; the last one
+        # is taken first, and each level put there in reverse: depth first, the order of `flat_variables`
         waiting = [(gradients, structure)]
         while waiting:
             given, wanted = waiting.pop()

@@ -23,10 +23,11 @@ class Slot:
     """The declaration of a slot, as ``create_slots`` returns it.
 
     Args:
-        shape: Its shape. Defaults to that of the variable.
-        dtype: Its dtype by name. By default: the optimizer's ``slot_dtype``, else that of the variable, but float32
-            for a variable of 16 bits or less. Rules see all slots in one dtype, whatever they are stored in.
-        initializer: What it starts as: a name, a number, or a function of ``(key, shape, dtype)``.
+        shape: Its shape. Defaults to None, that of the variable.
+        dtype: Its dtype by name. Defaults to None: the optimizer's ``slot_dtype``, else that of the variable, but
+            float32 for a variable of 16 bits or less. Rules see all slots in one dtype, whatever they are stored in.
+        initializer: What it starts as: a name, a number, or a function of ``(key, shape, dtype)``. Defaults to
+            ``"zeros"``.
 
     Example:
         >>> Slot(shape=(3,), initializer=0.1)

@@ -87,12 +87,13 @@ def _multi_hot(indices: object, num_classes: int, axis: int = -1, dtype: str = "
 
 
 def _rearrange(x: Any, pattern: str, **sizes: int) -> Any:
-    return {
+    by_pattern: dict[str, Callable[[], Any]] = {
         "a b -> b a": lambda: x.T,
         "b (h p) w c -> b h w (p c)": lambda: np.concatenate([x[:, p::2] for p in range(2)], -1),
         "... c -> c (...)": lambda: x.reshape(-1, x.shape[-1]).T,
         "a b -> 1 b 1 a": lambda: x.T[None, :, None],
-    }[pattern]()
+    }
+    return by_pattern[pattern]()
 
 
 def _saturate(x: Any, dtype: str) -> Any:
