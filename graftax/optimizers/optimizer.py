@@ -151,7 +151,7 @@ class Optimizer(Planning, PureUpdates):
         value = super()._gx_given(name, value)
         if name == "ema_momentum" and value is not None:
             self._gx_count("averaged_updates")
-        elif name == "accumulation_steps" and value > 1:
+        elif name == "accumulation_steps" and cast(int, value) > 1:
             self._gx_count("gathered")
         return value
 
