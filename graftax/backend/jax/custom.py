@@ -77,15 +77,6 @@ class _Static:
         self.value = value
 
 
-def only_backwards() -> GradientError:
-    """What a forward derivative of a function with a rule for its gradient means."""
-    return GradientError(
-        "a forward derivative (jvp) of a function that has a gradient of its own",
-        "its rule goes backwards only",
-        "graftax.jacobian, which goes backwards, or the function without custom_gradient",
-    )
-
-
 def closed_over() -> GradientError:
     """What a value means that a function with a rule for its gradient closes over, and that is differentiated."""
     return GradientError(

@@ -19,6 +19,7 @@ from graftax.backend.host import no_plain_numbers
 from graftax.backend.program import Program
 from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.backend.tracing import Tracing
+from graftax.core import foreign_errors
 from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import unwrap
@@ -113,7 +114,10 @@ class CompiledFunction(Generic[P, R]):
             out = transforms.unflatten(entry.out_structure, results[: entry.results])
             return cast(R, out if not entry.masked else carrying(transforms, *out))
         except Exception as error:
-            shorten(error)
+            told = foreign_errors.translated(error)  # what the library finds only when it compiles
+            shorten(told or error)
+            if told is not None:
+                raise told from error
             raise
 
     def _plain(self, args: Any, kwargs: Any) -> R:
