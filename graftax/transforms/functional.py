@@ -17,7 +17,7 @@ from graftax.variables.variable import Variable
 
 @door
 def state(module: Module) -> dict[str, Array]:
-    """The values of all Variables of a module, by path from it; shared Variables once.
+    """Return the values of all Variables of a module, by path from it; shared Variables once.
 
     Modules are no pytrees, so that nothing is ever copied or duplicated in passing; this dict is one.
 

@@ -87,13 +87,13 @@ class Template(Module):
 
 @door
 def template(fn: Callable[..., Any], name: str | None = None) -> Template:
-    """A function whose Variables, however deep inside it they are made, are made once and shared by all its calls.
+    """Return a function whose Variables, however deep inside they are made, are made once and shared by all calls.
 
     Arguments to bind at once go through ``functools.partial``; those of a call win.
 
     Args:
         fn: The function; it may make Variables and layers at each call.
-        name: Its name as a Module.
+        name: Its name as a Module. Defaults to None, for no name of its own.
 
     Returns:
         A Module; two templates share nothing, whatever their names.

@@ -20,7 +20,7 @@ _PACKAGE = "graftax."
 
 
 def blueprint(module: Module) -> Hashable | None:
-    """How a Module is made, or None where its call may run code from outside of graftax, or depends on other objects.
+    """Return how a Module is made; None where its call may run code of others, or depends on other objects.
 
     Code from outside is left alone, since it may stop in a debugger, print, or look at values. Where one layer inside
     does not compile its call, the whole does not.

@@ -127,7 +127,7 @@ class CompiledFunction(Generic[P, R]):
         return cast(R, eagerly.call(self._fn, args, kwargs, self._allow_callback))
 
     def _is_a_part(self) -> bool:
-        """True if it belongs to the function being compiled, or run eagerly, around it."""
+        """Return True if it belongs to the function being compiled, or run eagerly, around it."""
         if self._looks not in (PLAIN, RANGES) and traced_checks.traces.top == PLAIN:
             raise StateError(
                 f"{function_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
@@ -160,7 +160,7 @@ class CompiledFunction(Generic[P, R]):
         return Lowered(function_name(self._fn), self.trace_count, entry, dynamic)
 
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
-        """The trace for these arguments, the arrays among them, and what these are called."""
+        """Return the trace for these arguments, the arrays among them, and what these are called."""
         transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, dynamic = key_of(leaves, tree)
@@ -192,6 +192,7 @@ class CompiledFunction(Generic[P, R]):
             found = self._trace(transforms, key, leaves, tree, entries[0].difference() if entries else None)
         if runs:
             found.pay()
+        # a trace that changed what it saw was good for one call: to run it again would leave attributes as they are
         others = [entry for entry in entries if entry is not found and not entry.is_spent()]
         self._entries[key] = [found, *others[: _REMEMBERED - 1]]
         return found
@@ -221,7 +222,7 @@ class CompiledFunction(Generic[P, R]):
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
             with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
-                frame.looked((around,))
+                frame.looked((around,))  # before the function runs, which may change what is around it
                 for module in modules:
                     frame.watch(module)
                 out = self._fn(*args, **kwargs)
@@ -311,11 +312,12 @@ def jit(
 
     Args:
         fn: The function; without it, a decorator is returned.
-        max_retraces: How many traces after the first are allowed; None for any number. Each is one line in the log
-            ``graftax`` at level INFO, and one at level WARNING tells when there are many.
+        max_retraces: How many traces after the first are allowed. Each is one line in the log ``graftax`` at level
+            INFO, and one at level WARNING tells when there are many. Defaults to None, for any number.
         allow_callback: Whether `graftax.py_function` may be called inside, which makes each run wait for Python.
+            Defaults to False.
         checked: Whether to raise, after a run, for an index out of range, a nan that an operation makes, and a
-            `graftax.check` that fails. Then no Variable has changed. It takes more time and memory.
+            `graftax.check` that fails. Then no Variable has changed. It takes more time and memory. Defaults to False.
 
     Raises:
         ArgumentError: ``max_retraces`` is no number of traces.
@@ -356,7 +358,7 @@ _OFTEN = 5  # traces, at which a line in the log warns
 
 
 def _why_again(reason: str) -> tuple[str, str]:
-    """Why there was one more trace, and what helps."""
+    """Return why there was one more trace, and what helps."""
     if reason.endswith(BY_ITSELF):
         return (
             "the function changes an attribute that it depends on, so that each call compiles anew",

@@ -81,7 +81,7 @@ class _Plan(Guard):
         return results, exchange(self.written, before, results[-len(before) :])
 
     def result(self, results: list[Any]) -> Any:
-        """What the forward returns, of what the program does."""
+        """Return what the forward returns, of what the program does."""
         if self._out_structure is None:
             return results[0]
         return self._unflatten(self._out_structure, results[: self._results])
@@ -95,7 +95,7 @@ class Plans(dict[Hashable, _Plan | None]):
 
 
 def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-    """``forward(*args, **kwargs)`` as one compiled program, or `MISSED`.
+    """Run ``forward(*args, **kwargs)`` as one compiled program, or return `MISSED`.
 
     Args:
         plans: Those of the Module.
@@ -119,7 +119,7 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
         if not backend.has("compiling") or not backend.compiling.eager() or (plan is None and key in plans):
             return MISSED
         if _made_by_creators(module):
-            return MISSED
+            return MISSED  # a first call builds: what creators do happens in plain Python
         plan = plans[key] = _plan(module, forward, args, kwargs, key, backend)
         if len(plans) > _MOST_PLANS:
             del plans[next(iter(plans))]
@@ -144,7 +144,7 @@ def _made_by_creators(module: Module) -> bool:
 
 
 def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tuple[Hashable, list[Any]]:
-    """What tells calls apart, and the arrays among the arguments."""
+    """Return what tells calls apart, and the arrays among the arguments."""
     if not backend.has("compiling"):
         return None, []
     leaves, structure = backend.compiling.flatten((args, kwargs))
@@ -182,13 +182,13 @@ def _plan(
             _programs.popitem(last=False)
     _programs.move_to_end(full)
     program = _programs[full]
-    for node in nodes:
+    for node in nodes:  # what changes in one of them from now on counts as a change of structure
         object.__setattr__(node, "_gx_watched", True)
     return None if program is None else _Plan(program, storages, nodes, backend)
 
 
 def _is_value(leaf: Any, backend: Backend) -> bool:
-    """True for a number, or an array that is there, of numbers."""
+    """Return True for a number, or an array that is there, of numbers."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind in "biufc" and not isinstance(leaf, np.ma.MaskedArray)
     return isinstance(leaf, bool) or (backend.arrays.is_array(leaf) and backend.arrays.is_concrete(leaf))
@@ -197,7 +197,7 @@ def _is_value(leaf: Any, backend: Backend) -> bool:
 def _trace(
     forward: Callable[..., Any], leaves: list[Any], structure: Any, backend: Backend
 ) -> tuple[Program, int, Any] | None:
-    """The program, how many results it has and their structure; None where one of them is an argument as it came."""
+    """Return the program, the number and structure of its results; None where a result is an argument as it came."""
     transforms = backend.compiling
     found: list[Any] = []
 
@@ -217,7 +217,7 @@ def _trace(
 
 
 def _numbered(program: Program, results: int, out_structure: Any, storages: list[Storage]) -> _Program | None:
-    """The program by numbers of Variables, or None if it reads or assigns others than those of the Module."""
+    """Return the program by numbers of Variables; None if it reads or assigns others than those of the Module."""
     number: dict[Cell, int] = {storage: i for i, storage in enumerate(storages)}
     try:
         changing, read, written = (

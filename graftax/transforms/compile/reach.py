@@ -37,7 +37,7 @@ class Surroundings(Node):
 
     @property
     def _gx_path(self) -> str:
-        """The name of the function."""
+        """Return the name of the function."""
         return self._name
 
     def add(self, name: str, value: Any, look: Callable[[], Any] | None) -> None:
@@ -57,7 +57,7 @@ class Surroundings(Node):
 
 
 def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
-    """The Modules in some values, each once: in containers, functions and plain objects, but not below Modules.
+    """Return the Modules in some values, each once: in containers, functions, plain objects, but not below Modules.
 
     Of a function these are what it is bound to, its closure, its defaults, what it wraps, and the globals that its code
     names, with the functions of the same file among them. Of a plain object these are its attributes.
@@ -118,7 +118,7 @@ def _note(
 
 
 def has_nodes(value: Any) -> bool:
-    """True for a Module or Variable, and for a container that has one somewhere."""
+    """Return True for a Module or Variable, and for a container that has one somewhere."""
     return any(isinstance(one, Node) for one in value) if isinstance(value, set) else holds_node(value)
 
 
@@ -127,7 +127,7 @@ def _itself(value: Any) -> Any:
 
 
 def _in(value: Any) -> Iterator[_Held]:
-    """What a value holds."""
+    """Return what a value holds."""
     if isinstance(value, FunctionType):
         yield from _of_function(value)
     elif isinstance(value, MethodType):

@@ -75,7 +75,7 @@ def _is_deleted(buffer: Any) -> bool:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Inside, Ctrl-C waits: the first run goes through Python, where it could come after the buffers are given away."""
+    """Let Ctrl-C wait: a first run goes through Python, where it could come after the buffers are given away."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

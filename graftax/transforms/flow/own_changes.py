@@ -82,7 +82,7 @@ def _depends(name: str, what: str, changed: Sequence[str], user: str = "it") -> 
 
 
 def _alike(one: Part, other: Part) -> bool:
-    """True if they are known to be the same program."""
+    """Return True if they are known to be the same program."""
     if [*one.found] != [*other.found] or one.written != other.written or len(one.constants) != len(other.constants):
         return False
     known = one.program.key, other.program.key

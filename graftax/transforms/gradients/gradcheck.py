@@ -137,7 +137,7 @@ class _Checking:
         self._weights: list[Any] | None = None
 
     def _results(self, values: list[Any]) -> list[Any]:
-        """The floating results; Variables have these values, and nothing is assigned."""
+        """Return the floating results; Variables have these values, and nothing is assigned."""
         backend = registry.current()
         own = iter(values[: self._arguments])
         known = tree.flatten(self._args)
@@ -170,7 +170,7 @@ class _Checking:
         return sum(numpy.sum(one * w) for one, w in zip(results, weights, strict=True))
 
     def _value(self, values: list[Any]) -> tuple[float, float]:
-        """The value, summed up in double precision, and the size of its terms."""
+        """Return the value, summed up in double precision, and the size of its terms."""
         self.evaluations += 1
         to_numpy = registry.current().arrays.to_numpy
         results = [np.asarray(to_numpy(one), "float64") for one in self._results(values)]
@@ -217,7 +217,7 @@ class _Checking:
         return worst._replace(evaluations=self.evaluations)
 
     def _worst(self, measured: Callable[[Any], tuple[float, float, float]], base: Any) -> tuple[Any, Any]:
-        """The element with the largest error, and gradient, difference and error there."""
+        """Return the element with the largest error, and gradient, difference and error there."""
 
         def along(flat: list[int], values: Any) -> tuple[float, float, float]:
             direction = np.zeros(base.size)

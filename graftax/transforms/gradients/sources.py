@@ -25,7 +25,7 @@ def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def expand(wrt: Any) -> Any:
-    """Modules replaced by dicts of their trainable Variables."""
+    """Replace Modules by dicts of their trainable Variables."""
     if isinstance(wrt, Variable):
         return wrt
     if isinstance(wrt, Module):

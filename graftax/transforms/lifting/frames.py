@@ -33,14 +33,14 @@ class CompileFrame(Frame):
         self.seen = Seen()
 
     def read(self, storage: Storage) -> Array:
-        """The value in the program so far."""
+        """Return the value in the program so far."""
         if storage not in self._now:
             self._now[storage] = self._lift.read(storage)
             self._touch_owners(storage)
         return self._now[storage]
 
     def write(self, storage: Storage, value: Array) -> None:
-        """The value from here on."""
+        """Set the value from here on."""
         self._now[storage] = value
         self._written[storage] = None
         self._touch_owners(storage)
@@ -93,11 +93,13 @@ class CompileFrame(Frame):
                 self.group(group)
 
     def first_value(self, tracer: Any) -> Any:
-        """The argument that this traced value stands for, as it is at the first call."""
+        """Return the argument that this traced value stands for, as it is at the first call."""
+        # by identity: == of traced arrays is another traced array
         found = (value for traced, value in self._arguments if traced is tracer)
         return next(found, None)
 
     def _touch_owners(self, storage: Storage) -> None:
+        # a Variable may go with its owner, and another one come: whatever leads to it counts
         node: Node | None = storage.user
         while node is not None and (node := node._gx_owner) is not None:
             if id(node) in self.touched:
@@ -105,7 +107,7 @@ class CompileFrame(Frame):
             self.touch(node)
 
     def written(self) -> list[tuple[Storage, Array]]:
-        """What the program assigns, with the last values."""
+        """Return what the program assigns, with the last values."""
         return [(storage, self._now[storage]) for storage in self._written]
 
 
@@ -130,7 +132,7 @@ class Substitution(Frame):
         self.written: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
-        """The value given or assigned, else what the frame around sees."""
+        """Return the value given or assigned, else what the frame around sees."""
         if storage in self._now:
             return self._now[storage]
         return storage.concrete() if self.parent is None else self.parent.read(storage)
@@ -154,7 +156,7 @@ class Abstract(Substitution):
         super().__init__(parent, (), level)
 
     def read(self, storage: Storage) -> Array:
-        """The buffer itself: nothing is computed from it."""
+        """Return the buffer itself: nothing is computed from it."""
         return self._now.get(storage, storage.buffer)
 
 
@@ -166,7 +168,7 @@ class PartFrame(Substitution):
         self._around = around
 
     def read(self, storage: Storage) -> Array:
-        """The value given or assigned, else the one outside, which the part then closes over."""
+        """Return the value given or assigned, else the one outside, which the part then closes over."""
         if storage not in self._now:
             self._now[storage] = self._around.read(storage)
         return self._now[storage]
@@ -181,6 +183,7 @@ class Around:
         self.frame = frames.top
 
     def read(self, storage: Storage) -> Array:
-        """The value there."""
+        """Return the value there."""
+        # computed there, so that a weight that is an expression is computed once, not in each run of the part
         with registry.current().tracing.at(self.level), frames.replaced(self._frames):
             return storage.read()
