@@ -78,7 +78,7 @@ def _failed(message: str, names: tuple[str, ...], *values: Any) -> CheckError:
     return CheckError(message.format(**shown))
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     array = np.asarray(value)
@@ -131,7 +131,7 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
     return array  # type: ignore[no-any-return]
 
 
-def _not_finite(message: str, host: Any) -> NumericsError | None:
+def _not_finite(message: str, host: np.ndarray[Any, Any]) -> NumericsError | None:
     bad = ~np.isfinite(host)
     if not bad.any():
         return None

@@ -235,7 +235,7 @@ def _as_announced(fn: Callable[..., Any], path: str, leaf: Any, wanted: Any) -> 
     return array.astype(dtype)
 
 
-def _is_safe(leaf: Any, have: str, dtype: str) -> bool:
+def _is_safe(leaf: object, have: str, dtype: str) -> bool:
     if have == dtype:
         return True
     if type(leaf) in (bool, int, float, complex):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterator
 from types import FunctionType
-from typing import Any
 
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import ignored
@@ -53,7 +52,7 @@ def _settings(node: Module, number: dict[int, int]) -> Iterator[Hashable]:
             yield name, _part(value, number)
 
 
-def _part(value: Any, number: dict[int, int]) -> Hashable:
+def _part(value: object, number: dict[int, int]) -> Hashable:
     if is_plain(value):
         return type(value), value
     if id(value) in number:
@@ -69,7 +68,7 @@ def _part(value: Any, number: dict[int, int]) -> Hashable:
     raise _OtherObject
 
 
-def _is_ours(thing: Any) -> bool:
+def _is_ours(thing: object) -> bool:
     return str(thing.__module__).startswith(_PACKAGE)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from graftax.backend import registry, traced_checks
 from graftax.backend.compiling import Compiling
 from graftax.backend.host import no_plain_numbers
-from graftax.backend.program import Program
+from graftax.backend.program import Lift, Program
 from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.backend.tracing import Tracing
 from graftax.core import foreign_errors
@@ -78,7 +78,7 @@ class CompiledFunction(Generic[P, R]):
         self.trace_count = 0
         carry_names(self, fn)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> CompiledFunction[..., R]:
+    def __get__(self, instance: object, owner: type | None = None) -> CompiledFunction[..., R]:
         if instance is None:
             return self
         key = id(instance)
@@ -120,7 +120,7 @@ class CompiledFunction(Generic[P, R]):
                 raise told from error
             raise
 
-    def _plain(self, args: Any, kwargs: Any) -> R:
+    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         if frames.top is not None or not registry.current().has("tracing"):
             return self._fn(*args, **kwargs)
         key_of(*registry.current().tracing.flatten((args, kwargs)))  # raises for what cannot be an argument
@@ -216,7 +216,7 @@ class CompiledFunction(Generic[P, R]):
                 )
         found: dict[str, Any] = {}
 
-        def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        def run(lift: Lift, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
             frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)), self._allow_callback)
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
@@ -370,7 +370,7 @@ def _why_again(reason: str) -> tuple[str, str]:
     )
 
 
-def _result(fn: Callable[..., Any], value: Any) -> Any:
+def _result(fn: Callable[..., Any], value: object) -> Any:
     value = unwrap(value)
     if is_static(value) and not isinstance(value, SCALARS):
         raise CompileError(

@@ -53,12 +53,12 @@ def key_of(leaves: list[Any], tree: Any) -> tuple[Hashable, list[Any]]:
     return tuple(parts), dynamic
 
 
-def is_static(leaf: Any) -> bool:
+def is_static(leaf: object) -> bool:
     """Return True for what is neither an array nor a number."""
     return _look_at(leaf) not in (_ARRAY, _SCALAR)
 
 
-def _look_at(leaf: Any) -> str:
+def _look_at(leaf: object) -> str:
     """Return which of four kinds a leaf is of; a type that says it is remembered, for there may be hundreds."""
     kind = type(leaf)
     if kind in SCALARS:

@@ -14,7 +14,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.backend.host import owned
-from graftax.backend.program import Cell, Program
+from graftax.backend.program import Cell, Lift, Program
 from graftax.backend.protocol import Backend
 from graftax.backend.traced_checks import EAGER, traces
 from graftax.core import scopes
@@ -94,7 +94,9 @@ class Plans(dict[Hashable, _Plan | None]):
         return Plans, ()
 
 
-def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+def call(
+    plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Run ``forward(*args, **kwargs)`` as one compiled program, or return `MISSED`.
 
     Args:
@@ -160,7 +162,12 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tup
 
 
 def _plan(
-    module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, key: Hashable, backend: Backend
+    module: Module,
+    forward: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    key: Hashable,
+    backend: Backend,
 ) -> _Plan | None:
     leaves, structure = backend.compiling.flatten((args, kwargs))
     made_of = blueprint(module) if all(_is_value(leaf, backend) for leaf in leaves) else None
@@ -187,7 +194,7 @@ def _plan(
     return None if program is None else _Plan(program, storages, nodes, backend)
 
 
-def _is_value(leaf: Any, backend: Backend) -> bool:
+def _is_value(leaf: object, backend: Backend) -> bool:
     """Return True for a number, or an array that is there, of numbers."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind in "biufc" and not isinstance(leaf, np.ma.MaskedArray)
@@ -201,7 +208,7 @@ def _trace(
     transforms = backend.compiling
     found: list[Any] = []
 
-    def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    def run(lift: Lift, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
         values = iter(dynamic)
         args, kwargs = transforms.unflatten(structure, [x if type(x) is bool else next(values) for x in leaves])
         frame = CompileFrame(lift)

@@ -40,7 +40,7 @@ class Surroundings(Node):
         """Return the name of the function."""
         return self._name
 
-    def add(self, name: str, value: Any, look: Callable[[], Any] | None) -> None:
+    def add(self, name: str, value: object, look: Callable[[], Any] | None) -> None:
         """Note something, and how to look for it again."""
         title, number = name, 1
         while title in self._looks:  # as it is called in another function
@@ -99,7 +99,7 @@ class _Held(NamedTuple):
 
 
 def _note(
-    around: Surroundings, name: str, value: Any, look: Callable[[], Any] | None, depth: int, noted: set[int]
+    around: Surroundings, name: str, value: object, look: Callable[[], Any] | None, depth: int, noted: set[int]
 ) -> None:
     """Note a value if it holds Modules, or settings, in a way that may change; of containers, the outermost ones."""
     if id(value) in noted:
@@ -117,16 +117,16 @@ def _note(
     around.add(name, value, look)
 
 
-def has_nodes(value: Any) -> bool:
+def has_nodes(value: object) -> bool:
     """Return True for a Module or Variable, and for a container that has one somewhere."""
     return any(isinstance(one, Node) for one in value) if isinstance(value, set) else holds_node(value)
 
 
-def _itself(value: Any) -> Any:
+def _itself(value: object) -> Any:
     return value
 
 
-def _in(value: Any) -> Iterator[_Held]:
+def _in(value: object) -> Iterator[_Held]:
     """Return what a value holds."""
     if isinstance(value, FunctionType):
         yield from _of_function(value)

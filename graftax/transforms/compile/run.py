@@ -69,7 +69,7 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     return box[0]
 
 
-def _is_deleted(buffer: Any) -> bool:
+def _is_deleted(buffer: object) -> bool:
     return bool(getattr(buffer, "is_deleted", bool)())
 
 

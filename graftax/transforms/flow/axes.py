@@ -48,7 +48,7 @@ def argument_names(fn: Callable[..., Any], count: int) -> list[str]:
     return named[:count] if len(named) >= count else [f"argument {i}" for i in range(count)]
 
 
-def spread(what: str, axes: Any, value: Any, path: str) -> list[int | None]:
+def spread(what: str, axes: object, value: Any, path: str) -> list[int | None]:
     """Return the axis of each leaf of a structure, in order; what is said of a part holds for all in it.
 
     Raises:
@@ -73,7 +73,7 @@ def spread(what: str, axes: Any, value: Any, path: str) -> list[int | None]:
     return [axis for part in parts for axis in spread(what, *part)]
 
 
-def _unlike(what: str, axes: Any, value: Any, path: str) -> ArgumentError:
+def _unlike(what: str, axes: object, value: object, path: str) -> ArgumentError:
     has = sorted(map(str, value)) if isinstance(value, Mapping) else f"a {type(value).__name__}"
     size = f" of {len(value)}" if isinstance(value, list | tuple) else ""
     return ArgumentError(

@@ -9,7 +9,7 @@ from typing import Any
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexRangeError, ShapeError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import ArrayLike, unwrap
+from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.ops.checks import outside
 from graftax.transforms.flow.own_changes import unchanging
 from graftax.transforms.function_argument import check_functions
@@ -108,7 +108,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
     return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
 
 
-def _no_branch(count: int, index: Any) -> IndexRangeError:
+def _no_branch(count: int, index: Array) -> IndexRangeError:
     return IndexRangeError(f"switch got the index {int(index)}", f"it is not in [0, {count})", "an index of a branch")
 
 

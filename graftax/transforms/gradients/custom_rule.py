@@ -291,17 +291,17 @@ def _paired(places: Any, made: Any, moving: set[int]) -> list[tuple[int, Any]] |
     return None if any(part is None for part in parts) else [pair for part in parts for pair in part or ()]
 
 
-def _is_moving(leaf: Any) -> bool:
+def _is_moving(leaf: object) -> bool:
     """Return True for what becomes an input of the rule."""
     kinds = VariableLike | np.ndarray | np.generic | float | complex
     return isinstance(leaf, kinds) or registry.current().arrays.is_array(leaf)
 
 
-def _is_number(leaf: Any) -> bool:
+def _is_number(leaf: object) -> bool:
     return isinstance(leaf, int) or _is_moving(leaf)
 
 
-def _kind(made: Any) -> str:
+def _kind(made: object) -> str:
     if isinstance(made, tuple | list):
         return f"a {type(made).__name__} of {len(made)}"
     return "one array" if hasattr(made, "shape") else f"one {type(made).__name__}"

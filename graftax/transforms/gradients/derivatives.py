@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graftax.backend import registry
-from graftax.core.typedefs import Shape
+from graftax.core.typedefs import Array, Shape
 
 Function = Callable[[Sequence[Any]], list[Any]]
 
@@ -49,7 +49,7 @@ def _rows(
     back = transforms.vjp(function, values)[1]
     count = numpy.arange(math.prod(unit))
 
-    def row(index: Any) -> Any:
+    def row(index: Array) -> Any:
         weights = numpy.broadcast_to((count == index).astype(dtype).reshape(unit), shape)
         return back([weights])[0]
 

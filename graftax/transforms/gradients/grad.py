@@ -114,7 +114,7 @@ def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callab
     return run
 
 
-def _pair(fn: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+def _pair(fn: Callable[..., Any], result: object) -> tuple[Any, Any]:
     if isinstance(result, tuple | list) and len(result) == 2:
         return result[0], result[1]
     shape = getattr(result, "shape", None)
@@ -128,7 +128,7 @@ def _pair(fn: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     )
 
 
-def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any]:
+def _split(fn: Callable[..., Any], result: object, has_aux: bool) -> tuple[Any, Any]:
     value, aux = _pair(fn, result) if has_aux else (result, None)
     if value is None:
         raise GradientError(

@@ -191,7 +191,12 @@ class _Checking:
             h = step or float(precision ** (1 / 3) * max(1.0, float(np.sqrt(np.mean(base**2)))))
 
             def measured(
-                direction: Any, i: int = i, base: Any = base, slope: Any = slope, h: float = h, eps: float = precision
+                direction: np.ndarray[Any, Any],
+                i: int = i,
+                base: np.ndarray[Any, Any] = base,
+                slope: np.ndarray[Any, Any] = slope,
+                h: float = h,
+                eps: float = precision,
             ) -> tuple[float, float, float]:
                 asarray = registry.current().arrays.asarray
                 sides = [asarray(base + sign * h * direction, str(self._values[i].dtype)) for sign in (1, -1)]
@@ -216,10 +221,12 @@ class _Checking:
             )
         return worst._replace(evaluations=self.evaluations)
 
-    def _worst(self, measured: Callable[[Any], tuple[float, float, float]], base: Any) -> tuple[Any, Any]:
+    def _worst(
+        self, measured: Callable[[Any], tuple[float, float, float]], base: np.ndarray[Any, Any]
+    ) -> tuple[Any, Any]:
         """Return the element with the largest error, and gradient, difference and error there."""
 
-        def along(flat: list[int], values: Any) -> tuple[float, float, float]:
+        def along(flat: list[int], values: np.ndarray[Any, Any] | float) -> tuple[float, float, float]:
             direction = np.zeros(base.size)
             direction[flat] = values
             return measured(direction.reshape(base.shape))
@@ -243,5 +250,5 @@ class _Checking:
         return _place(elements[0], base), along(elements, 1.0)
 
 
-def _place(element: int, base: Any) -> tuple[int, ...]:
+def _place(element: int, base: np.ndarray[Any, Any]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(element, base.shape)) if base.shape else ()

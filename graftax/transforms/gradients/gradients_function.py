@@ -52,7 +52,7 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
 
     @wraps(fn)
     @door
-    def run(*args: Any, dy: Any = None, **kwargs: Any) -> tuple[Any, list[Any]]:
+    def run(*args: Any, dy: object = None, **kwargs: Any) -> tuple[Any, list[Any]]:
         if dy is not None and "dy" in _parameters(fn):
             raise ArgumentError(
                 f"the gradients of {function_name(fn)} with dy=, which is the name of an argument of the function, too",
@@ -144,7 +144,7 @@ def _parameters(fn: Callable[..., Any]) -> list[str]:
         return []
 
 
-def _floating(fn: Callable[..., Any], place: int | str, leaf: Any) -> Any:
+def _floating(fn: Callable[..., Any], place: int | str, leaf: object) -> Any:
     arrays = registry.current().arrays
     if not (isinstance(leaf, VariableLike | np.ndarray | np.generic | int | float | complex) or arrays.is_array(leaf)):
         raise ArgumentTypeError(
@@ -168,7 +168,7 @@ def _floating(fn: Callable[..., Any], place: int | str, leaf: Any) -> Any:
 class _Tapped(Substitution):
     """State inside a function: the first read of a trainable Variable makes it a source."""
 
-    def __init__(self, parent: Frame | None, token: Any, heard: dict[Storage, Any]) -> None:
+    def __init__(self, parent: Frame | None, token: Array, heard: dict[Storage, Any]) -> None:
         super().__init__(parent, (), registry.current().gradients.level())
         self._token = token
         self._heard = heard
@@ -183,7 +183,7 @@ class _Tapped(Substitution):
             heard = self._heard
             heard[storage] = None
 
-            def hear(gradient: Any) -> None:
+            def hear(gradient: Array) -> None:
                 heard[storage] = gradient
 
             self.memo.forget(storage)  # what was computed from the value before has no way back to here

@@ -10,7 +10,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import GradientError, ShapeError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Shape, unwrap
+from graftax.core.typedefs import Array, Shape, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.function_argument import check_functions
@@ -205,14 +205,14 @@ def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> lis
     zeros = [numpy.zeros_like(leaf) for leaf in found.leaves]
     target = found.leaves[which]
 
-    def row(index: Any) -> list[Any]:
+    def row(index: Array) -> list[Any]:
         one = (count == index).astype(target.dtype).reshape(unit)
         return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
 
     return list(vectorizing.map_rows(row, count, chunk_size))
 
 
-def _check_called_at_once(name: str, fn: Callable[..., Any], args: tuple[Any, ...], wrt: Any) -> None:
+def _check_called_at_once(name: str, fn: Callable[..., Any], args: tuple[Any, ...], wrt: object) -> None:
     if not args and wrt is None:
         raise GradientError(
             f"{name}({function_name(fn)}) got no argument and no wrt=",

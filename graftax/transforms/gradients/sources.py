@@ -24,7 +24,7 @@ def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return args[0]
 
 
-def expand(wrt: Any) -> Any:
+def expand(wrt: object) -> Any:
     """Replace Modules by dicts of their trainable Variables."""
     if isinstance(wrt, Variable):
         return wrt

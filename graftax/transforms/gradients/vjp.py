@@ -35,13 +35,14 @@ class Pulled(NamedTuple):
         """Return what the function returned."""
         return registry.current().gradients.unflatten(self.structure, self.leaves)
 
-    def weights(self, dy: Any = None) -> list[Any]:
+    def weights(self, dy: object = None) -> list[Any]:
         """Return a weight for each element of the results: ones, or those given in the same structure."""
         arrays, transforms = registry.current().arrays, registry.current().gradients
         if dy is None:
             return [arrays.numpy.ones_like(leaf) for leaf in self.leaves]
         # a list of numbers stands for an array where there is one result
         single = len(self.leaves) == 1 and transforms.flatten(self.value)[1] == transforms.flatten(0)[1]
+        given: list[Any]
         given, structure = ([dy], self.structure) if single else transforms.flatten(tree.reorder(dy, self.value))
         if structure != self.structure:
             raise ArgumentError(

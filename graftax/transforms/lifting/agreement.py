@@ -7,12 +7,13 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.typedefs import DTypeLike
 from graftax.transforms.lifting.outline import Outline
 
 _KINDS = ("bool", "uint", "int", "float", "bfloat", "complex")
 
 
-def kind(dtype: Any) -> int:
+def kind(dtype: DTypeLike) -> int:
     """Return the place of a dtype among truth values, integers, real and complex numbers."""
     name = str(dtype)
     return min(3, i) if (i := next(i for i, k in enumerate(_KINDS) if name.startswith(k))) == 4 else i

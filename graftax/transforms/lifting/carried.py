@@ -61,7 +61,9 @@ def with_masks(transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any
     return transforms.flatten((args, kwargs, masks_of(leaves)))
 
 
-def given_masks(transforms: Tracing, args: Any, kwargs: Any, found: Any = None) -> tuple[Any, Any]:
+def given_masks(
+    transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any], found: Sequence[Array | None] | None = None
+) -> tuple[Any, Any]:
     """Return the arguments, carrying the masks that came after them."""
     return (args, kwargs) if found is None else carrying(transforms, (args, kwargs), found)
 

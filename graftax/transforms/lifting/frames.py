@@ -92,7 +92,7 @@ class CompileFrame(Frame):
             if len(group) >= _WORTH_IT:
                 self.group(group)
 
-    def first_value(self, tracer: Any) -> Any:
+    def first_value(self, tracer: object) -> Any:
         """Return the argument that this traced value stands for, as it is at the first call."""
         # by identity: == of traced arrays is another traced array
         found = (value for traced, value in self._arguments if traced is tracer)
@@ -124,7 +124,7 @@ def _kind(storage: Storage) -> Hashable | None:
 class Substitution(Frame):
     """Given values in place of some Variables; assignments stay inside until whoever made it takes them out."""
 
-    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: Any) -> None:
+    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: object) -> None:
         super().__init__()
         self.parent = parent
         self.level = level
@@ -152,7 +152,7 @@ class Substitution(Frame):
 class Abstract(Substitution):
     """For a look at shapes: Variables have their present values, assignments lead nowhere."""
 
-    def __init__(self, parent: Frame | None, level: Any) -> None:
+    def __init__(self, parent: Frame | None, level: object) -> None:
         super().__init__(parent, (), level)
 
     def read(self, storage: Storage) -> Array:

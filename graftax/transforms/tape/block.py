@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError, TapeError
-from graftax.core.typedefs import Shape, unwrap
+from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
 from graftax.transforms.tape.record import Record, differentiable
 from graftax.transforms.tape.replay import Replay
 from graftax.transforms.tape.watching import Watching, watch_reads
@@ -178,12 +178,12 @@ def check_traceable(what: str, leaf: object) -> None:
         )
 
 
-def _warn_integer(what: str, leaf: Any, why: str) -> None:
+def _warn_integer(what: str, leaf: Array | Variable, why: str) -> None:
     name = f"the variable {leaf.path!r}" if isinstance(leaf, Variable) else "an array"
     user_line.warn(f"{what}: {name} of dtype {leaf.dtype}: {why}")
 
 
-def unconnected(kind: Unconnected, shape: Shape, dtype: Any) -> Any:
+def unconnected(kind: Unconnected, shape: Shape, dtype: DTypeLike) -> Any:
     """Return None or zeros, as was asked for."""
     if kind not in ("none", "zero"):
         raise ArgumentError(f"unconnected_gradients={kind!r}", "there is no such choice", '"none" or "zero"')

@@ -282,7 +282,7 @@ class GradientTape(RecordedBlock):
 # --- arguments and results --------------------------------------------------------------------------------------------
 
 
-def _single(target: Any, verb: str) -> Any:
+def _single(target: object, verb: str) -> Any:
     if not tree.is_leaf(target):
         raise ArgumentTypeError(
             f"{verb}() got a {type(target).__name__}", "its target is one array", "one call for each"

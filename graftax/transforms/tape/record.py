@@ -47,12 +47,12 @@ class Record:
 
     # --- what is watched --------------------------------------------------------------------------------------------
 
-    def slot(self, value: Any) -> int | None:
+    def slot(self, value: object) -> int | None:
         """Return the slot of an array, or None if it was computed from nothing that is watched."""
         entry = self._slots.get(id(value))
         return entry[0] if entry is not None and entry[1]() is value else None
 
-    def _new_slot(self, value: Any) -> int:
+    def _new_slot(self, value: object) -> int:
         self._count += 1
         self._slots[id(value)] = self._count, weakref.ref(value)
         return self._count
@@ -107,7 +107,7 @@ class Record:
         if differentiable(value) and (slot := self.watch(value)) not in slots:
             slots.append(slot)
 
-    def left(self, value: Any, name: str) -> None:
+    def left(self, value: object, name: str) -> None:
         """Note that a value was turned into a NumPy array, and warn the first time."""
         if self._warns and self.slot(value) is not None:
             self._warns = False
@@ -189,6 +189,6 @@ class _Same:
 _SAME = _Same()
 
 
-def differentiable(value: Any) -> bool:
+def differentiable(value: object) -> bool:
     """Return True for arrays of real or complex numbers."""
     return is_inexact(getattr(value, "dtype", None))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend import registry
+from graftax.core.typedefs import Array
 from graftax.transforms.compile.pure import compiled_if_possible
 
 NOT_A_SLOT = -1
@@ -82,7 +83,7 @@ class Replay:
                 moving.update(slot for slot in step.outputs if slot != NOT_A_SLOT)
         gradients: dict[int, Any] = {}
 
-        def add(slot: int, gradient: Any) -> None:
+        def add(slot: int, gradient: Array) -> None:
             gradients[slot] = gradients[slot] + gradient if slot in gradients else gradient
 
         for slot, weight in zip(self._targets, weights, strict=True):
@@ -118,18 +119,22 @@ class Replay:
         )
 
 
-def _run_step(call: Any, inputs: list[Any]) -> Sequence[Any]:
+def _run_step(call: Callable[..., Sequence[Any]], inputs: list[Any]) -> Sequence[Any]:
     """Compute the outputs of one operation."""
 
     def run(*inputs: Any) -> Sequence[Any]:
-        return call(*inputs)  # type: ignore[no-any-return]
+        return call(*inputs)
 
     found: Sequence[Any] = (_operations.find((getattr(call, "key", None), _kinds(inputs)), run) or run)(*inputs)
     return found
 
 
 def _pull_step(
-    call: Any, inputs: list[Any], wanted: tuple[int, ...], made: tuple[int, ...], weights: list[Any]
+    call: Callable[..., Sequence[Any]],
+    inputs: list[Any],
+    wanted: tuple[int, ...],
+    made: tuple[int, ...],
+    weights: list[Any],
 ) -> list[Any]:
     """Compute the gradients of one operation by some of its inputs, from those of some of its outputs."""
 

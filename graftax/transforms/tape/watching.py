@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from graftax.backend import registry
@@ -25,7 +26,7 @@ class Watcher(Protocol):
         """Note that a value that it starts with was read, as this array."""
         ...
 
-    def tracks(self, values: Any) -> bool:
+    def tracks(self, values: Sequence[Array]) -> bool:
         """Return True if one of the arrays is watched, or was computed from what is."""
         ...
 
@@ -37,7 +38,7 @@ class Watcher(Protocol):
         """Note that the one array is the other, for gradients, too."""
         ...
 
-    def left(self, value: Any, name: str) -> None:
+    def left(self, value: object, name: str) -> None:
         """Note that the value was turned into a NumPy array."""
         ...
 
@@ -59,7 +60,7 @@ class Watching(Frame):
     its gradient.
     """
 
-    def __init__(self, level: Any) -> None:
+    def __init__(self, level: object) -> None:
         super().__init__()
         self.parent = frames.top
         self.level = level
@@ -126,14 +127,14 @@ class Watching(Frame):
         for watcher in self._watchers:
             watcher.assigned(storage, value)
 
-    def left(self, value: Any, name: str) -> None:
+    def left(self, value: object, name: str) -> None:
         """Note that the value of a Variable became a NumPy array."""
         for watcher in self._watchers:
             watcher.left(value, name)
         super().left(value, name)
 
 
-def watch_reads(watcher: Watcher, level: Any) -> Watching:
+def watch_reads(watcher: Watcher, level: object) -> Watching:
     """Let a tape that records at a level see the reads of Variables there."""
     frame = frames.top
     if not isinstance(frame, Watching) or frame.level is not level:
