@@ -39,6 +39,7 @@ _NAMES = {
     "ArraySpec": "graftax.transforms.py_function",
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
+    "CheckpointManager": "graftax.checkpoint.manager",
     "Culprit": "graftax.core.culprit",
     "DTypePolicy": "graftax.layers.policy",
     "ForwardAccumulator": "graftax.transforms.tape.forward_accumulator",
@@ -84,6 +85,7 @@ _NAMES = {
     "select": "graftax.core.selectors",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
+    "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
     "switch": "graftax.transforms.flow.branches",
@@ -107,6 +109,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import optimizers as optimizers
     from graftax import reparam as reparam
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.core import errors as errors
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
@@ -114,6 +117,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
     from graftax.layers.policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.stacking import stack as stack
     from graftax.optimizers.engine.slot import Slot as Slot
     from graftax.optimizers.engine.sparse_rows import IndexedRows as IndexedRows
     from graftax.optimizers.optimizer import Optimizer as Optimizer

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 
-from graftax.variables.graph.module import Module, Node
+from graftax.variables.graph.node import Branch, Node
 from graftax.variables.graph.prints import Print, may_change, print_of
 from graftax.variables.state.storage import frames
 
@@ -25,9 +25,9 @@ class Seen:
         self._parts: dict[int, dict[str, Print | None]] = {}  # None: there was no such attribute
         self._whole: dict[int, Prints] = {}
         self._containers: dict[int, Prints] = {}
-        self._made: dict[int, weakref.ref[Module]] = {}
+        self._made: dict[int, weakref.ref[Branch]] = {}
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
         self._made[id(module)] = weakref.ref(module)
 

@@ -13,7 +13,8 @@ from graftax.backend import registry
 from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.seen import Seen, changed
 from graftax.transforms.lifting.frames import Around, PartFrame
-from graftax.variables.graph.module import Module, Node, walk
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.node import Branch, Node
 
 
 class AttributeFrame(PartFrame):
@@ -53,12 +54,12 @@ class AttributeFrame(PartFrame):
             self.touch(node)
             self._seen.part(node, name)
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """Note that the part makes it, here and around."""
         super().made(module)
         self._seen.made(module)
 
-    def build(self, module: Module, done: bool) -> None:
+    def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the part does, here and around."""
         super().build(module, done)
         self._builds += -1 if done else 1

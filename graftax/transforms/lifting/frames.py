@@ -9,7 +9,8 @@ from graftax.backend import registry
 from graftax.backend.program import Lift
 from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
-from graftax.variables.graph.module import Module, Node, walk
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.pack import in_groups, place_of
 from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.variable import Variable
@@ -69,11 +70,11 @@ class CompileFrame(Frame):
             if isinstance(node, Module):
                 self.touch(node)
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """Note that the function makes it."""
         self.seen.made(module)
 
-    def build(self, module: Module, done: bool) -> None:
+    def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the function does."""
         if done:
             self.seen.built(walk(module))
