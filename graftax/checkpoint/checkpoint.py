@@ -8,9 +8,10 @@ from typing import Any
 
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.report import RestoreReport
-from graftax.checkpoint.restore import restore
+from graftax.checkpoint.restore import check_choices, restore
 from graftax.checkpoint.save import SaveReport, save
 from graftax.checkpoint.subset import Subset
+from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
@@ -80,6 +81,7 @@ class Checkpoint:
             StateError: a function is being compiled, so Variables have no values.
         """
         _check_path("save", path)
+        overwrite = checked_flag("overwrite", overwrite)
         return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta)
 
     def restore(
@@ -91,6 +93,7 @@ class Checkpoint:
         map: Mapping[str, str] | None = None,
         mode: str = "exact",
         cast: str = "exact",
+        trainable: str | None = None,
     ) -> RestoreReport:
         """Give the objects their saved values, all or none: if anything does not fit, nothing is changed.
 
@@ -112,10 +115,12 @@ class Checkpoint:
             CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
             SelectorError: a selector matches nothing.
         """
+        check_choices(mode, cast, trainable, map)
+        subset = Subset(only, skip)
         if path is None:
             return RestoreReport(None)
         _check_path("restore", path)
-        return restore(path, Graph(self.roots), Subset(only, skip), dict(map or {}), mode, cast)
+        return restore(path, Graph(self.roots), subset, dict(map or {}), mode, cast, trainable)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"

@@ -34,6 +34,7 @@ class Draft(NamedTuple):
     slots: Sequence[SlotRecord] = ()
     step: int | None = None
     meta: Mapping[str, Any] = MappingProxyType({})
+    random: Any = None
 
 
 def commit(
@@ -186,6 +187,7 @@ def _write_data(fs: FileSystem, staging: str, draft: Draft) -> Index:
         draft.roots,
         tuple(draft.slots),
         dict(draft.meta),
+        random=draft.random,
     )
 
 

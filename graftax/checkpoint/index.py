@@ -109,7 +109,7 @@ class SlotRecord(NamedTuple):
 
 
 class Index(NamedTuple):
-    """All of ``graph.msgpack``."""
+    """All of ``graph.msgpack``; ``random`` is the global seed as `RandomState.get_state` gives it, or None."""
 
     save_id: bytes
     created: int
@@ -123,6 +123,7 @@ class Index(NamedTuple):
     meta: dict[str, Any]
     sum: str = DEFAULT
     block: int = BLOCK
+    random: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -152,6 +153,7 @@ def encode(index: Index) -> bytes:
             "roots": index.roots,
             "slots": index.slots,
             "meta": values.encode(index.meta, "meta"),
+            "random": values.encode(index.random, "random"),
         }
     )
 

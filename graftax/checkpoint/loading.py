@@ -1,11 +1,12 @@
 """Reading arrays: exactly the ranges wanted, small neighbours in one go, every block checked before it is used."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
-from graftax.checkpoint.index import Chunk
+from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes, python_value
+from graftax.checkpoint.index import Chunk, Kind
 from graftax.checkpoint.reader import Reader, located
 from graftax.core.typedefs import Shape
 
@@ -36,6 +37,28 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
                 array = from_bytes(data, index.tensors[number].dtype, chunk.extent)
                 found.setdefault(number, []).append((chunk, array))
     return {number: _whole(index.tensors[number].shape, parts) for number, parts in found.items()}
+
+
+def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
+    """The values of nodes: arrays, bytes, or Python state.
+
+    Raises:
+        CorruptCheckpoint: as for `load`.
+    """
+    index = reader.index
+    records = {node: index.nodes[node] for node in nodes}
+    tensors = {node: tensor for node, record in records.items() if (tensor := record.tensor) is not None}
+    arrays = load(reader, tensors.values())
+    values: dict[int, Any] = {}
+    for node, record in records.items():
+        array: HostArray | None = arrays[tensors[node]] if node in tensors else None
+        if record.kind is Kind.VARIABLE:
+            values[node] = array
+        elif record.kind is Kind.BYTES:
+            values[node] = record.payload[1] if array is None else array.tobytes()
+        else:
+            values[node] = python_value(record.payload)
+    return values
 
 
 def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:

@@ -1,5 +1,7 @@
 """Paths: how a node of the object graph is called, in a program, in a checkpoint, on the command line alike."""
 
+import re
+
 from graftax.checkpoint.index import Edge, Index
 
 STATE = "get_state()"
@@ -17,6 +19,16 @@ def escaped(edge: Edge) -> str:
     if text.isidentifier() or text.isdecimal():
         return text
     return "".join(f"%{ord(c):02X}" if c in "%/" or ord(c) < 32 or ord(c) == 127 else c for c in text) or "%"
+
+
+def unescaped(text: str) -> str:
+    """The edge that a component of a path stands for, as text.
+
+    Example:
+        >>> unescaped("a%2Fb"), unescaped("%")
+        ('a/b', '')
+    """
+    return "" if text == "%" else re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
 def joined(path: str, edge: Edge) -> str:

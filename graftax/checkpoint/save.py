@@ -8,7 +8,7 @@ from graftax.checkpoint import values
 from graftax.checkpoint.arrays import to_bytes
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.files import FileSystem
-from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
+from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Place, SlotPlace, attributes_of
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.subset import Subset
@@ -61,6 +61,7 @@ def save(
     values.encode(meta, "meta")
     add_waiting(graph)
     leaves = [place for place in graph.places if place.kind.is_leaf]
+    random = graph.random.get_state() if RANDOM_SPOT in subset else None
     subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])
     chosen = {place for place in leaves if place.spot in subset}
     if not chosen:
@@ -78,7 +79,7 @@ def save(
     drawing = _Drawing(graph, chosen, subset.is_all)
     wanted = [slot for slot in graph.slots if slot.slot.spot in subset]
     left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
-    draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta)
+    draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta, random)
     index = commit(path, draft, overwrite=overwrite, fs=fs)
     return SaveReport(os.fspath(path), step, len(index.tensors), index.nbytes, tuple(left_out), drawing.waiting)
 

@@ -24,6 +24,10 @@ class Pending(Protocol):
         """What waits below this edge, or None."""
         ...
 
+    def is_of(self, other: object) -> bool:
+        """True if both come from the same restore."""
+        ...
+
     def waiting(self) -> tuple[str, ...]:
         """The paths of the values that still wait here and below."""
         ...

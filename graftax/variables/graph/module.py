@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
@@ -248,6 +248,9 @@ class Module(Adopting, Holder, Constructed):
     def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None
+
+    def _gx_forget_slots(self, but: Collection[int]) -> None:
+        """Be without the slots whose ids are not among these, which were made in vain."""
 
     def _gx_slot_class(self, name: str) -> str:
         """The class that gives the slots of that name their meaning: those of another one never take their values."""
