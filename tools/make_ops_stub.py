@@ -33,7 +33,7 @@ def _parameter(one: Parameter) -> str:
     kind = one.kind.type.removeprefix("Sequence[").removesuffix("]") if one.starred else one.kind.type
     kind += " | None" if one.optional else ""
     default = f" = {one.default}".replace("'", '"') if one.default else ""
-    return f"{'*' if one.starred else ''}{one.name}: {kind}{default}"
+    return f"{'*' if one.starred else '**' if one.named else ''}{one.name}: {kind}{default}"
 
 
 def row(op: Op) -> str:

@@ -42,6 +42,22 @@ class Neural(Protocol):
         """The Gauss error function."""
         ...
 
+    def erfc(self, x: Array) -> Array:
+        """``1 - erf(x)``, exact where that is near 0; ``x`` has 32 bits at least, here and in the next three."""
+        ...
+
+    def erfinv(self, x: Array) -> Array:
+        """The inverse of `erf`: infinite at -1 and 1, nan beyond."""
+        ...
+
+    def lgamma(self, x: Array) -> Array:
+        """The logarithm of the absolute value of the gamma function: infinite at 0, -1, -2 and so on."""
+        ...
+
+    def digamma(self, x: Array) -> Array:
+        """The slope of `lgamma`: nan at 0, -1, -2 and so on."""
+        ...
+
     def sigmoid(self, x: Array) -> Array:
         """``1 / (1 + exp(-x))`` without overflow."""
         ...

@@ -94,6 +94,10 @@ class Arrays(Neural, Packing, Protocol):
         """``x`` with ``updates[i]`` added to row ``indices[i]``; duplicates add up."""
         ...
 
+    def scatter_reduce(self, x: Array, indices: Array, updates: Array, how: str) -> Array:
+        """``x`` with ``updates[i]`` taken into row ``indices[i]``: ``"max"`` or ``"min"`` of both."""
+        ...
+
     def slice(self, x: Array, begin: Array, shape: Shape) -> Array:
         """The block of a shape that begins at ``begin``, which may be traced."""
         ...

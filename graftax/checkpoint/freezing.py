@@ -52,7 +52,7 @@ def flags(match: Match, as_saved: bool) -> list[Flag]:
 def _saved(record: NodeRecord, variable: Variable) -> bool | None:
     """Whether it was trained, where that differs; None for what an expression keeps as it is, on either side."""
     _, trained, _, attributes = record.payload
-    if variable.resting or (attributes.get("resting") and not attributes.get("frozen")):
+    if variable.trainability.resting or (attributes.get("resting") and not attributes.get("frozen")):
         return None
     return None if trained == variable.trainable else bool(trained)
 

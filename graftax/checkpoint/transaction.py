@@ -17,6 +17,7 @@ from graftax.variables.graph.structure import structure
 from graftax.variables.random_state import RandomState
 from graftax.variables.state import storage
 from graftax.variables.state.storage import Storage
+from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
 
@@ -79,9 +80,9 @@ class Transaction:
         storage.changing(thing, "trainable" if isinstance(thing, Variable) else "_gx_frozen")
         structure.bump()
         if isinstance(thing, Variable):
-            before = thing._trainable, thing.frozen
-            self._undo.append(lambda: _set_flags(thing, *before))
-            _set_flags(thing, thing._trainable or trainable, not trainable)
+            before = thing.trainability
+            self._undo.append(lambda: _set_trainability(thing, before))
+            _set_trainability(thing, Trainability(before.made or trainable, not trainable, before.resting))
         else:
             frozen = thing._gx_frozen
             self._undo.append(lambda: object.__setattr__(thing, "_gx_frozen", frozen))
@@ -94,8 +95,8 @@ class Transaction:
         object.__setattr__(module, "_gx_pending", pending)
 
 
-def _set_flags(variable: Variable, made: bool, frozen: bool) -> None:
-    variable._trainable, variable.frozen = made, frozen
+def _set_trainability(variable: Variable, trainability: Trainability) -> None:
+    variable.trainability = trainability
     structure.bump()
 
 

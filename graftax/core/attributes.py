@@ -5,7 +5,7 @@ Misspelt names get the one that was meant; methods of Keras and torch get the li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from inspect import getattr_static
 from typing import Any, NamedTuple
 
@@ -171,20 +171,6 @@ def public_names(it: Any) -> list[str]:
 
 FROM_CONFIG = Answer("a class is called with its settings, and no dict of them is kept", "{it}(**config)")
 GET_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy(x) of an object x of {it}")
-
-
-def answering(noun: str, answers: Mapping[str, Answer]) -> Callable[[Any, str], Any]:
-    """The ``__getattr__`` of a class whose objects are called ``noun`` in the lines to write."""
-
-    def answer(self: Any, name: str) -> Any:
-        try:
-            return object.__getattribute__(self, name)
-        except AttributeError:
-            if name.startswith("_") or hasattr(type(self), name):  # the latter is a property that failed inside
-                raise
-        raise missing(self, name, noun, answers)
-
-    return answer
 
 
 def missing(

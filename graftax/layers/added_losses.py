@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graftax.backend import registry
 from graftax.core.errors import StateError
@@ -47,10 +47,6 @@ class AddsLosses(KerasNames):
 
     _gx_regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()  # of weights that cannot say it themselves
     _gx_added: Totals | None = None
-
-    if TYPE_CHECKING:
-
-        def _gx_title(self) -> str: ...
 
     def add_loss(self, loss: ArrayLike) -> None:
         """Add a term to the loss of the model; to be called inside `call`.

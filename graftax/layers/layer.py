@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import DTypeError, NotBuiltError, StateError
+from graftax.core.errors import DTypeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door, shorten
-from graftax.core.typedefs import ArrayLike, Calls, Initializer, Shape
+from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
@@ -61,7 +61,7 @@ class Layer(AddsLosses):
         ((2, 3), ['factor'])
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts", "_gx_input_shape"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts"})
     _gx_words: ClassVar[Words] = OF_LAYERS
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged, since each position is computed on its own; otherwise it stops here,
@@ -76,9 +76,6 @@ class Layer(AddsLosses):
     """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
     is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
 
-    built: building.Built = building.Built()
-    """Whether its weights are there."""
-    _gx_input_shape: Any = None
     _gx_policy: DTypePolicy | None = None
     _gx_unnamed = 0
     _gx_warned = False
@@ -86,20 +83,10 @@ class Layer(AddsLosses):
     _gx_makes_mask = False  # whether the class defines compute_mask
     _gx_casts = False  # whether a weight is stored in another dtype than the policy's
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "build" in vars(cls):
-            cls.build = building.whole(cls.build)  # type: ignore[method-assign]
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
         cls._gx_makes_mask = cls.compute_mask is not Layer.compute_mask
-
-    if not TYPE_CHECKING:  # a checker should see which attributes there are, and the arguments of __init__
-        __getattr__ = building.missing_attribute
-
-        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-            self = super().__new__(cls)
-            for scope in self._gx_captured:
-                scope.waiting.add(self)
-            return self
 
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
@@ -337,26 +324,6 @@ class Layer(AddsLosses):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _gx_lacks_weights(self) -> bool:  # type: ignore[override]
-        return not building.is_built(self)
-
-    def _gx_mark_built(self) -> None:
-        """Note that the weights are there; for subclasses that build in another way than through `build`."""
-        object.__setattr__(self, "built", True)
-        for scope in self._gx_captured:
-            scope.waiting.discard(self)
-            scope.check()
-
-    def _gx_require_built(self, purpose: str) -> None:
-        """Raise if there are no weights yet."""
-        if not building.is_built(self):
-            raise NotBuiltError(
-                f"{self._gx_title()} is not built, which {purpose} needs",
-                "its weights are made at the first call, when the input's shape is known",
-                "call it on an example first: model(x[:1])",
-            )
-
     def _gx_abstract_shapes(self, input_shape: Any) -> Any:
         example = shapes.map_shapes(self._gx_example_of, input_shape)
         try:
@@ -365,9 +332,11 @@ class Layer(AddsLosses):
             found = self.build_for(tree.map_structure(lambda leaf: leaf.astype("int32"), example))
         return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), found)
 
-    def _gx_example_of(self, shape: Any) -> Any:
+    def _gx_example_of(self, shape: Any) -> Array:
         sizes = tuple(8 if size is None else size for size in shape)
-        return registry.current().arrays.numpy.zeros(sizes, self._gx_input_dtype or self._gx_dtypes.compute_dtype)
+        dtype = self._gx_input_dtype or self._gx_dtypes.compute_dtype
+        zeros: Array = registry.current().arrays.numpy.zeros(sizes, dtype)
+        return zeros
 
     @contextmanager
     def _gx_explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
@@ -377,6 +346,3 @@ class Layer(AddsLosses):
             if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
                 raise better from error
             raise
-
-    def _gx_title(self) -> str:
-        return f"layer {self._gx_path or self.name!r} ({type(self).__name__})"

@@ -58,8 +58,9 @@ class Metric(Module):
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_starts"})
     _gx_starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
         for pair in (("update", "update_state"), ("reset", "reset_state")):
             _say_twice(cls, *pair)
 

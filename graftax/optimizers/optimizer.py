@@ -15,7 +15,7 @@ from graftax.optimizers.arguments.kinds import OPTIONS, Kinds
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
-from graftax.optimizers.engine.clipping import clip
+from graftax.optimizers.engine.clipping import clip, has_limits
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
@@ -140,16 +140,22 @@ class Optimizer(Planning, PureUpdates):
     def learning_rate(self, kept: LearningRate) -> None:
         self.__dict__["learning_rate"] = kept
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def _gx_given(self, name: str, value: Any) -> Any:
         if name == "learning_rate":
             value = rate.keep(self, self.__dict__.get(name), value)
         elif name == "loss_scale":
             value = as_loss_scale(value)
-        super().__setattr__(name, value)
-        if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            self.averaged_updates = cast(Any, Own(rate.scalar(self, "averaged_updates", "counter", "int32", 0)))
-        elif name == "accumulation_steps" and cast(int, value) > 1 and "gathered" not in self.__dict__:
-            self.gathered = cast(Any, Own(rate.scalar(self, "gathered", "counter", "int32", 0)))
+        value = super()._gx_given(name, value)
+        if name == "ema_momentum" and value is not None:
+            self._gx_count("averaged_updates")
+        elif name == "accumulation_steps" and value > 1:
+            self._gx_count("gathered")
+        return value
+
+    def _gx_count(self, what: str) -> None:
+        """Make the counter of that name, unless it is there."""
+        if what not in self.__dict__:
+            setattr(self, what, Own(rate.scalar(self, what, "counter", "int32", 0)))
 
     # --- applying -----------------------------------------------------------------------------------------------------
 
@@ -187,7 +193,9 @@ class Optimizer(Planning, PureUpdates):
     def _gx_update(self, updates: list[Update]) -> None:
         """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
         storage.touch(self)
-        updates = clip(updates, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
+        limits = self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip
+        if has_limits(updates, *limits):
+            updates = clip(updates, *limits)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
         apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
         for place, other in enumerate(self.others):

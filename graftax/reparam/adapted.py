@@ -61,7 +61,7 @@ class Adapter(Module):
     def rest(self, resting: bool) -> None:
         """Keep it as it is while it is not in use, whatever is frozen and unfrozen meanwhile."""
         for variable in self.variables:
-            variable.resting = max(0, variable.resting + (1 if resting else -1))
+            variable.trainability = variable.trainability.rested(1 if resting else -1)
         structure.bump()
 
 
@@ -79,7 +79,7 @@ class Adapted(Reparam):
         self, spec: VariableSpec, base: VariableLike, adapters: dict[str, Adapter], active: Iterable[str] | None = None
     ) -> None:
         super().__init__(spec)
-        self.was_trainable = spec.trainable
+        self.made_trainable = spec.trainable
         self.base = base
         self.adapters = adapters
         self.active = list(adapters if active is None else active)
@@ -170,7 +170,7 @@ class AdapterCreator(Adjustable):
                 f'name="other", or gx.adapters.remove(model, "{self.name}") first',
             )
         more = {**base.adapters, self.name: self.adapter(part, spec)}
-        spec = spec.replace(trainable=base.was_trainable)
+        spec = spec.replace(trainable=base.made_trainable)
         return Adapted(spec, base.base, more, (*base.active, self.name))
 
 

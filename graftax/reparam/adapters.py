@@ -318,7 +318,7 @@ def _unwrap(model: Module) -> None:
         if not node.adapters:
             replace(model, weight, node.base)
             give_penalty(node, node.base)
-            thaw(node.base, node.was_trainable)
+            thaw(node.base, node.made_trainable)
 
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are

@@ -25,10 +25,12 @@ from graftax.reparam.places import (
     weights,
 )
 from graftax.variables.creation import Creator, check_creator
-from graftax.variables.graph.module import Module, outermost, structure
+from graftax.variables.graph.module import Module, structure
+from graftax.variables.graph.node import outermost
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import Regularizer, VariableSpec
 from graftax.variables.state.storage import concretely
+from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable, make
 
 
@@ -92,7 +94,7 @@ def graft(
     known = [weight for weight in weights(module) if weight.node.role in wanted]
     chosen = chosen_weights(known, where, "graft: where")
     made: list[tuple[Weight, Graft]] = []
-    changed: list[tuple[Variable, bool, bool, int]] = []
+    changed: list[tuple[Variable, Trainability]] = []
     penalties: dict[int, Regularizer | None] = {}  # those of weights that become parts, by id
     try:
         with concretely():
@@ -108,9 +110,9 @@ def graft(
                 'where="**/kernel", or another creator',
             )
     except BaseException:
-        for variable, trainable, frozen, resting in reversed(changed):
-            variable.trainable = trainable
-            variable.frozen, variable.resting = frozen, resting
+        for variable, before in reversed(changed):
+            variable.trainability = before
+        structure.bump()
         raise
     for weight, done in made:
         replace(module, weight, done.weight)
@@ -158,7 +160,7 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
 def _make(
     weight: Weight,
     creator: Creator,
-    changed: list[tuple[Variable, bool, bool, int]],
+    changed: list[tuple[Variable, Trainability]],
     penalties: dict[int, Regularizer | None],
 ) -> VariableLike:
     node = weight.node
@@ -176,9 +178,9 @@ def _make(
             differs = rests if spec.trainable else asked.trainable
             if differs and not isinstance(node, Adapted):  # whose base rests already
                 for leaf in own_leaves(node):
-                    changed.append((leaf, leaf.made_trainable, leaf.frozen, leaf.resting))
+                    changed.append((leaf, leaf.trainability))
                     if rests:
-                        leaf.resting += 1
+                        leaf.trainability = leaf.trainability.rested()
                     else:
                         leaf.trainable = True
                 structure.bump()

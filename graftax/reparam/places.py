@@ -8,10 +8,11 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.module import Module, outermost, structure, walk, walk_with_edges
-from graftax.variables.graph.node import Edge, own_nodes
+from graftax.variables.graph.module import Module, structure, walk, walk_with_edges
+from graftax.variables.graph.node import Edge, outermost, own_nodes
 from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
+from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable, make
 
 
@@ -123,7 +124,7 @@ def give_penalty(node: Reparam, base: Any) -> None:
 
 def _was_trainable(node: Any) -> bool:
     """True if the weight was made to be trained that an expression started from."""
-    known = getattr(node, "was_trainable", None)
+    known = getattr(node, "made_trainable", None)
     if known is None:
         base = base_of(node) if isinstance(node, Reparam) else None
         return _was_trainable(base) if isinstance(base, Reparam) else made_trainable(node)
@@ -135,19 +136,18 @@ def thaw(base: Any, trainable: bool) -> None:
     if not trainable:
         return
     for leaf in own_leaves(base):
-        if leaf.resting:
-            leaf.resting -= 1
+        if leaf.trainability.resting:
+            leaf.trainability = leaf.trainability.rested(-1)
         elif leaf is base:  # made not to be trained, since it was to be a base
-            frozen = leaf.frozen
-            leaf.trainable = True
-            leaf.frozen = frozen
+            leaf.trainability = Trainability(True, leaf.trainability.frozen)
     structure.bump()
 
 
 def freeze(node: Any) -> None:
     """Carry over that what was there before is frozen."""
     for leaf in own_leaves(node):
-        leaf.frozen = leaf.frozen or leaf.made_trainable
+        if leaf.trainability.made:
+            leaf.trainability = leaf.trainability.with_frozen(True)
     structure.bump()
 
 
@@ -190,11 +190,11 @@ def is_trainable(node: Any) -> bool:
 
 def made_trainable(node: Any) -> bool:
     """True if any of it is trained unless it is frozen or rests."""
-    return any(leaf.made_trainable for leaf in leaves_of(node))
+    return any(leaf.trainability.made for leaf in leaves_of(node))
 
 
 def is_frozen(node: Any) -> bool:
     """True if all of it is frozen that would be trained."""
-    made = [leaf for leaf in leaves_of(node) if leaf.made_trainable]
-    awake = [leaf for leaf in made if not leaf.resting]
-    return bool(made) and all(leaf.frozen for leaf in awake or made)
+    made = [leaf for leaf in leaves_of(node) if leaf.trainability.made]
+    awake = [leaf for leaf in made if not leaf.trainability.resting]
+    return bool(made) and all(leaf.trainability.frozen for leaf in awake or made)

@@ -92,7 +92,7 @@ class QuantizedWeight(Reparam):
         self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, bits: int, per: Per
     ) -> None:
         super().__init__(spec)
-        self.was_trainable = spec.trainable
+        self.made_trainable = spec.trainable
         self.bits = bits
         self.tolerance = 8 / 2**bits
         self.per: Per = per

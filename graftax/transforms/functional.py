@@ -98,9 +98,7 @@ def functional_call(
         raise
     _refuse_made(module, variables)
     inside = {variable._storage for variable in variables.values()}
-    for storage, value in frame.written.items():
-        if storage not in inside:  # another module's state, such as the global random stream
-            storage.write(value)
+    frame.commit(but=inside)  # what is left is another module's state, such as the global random stream
     return out, {path: written.get(path, values[path]) for path in variables}
 
 

@@ -23,7 +23,8 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.closure_now import closure_now
-from graftax.transforms.lifting.parts import Outline, kind
+from graftax.transforms.lifting.agreement import kind
+from graftax.transforms.lifting.outline import Outline
 from graftax.transforms.tape.gradient_tape import GradientTape
 from graftax.transforms.tape.record import differentiable
 from graftax.variables.state.storage import Frame, Storage, frames

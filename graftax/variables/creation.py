@@ -10,7 +10,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from graftax.core.errors import CreatorError, CreatorRecursionError
 from graftax.core.roles import checked_roles
@@ -18,10 +18,8 @@ from graftax.core.scopes import ScopeStack
 from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike
+from graftax.variables.graph.node import Branch
 from graftax.variables.spec import VariableSpec
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
 
 NextCreator: TypeAlias = Callable[[VariableSpec], VariableLike]
 Creator: TypeAlias = Callable[[NextCreator, VariableSpec], VariableLike]
@@ -37,7 +35,7 @@ class CreatorScope:
         self.where = None if where is None else Tally(where)
         self.roles = roles
         self.closed = False
-        self.waiting: weakref.WeakSet[Module] = weakref.WeakSet()  # constructed under it, not built yet
+        self.waiting: weakref.WeakSet[Branch] = weakref.WeakSet()  # constructed under it, not built yet
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ import xxhash
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
-from graftax.variables.graph.module import Module, outermost
+from graftax.variables.graph.node import Branch, Node, outermost
 
 
 class _Global:
@@ -62,28 +62,28 @@ def get_random_seed() -> int:
     return _state.seed
 
 
-def root_number(owner: Module | None) -> int:
+def root_number(owner: Node | None) -> int:
     """A number for the root above ``owner``: two models with equal paths must not get equal weights."""
     root = outermost(owner) if owner is not None else None
-    known = root._gx_seed_root if isinstance(root, Module) else None
+    known = root._gx_seed_root if isinstance(root, Branch) else None
     if known is not None and known[0] == _state.epoch:
         return known[1]
     number = _state.roots
     while number in _state.taken:
         number += 1
     _state.roots = number + 1
-    if isinstance(root, Module):
+    if isinstance(root, Branch):
         object.__setattr__(root, "_gx_seed_root", (_state.epoch, number))
     return number
 
 
-def known_number(root: Module) -> int | None:
+def known_number(root: Branch) -> int | None:
     """The number of a root that has drawn from the global seed; None if it has not."""
     known = root._gx_seed_root
     return known[1] if known is not None and known[0] == _state.epoch else None
 
 
-def number(root: Module, value: int) -> None:
+def number(root: Branch, value: int) -> None:
     """Let a root have that number, and no other that comes later, for the global seed that there is."""
     _state.taken |= {value}
     object.__setattr__(root, "_gx_seed_root", (_state.epoch, value))
@@ -115,7 +115,7 @@ def _uses(source: Any, path: str) -> int:
     return known[2][path] - 1
 
 
-def variable_key(owner: Module | None, path: str, seed: int | None = None, source: Any = None) -> Any:
+def variable_key(owner: Node | None, path: str, seed: int | None = None, source: Any = None) -> Any:
     """The key for what hangs at ``path`` below the root of ``owner``: ``fold(fold(seed, root), path)``.
 
     A seed of its own makes it independent of the global seed and of the root; the path still counts, and how often

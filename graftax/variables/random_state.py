@@ -7,8 +7,7 @@ from typing import Any
 
 from graftax.core.errors import StateError
 from graftax.variables import keys, random
-from graftax.variables.graph.module import Module, outermost
-from graftax.variables.graph.node import Node
+from graftax.variables.graph.node import Branch, Node, outermost
 
 
 class RandomState:
@@ -62,9 +61,9 @@ class RandomState:
 
         return back
 
-    def _modules(self) -> dict[str, Module]:
+    def _modules(self) -> dict[str, Branch]:
         found = {name: outermost(root) for name, root in self._roots.items() if isinstance(root, Node)}
-        return {name: root for name, root in found.items() if isinstance(root, Module)}
+        return {name: root for name, root in found.items() if isinstance(root, Branch)}
 
 
 def _is_state(state: Any) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Initializer, Shape
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import Branch
 
 Regularizer: TypeAlias = Callable[[Array], Array]
 Constraint: TypeAlias = Callable[[Array], Array]
@@ -52,7 +50,7 @@ class VariableSpec:
     role: str = "weight"
     name: str | None = None
     path: str = "variable"
-    owner: Module | None = None
+    owner: Branch | None = None
     regularizer: Regularizer | None = None
     constraint: Constraint | None = None
     resting: int = 0

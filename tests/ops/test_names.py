@@ -13,7 +13,7 @@ import graftax as gx
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
 from graftax.ops import names as op_names
-from graftax.ops.signatures import needed
+from graftax.ops.signatures import needed, parameters
 from graftax.ops.table import OPS
 from graftax.variables import array_names
 
@@ -40,8 +40,8 @@ def told(kind: type[Exception], function: Any) -> Any:
         ("unsqueeze", "ops.expand_dims(x, axis)"),
         ("view", "ops.reshape(x, shape)"),
         ("permute", "ops.transpose(x, (0, 2, 1))"),
-        ("relu", "graftax.layers.activations.relu(x)"),
-        ("gelu", "graftax.layers.activations.gelu(x)"),
+        ("hardtanh", "ops.hard_tanh"),
+        ("erf_inv", "ops.erfinv"),
         ("softmx", "ops.softmax"),
         ("Matmul", "ops.matmul"),
         ("masked_fill", "ops.where(mask, value, x)"),
@@ -86,7 +86,7 @@ NO_ANSWER = set(
 
 
 def _answered(name: str) -> bool:
-    return name in op_names._LINES or name in op_names._OPS or name in op_names._ACTIVATIONS
+    return name in op_names._LINES or name in op_names._OPS
 
 
 def _names_in(text: str) -> list[str]:
@@ -103,7 +103,6 @@ def _found(dotted: str) -> Any:
 def test_a4_what_the_answers_name_is_there() -> None:
     answers = [*op_names._LINES.values(), *array_names._LINES.values(), *array_names._SETTINGS.values()]
     answers += [f"ops.{name}" for name in op_names._OPS.values()]
-    answers += [f"graftax.layers.activations.{name}" for name in op_names._ACTIVATIONS]
     for answer in answers:
         for dotted in _names_in(answer):
             assert _found(dotted) is not None
@@ -149,8 +148,8 @@ def test_a4_a_keyword_that_there_is_not_names_the_right_one(call: Any, instead: 
 @pytest.mark.parametrize("name", OPS)
 def test_a4_every_op_names_what_is_missing_or_too_much(name: str) -> None:
     function = getattr(ops, name)
-    error = told(ArgumentTypeError, lambda: function(nonsense=1))
-    assert "nonsense=" in error.received
+    if not any(one.named for one in parameters(OPS[name])):
+        assert "nonsense=" in told(ArgumentTypeError, lambda: function(nonsense=1)).received
     must = [one for one in needed(OPS[name]) if one != "subscripts"]
     if must:
         assert must[0] in told(ArgumentTypeError, function).received

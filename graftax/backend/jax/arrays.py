@@ -125,6 +125,22 @@ class JaxArrays:
         """The Gauss error function."""
         return lax.erf(x)
 
+    def erfc(self, x: Any) -> Any:
+        """``1 - erf(x)``, exact where that is near 0."""
+        return lax.erfc(x)
+
+    def erfinv(self, x: Any) -> Any:
+        """The inverse of the Gauss error function."""
+        return lax.erf_inv(x)
+
+    def lgamma(self, x: Any) -> Any:
+        """The logarithm of the absolute value of the gamma function."""
+        return lax.lgamma(x)
+
+    def digamma(self, x: Any) -> Any:
+        """The slope of `lgamma`."""
+        return lax.digamma(x)
+
     def sigmoid(self, x: Any) -> Any:
         """``1 / (1 + exp(-x))`` without overflow."""
         return lax.logistic(x)
@@ -157,6 +173,11 @@ class JaxArrays:
     def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
         """``x`` with ``updates[i]`` added to row ``indices[i]``."""
         return x.at[indices].add(updates)
+
+    def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
+        """``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
+        rows = x.at[indices]
+        return rows.max(updates) if how == "max" else rows.min(updates)
 
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """The block of a shape that begins at ``begin``."""

@@ -117,6 +117,22 @@ class NumpyArrays:
         """The Gauss error function."""
         return canonical(special.erf(x))
 
+    def erfc(self, x: Any) -> Any:
+        """``1 - erf(x)``, exact where that is near 0."""
+        return canonical(special.erfc(x))
+
+    def erfinv(self, x: Any) -> Any:
+        """The inverse of the Gauss error function."""
+        return canonical(special.erfinv_wide(x) if x.dtype.itemsize > 4 else special.erfinv(x))
+
+    def lgamma(self, x: Any) -> Any:
+        """The logarithm of the absolute value of the gamma function."""
+        return canonical(special.lgamma(x))
+
+    def digamma(self, x: Any) -> Any:
+        """The slope of `lgamma`."""
+        return canonical(special.digamma(x))
+
     def sigmoid(self, x: Any) -> Any:
         """``1 / (1 + exp(-x))`` without overflow."""
         small = self.numpy.exp(-self.numpy.abs(x))
@@ -166,6 +182,12 @@ class NumpyArrays:
         """``x`` with ``updates[i]`` added to row ``indices[i]``."""
         result = x.copy()
         np.add.at(result, indices, updates)
+        return result
+
+    def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
+        """``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
+        result = x.copy()
+        (np.maximum if how == "max" else np.minimum).at(result, indices, updates)
         return result
 
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:

@@ -20,7 +20,8 @@ _WIDE_OF = {np.dtype(wide): np.dtype(narrow) for wide, narrow in NARROW.items()}
 
 _TO_FLOAT = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh "
-    "arctanh reciprocal divide true_divide arctan2 hypot logaddexp copysign mean var std median quantile angle".split()
+    "arctanh reciprocal divide true_divide arctan2 hypot logaddexp copysign mean var std median quantile "
+    "nanmedian nanquantile angle".split()
 )
 """Functions that turn integers into floats of the default width; NumPy would give float16 for int8."""
 
@@ -87,6 +88,17 @@ def _unwarned(args: tuple[Any, ...], options: dict[str, Any]) -> AbstractContext
     if options.get("ddof") or any(isinstance(a, np.ndarray) and not a.size for a in args):
         return warnings.catch_warnings(action="ignore")
     return nullcontext()
+
+
+def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of nothing but nan NumPy gives nan with a warning of Python's."""
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        with warnings.catch_warnings(action="ignore"):
+            return function(*args, **options)
+
+    return call
 
 
 def _is_half(dtype: np.dtype[Any]) -> bool:
@@ -196,6 +208,8 @@ class NumpyNamespace:
             found = _nan_to_num
         elif callable(found) and not isinstance(found, type):
             found = quiet(_adapted(name, found))
+            if name in ("nanmedian", "nanquantile"):
+                found = _unheard(found)
         self.__dict__[name] = found
         return found
 

@@ -10,7 +10,7 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.backend.numpy import threefry
 from graftax.backend.numpy.namespace import canonical, is_wide
-from graftax.backend.numpy.special import erf, erfinv
+from graftax.backend.numpy.special import erf, erfinv, erfinv_wide
 from graftax.core.typedefs import Shape
 
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
@@ -141,13 +141,5 @@ def _unit(key: Any, shape: Shape, dtype: str) -> Any:
 def _gaussian(u: Any, dtype: str) -> Any:
     kind = host_dtype(dtype)
     if dtype == "float64":
-        return _ROOT_2 * _erfinv_wide(u)
+        return _ROOT_2 * erfinv_wide(u)
     return (kind.type(_ROOT_2) * erfinv(u).astype(kind)).astype(kind)
-
-
-def _erfinv_wide(u: Any) -> Any:
-    """Two Newton steps from the float32 value."""
-    x = erfinv(u).astype(np.float64)
-    for _ in range(3):
-        x = x - (erf(x) - u) * math.sqrt(math.pi) / 2 * np.exp(x * x)
-    return x

@@ -11,6 +11,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend.testing.check import Check, Kit, raises, rows
+from graftax.backend.testing.families.every import FAMILIES
 from graftax.backend.testing.op_cases import INPUTS
 from graftax.backend.testing.op_checks import listed, reference
 
@@ -23,7 +24,7 @@ DIFFERENTIABLE = (
     "unstack pad sort top_k matmul dot inner outer kron cross tensordot trace einsum inv det solve cholesky eigh "
     "pinv erf sigmoid rsqrt softplus log_sigmoid divide_no_nan xlogy squared_difference softmax log_softmax "
     "logsumexp norm moments standardize dot_product_attention conv conv_transpose max_pool sum_pool"
-).split()
+).split() + [name for family in FAMILIES for name in family.DIFFERENTIABLE.split()]
 FIRST = {"where": 1, "einsum": 1}
 """Which argument is differentiated, where it is not the first."""
 CHOSEN = {"divide": 0, "power": 0, "max_pool": 1, "softmax": 0, "sort": 1}

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from graftax.backend.testing.families.every import FAMILIES
+
 
 def _softmax(x: Any, axis: Any = -1) -> Any:
     e = np.exp(x - x.max(axis=axis, keepdims=True))
@@ -199,3 +201,5 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "trace": lambda x, offset=0: np.trace(x, offset),
     "clip": _clip,
 }
+for _family in FAMILIES:
+    REFERENCES.update(_family.REFERENCES)

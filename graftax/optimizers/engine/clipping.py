@@ -13,6 +13,11 @@ from graftax.variables.variable import Variable
 _SCALE = 2.0**-40
 
 
+def has_limits(updates: list[Update], *limits: float | None) -> bool:
+    """Tell whether there is anything to clip, by limits of the optimizer or by rules that set one."""
+    return any(limit is not None for limit in limits) or any(u.settings.adaptive_clip is not None for u in updates)
+
+
 def clip(
     updates: list[Update],
     value: float | None = None,

@@ -15,12 +15,16 @@ from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
 
-def groups(rule: Rule, updates: Sequence[Update]) -> Iterator[list[Update]]:
-    """Yield updates to be done at once: alike and small ones, in a compiled elementwise step; else one by one."""
+def joins(rule: Rule) -> bool:
+    """Tell whether updates may be done at once: in a step that is being compiled, of an elementwise rule."""
     frame, backend = frames.top, registry.current()
-    if not rule.elementwise or frame is None or not backend.has("compiling") or backend.tracing.eager():
-        yield from ([update] for update in updates)
-        return
+    return rule.elementwise and frame is not None and backend.has("compiling") and not backend.tracing.eager()
+
+
+def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:
+    """Yield updates to be done at once, where they `joins`: alike and small ones; the others one by one."""
+    frame = frames.top
+    assert frame is not None
     for group in in_groups((update, _kind(update)) for update in updates):
         if len(group) > 1:
             frame.group([update.variable._storage for update in group])

@@ -24,6 +24,7 @@ class SlotKeeper(Checked):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_slots"})
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"slot_dtype"})
     arguments: ClassVar[Kinds] = {"slot_dtype": FLOATING}
 
     def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
@@ -33,6 +34,9 @@ class SlotKeeper(Checked):
         for scope in self._gx_captured:  # slots are made later, and a scope that selects some must wait for them
             if scope.roles is None or "slot" in scope.roles:
                 scope.waiting.add(self)
+
+    def _gx_has_slots(self) -> bool:
+        return any(state.slots for _, state in self._gx_slots.items())
 
     def _gx_leave_scopes(self) -> None:
         for scope in self._gx_captured:

@@ -33,6 +33,11 @@ def is_on(setting: Any) -> bool:
     return not isinstance(setting, int | float) or setting != 0
 
 
+def is_plain(*settings: Any) -> bool:
+    """Tell whether all are plain numbers, which are known in a trace; what a Variable holds is not."""
+    return all(isinstance(setting, int | float) for setting in settings)
+
+
 def number(setting: Any, dtype: str) -> Any:
     """A setting to compute with: a number as it is, the value of a Variable in a dtype."""
     if isinstance(setting, int | float):

@@ -16,7 +16,8 @@ from graftax.core.selectors import Selector, SelectorLike, compile_selector, who
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
-from graftax.variables.graph.module import Module, outermost
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import outermost
 from graftax.variables.variable import Variable
 
 
@@ -127,7 +128,7 @@ class Rules:
     """
 
     def __init__(self, rules: Sequence[RuleLike], sets_nothing: bool = False) -> None:
-        if isinstance(rules, str | Mapping):
+        if isinstance(rules, str | Mapping) or not isinstance(rules, Iterable) or hasattr(rules, "shape"):
             raise ArgumentError(
                 f"rules={rules!r:.60}", "it is a list of rules", 'rules=[("**/bias", {"weight_decay": 0.0})]'
             )
@@ -211,7 +212,7 @@ def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
         if isinstance(value, np.generic):
             value = setting[key] = value.item()
         kind, words, instead = _KINDS.get(key, _NUMBER)
-        if key in _RANGES and not isinstance(value, Variable) and isinstance(value, kind):
+        if key in _RANGES and isinstance(value, kind) and getattr(value, "shape", ()) == ():
             value = setting[key] = _RANGES[key].checked(f"rules= for {selector.text}", key, value)
         if not isinstance(value, kind) or (isinstance(value, Variable) and value.shape != ()):
             raise ArgumentError(

@@ -15,12 +15,12 @@ from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.numbers import cast_to, is_plain
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History
 from graftax.optimizers.minimizer import check_loss_fn, loss_of
-from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.flow.while_loop import while_loop
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
@@ -67,6 +67,8 @@ class LBFGS(SlotKeeper):
     Source: Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4 and 7.5.
     """
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"history_size"})
+
     arguments: ClassVar[Kinds] = {
         "history_size": COUNT,
         "max_iterations": COUNT,
@@ -96,11 +98,17 @@ class LBFGS(SlotKeeper):
         self.tolerance_change = tolerance_change
         self.c1 = c1
         self.c2 = c2
-        if not self.c1 < self.c2:
-            raise ArgumentError(f"c1={c1!r}, c2={c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9")
+        self._gx_check_together()
         self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
         self.evaluations = rate.scalar(self, "evaluations", "counter", "int32", 0)
         self.pairs = rate.scalar(self, "pairs", "counter", "int32", 0)
+
+    def _gx_check_together(self) -> None:
+        """Raise unless ``c1 < c2``."""
+        if is_plain(self.c1, self.c2) and not self.c1 < self.c2:
+            raise ArgumentError(
+                f"c1={self.c1!r}, c2={self.c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9"
+            )
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """The last steps, and the changes of the gradient over them: a ring, in which the oldest is overwritten."""
@@ -121,6 +129,7 @@ class LBFGS(SlotKeeper):
             GradientError: none of them is trainable.
         """
         storage.touch(self)
+        self._gx_check_together()
         check_loss_fn(loss_fn)
         moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
         grads.require_floating(moving)

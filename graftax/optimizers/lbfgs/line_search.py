@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.flow.while_loop import while_loop
 
 
 class Point(NamedTuple):

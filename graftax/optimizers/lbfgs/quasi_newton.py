@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.flow.while_loop import while_loop
 
 _LEAST_CURVATURE = 1e-8
 """Cosine of a step and the change of the gradient: with less, rounding may have made it."""

@@ -54,12 +54,17 @@ class Cyclic(Schedule):
         super().__init__()
         self.low = low
         self.high = high
-        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
-            raise ArgumentError(f"Cyclic: low={low!r}, high={high!r}", "it goes up first", f"Cyclic({high!r}, {low!r})")
         self.steps_up = steps_up
         self.steps_down = steps_down
         self.cycle_factor = cycle_factor
         self.step_factor = step_factor
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise if the lowest rate is above the highest."""
+        low, high = self.low, self.high
+        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+            raise ArgumentError(f"Cyclic: low={low!r}, high={high!r}", "it goes up first", f"Cyclic({high!r}, {low!r})")
 
     def rate(self, step: Array) -> Array:
         """See the class."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
-from graftax.optimizers.schedules.schedule import Schedule, ascending
+from graftax.optimizers.schedules.schedule import BOUNDARIES, RATES, Schedule, check_boundaries
 
 
 class ExponentialDecay(Schedule):
@@ -144,10 +144,19 @@ class PiecewiseConstant(Schedule):
         [1.0, 0.5, 0.25]
     """
 
+    arguments: ClassVar[Kinds] = {"boundaries": BOUNDARIES, "values": RATES}
+    boundaries: tuple[float, ...]
+    values: tuple[float, ...]
+
     def __init__(self, boundaries: Sequence[float], values: Sequence[float]) -> None:
         super().__init__()
-        self.boundaries = ascending(boundaries, len(values), "values", first=0)
-        self.values = tuple(NOT_NEGATIVE.checked("values", f"values[{i}]", one) for i, one in enumerate(values))
+        self.boundaries = cast(Any, boundaries)
+        self.values = cast(Any, values)
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise unless the boundaries ascend, and are as many as it takes."""
+        check_boundaries(self.boundaries, len(self.values), "values", first=0)
 
     def rate(self, step: Array) -> Array:
         """See the class."""

@@ -58,15 +58,20 @@ class OneCycle(Schedule):
         self.peak = peak
         self.total_steps = total_steps
         self.rising = rising
-        if rising * total_steps <= 1 or total_steps <= 2:
-            raise ArgumentError(
-                f"OneCycle: total_steps={total_steps!r}, rising={rising!r}",
-                "there is a step for each part",
-                "total_steps=1000, rising=0.3",
-            )
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.shape = shape
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise if one of the two parts has no step."""
+        steps, rising = self.total_steps, self.rising
+        if steps <= 2 or (isinstance(rising, int | float) and rising * steps <= 1):
+            raise ArgumentError(
+                f"OneCycle: total_steps={steps!r}, rising={rising!r}",
+                "there is a step for each part",
+                "total_steps=1000, rising=0.3",
+            )
 
     def rate(self, step: Array) -> Array:
         """See the class."""

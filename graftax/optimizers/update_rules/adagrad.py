@@ -44,6 +44,8 @@ class Adagrad(Optimizer):
 
     elementwise = True
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_accumulator"})
+
     arguments: ClassVar[Kinds] = {
         "initial_accumulator": NOT_NEGATIVE,
         "epsilon": NOT_NEGATIVE,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, INSIDE, NOT_NEGATIVE, WHOLE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -97,5 +98,9 @@ class AdEMAMix(Optimizer):
         if not self.warmup_steps:
             return *corrections, self.alpha, self.beta_3
         done = ops.minimum(step.count / self.warmup_steps, 1.0)
-        fast, slow = math.log(self.beta_1), math.log(self.beta_3)
+        fast, slow = _log(self.beta_1), _log(self.beta_3)
         return *corrections, self.alpha * done, ops.exp(fast * slow / ((1 - done) * slow + done * fast))
+
+
+def _log(beta: Any) -> Any:
+    return math.log(beta) if is_plain(beta) else ops.log(beta)

@@ -49,6 +49,8 @@ class Ftrl(Optimizer):
 
     elementwise = True
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_accumulator"})
+
     arguments: ClassVar[Kinds] = {
         "learning_rate_power": NOT_POSITIVE,
         "initial_accumulator": NOT_NEGATIVE,

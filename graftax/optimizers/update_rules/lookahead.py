@@ -56,6 +56,7 @@ class Lookahead(PureUpdates):
     Source: Zhang et al., arXiv:1907.08610, algorithm 1.
     """
 
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
     arguments: ClassVar[Kinds] = {"every": COUNT, "rate": PART}
 
     def __init__(self, optimizer: Optimizer, every: int = 5, rate: float = 0.5, name: str | None = None) -> None:

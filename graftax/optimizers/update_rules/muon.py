@@ -59,6 +59,7 @@ class Muon(Optimizer):
     """
 
     untracked: ClassVar[frozenset[str]] = Optimizer.untracked | {"_others"}
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"adamw"})
 
     arguments: ClassVar[Kinds] = {
         "momentum": FRACTION,
@@ -87,6 +88,10 @@ class Muon(Optimizer):
         if isinstance(adamw, str):
             raise ArgumentTypeError(
                 f"adamw={adamw!r}", "it holds selectors, and a string is one of them", f"adamw=({adamw!r},)"
+            )
+        if not isinstance(adamw, Iterable) or hasattr(adamw, "shape"):
+            raise ArgumentTypeError(
+                f"adamw={adamw!r:.60}", "it is a sequence of selectors", 'adamw=("**/embeddings", "head/**")'
             )
         self.momentum = momentum
         self.nesterov = nesterov

@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -98,5 +99,6 @@ class Nadam(Optimizer):
         if self.momentum_decay is None:
             return self.beta_1**t
         log = self.momentum_decay * math.log(0.96)
-        series = [0.5**k / (k * -math.expm1(-k * log)) * ops.expm1(k * log * t) for k in range(1, 33)]
+        expm1 = math.expm1 if is_plain(log) else ops.expm1
+        series = [0.5**k / (k * -expm1(-k * log)) * ops.expm1(k * log * t) for k in range(1, 33)]
         return self.beta_1**t * ops.exp(-ops.sum(ops.stack(series)))

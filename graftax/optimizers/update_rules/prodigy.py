@@ -64,6 +64,8 @@ class Prodigy(Optimizer):
 
     decays_inside = True
 
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"d0"})
+
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
         "beta_2": FRACTION,

@@ -51,6 +51,8 @@ class RMSprop(Optimizer):
 
     elementwise = True
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_rms"})
+
     arguments: ClassVar[Kinds] = {
         "rho": FRACTION,
         "momentum": FRACTION,

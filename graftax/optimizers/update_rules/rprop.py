@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import AROUND_ONE, AT_LEAST_ONE, INSIDE, Kinds
+from graftax.optimizers.arguments.kinds import AROUND_ONE, FACTOR, INSIDE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -47,7 +47,7 @@ class Rprop(Optimizer):
 
     elementwise = True
 
-    arguments: ClassVar[Kinds] = {"shrink": INSIDE, "grow": AT_LEAST_ONE, "limits": AROUND_ONE}
+    arguments: ClassVar[Kinds] = {"shrink": INSIDE, "grow": FACTOR, "limits": AROUND_ONE}
 
     def __init__(
         self,

@@ -45,6 +45,7 @@ class SAM(Checked):
     Source: Foret et al., arXiv:2010.01412.
     """
 
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
     arguments: ClassVar[Kinds] = {"radius": POSITIVE}
 
     def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:

@@ -28,6 +28,8 @@ class ScheduleFree(Optimizer):
     decays_inside = True
     averages_itself = True
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"beta_1"})
+
     arguments: ClassVar[Kinds] = {"warmup_steps": WHOLE, "beta_1": PART, "weight_lr_power": NOT_NEGATIVE}
 
     def __init__(

@@ -55,9 +55,15 @@ class SGD(Optimizer):
         super().__init__(learning_rate, **options)
         self.momentum = momentum
         self.nesterov = nesterov
-        if nesterov and not is_on(self.momentum):
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise for Nesterov's look-ahead without momentum."""
+        if self.nesterov and not is_on(self.momentum):
             raise ArgumentError(
-                f"SGD: momentum={momentum!r}, nesterov={nesterov!r}", "nesterov looks ahead along it", "momentum=0.9"
+                f"SGD: momentum={self.momentum!r}, nesterov={self.nesterov!r}",
+                "nesterov looks ahead along it",
+                "momentum=0.9",
             )
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:

@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, PART, POSITIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -49,6 +50,8 @@ class Shampoo(Optimizer):
     Source: Gupta et al., arXiv:1802.09568, algorithms 1 and 2; Anil et al. (grafting, rare roots), arXiv:2002.09018.
     """
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"largest"})
+
     arguments: ClassVar[Kinds] = {
         "epsilon": POSITIVE,
         "decay": PART,
@@ -85,7 +88,8 @@ class Shampoo(Optimizer):
         """One step."""
         direction = unfolded = ops.reshape(gradient, value.shape or (1,))
         new: dict[str, Array] = {}
-        share = 1.0 if self.decay == 1 else 1 - self.decay
+        decay = self.decay
+        share = (1.0 if decay == 1 else 1 - decay) if is_plain(decay) else ops.where(ops.equal(decay, 1), 1, 1 - decay)
         for axis in range(unfolded.ndim):
             before, root = getattr(slots, f"sum_{axis}"), getattr(slots, f"root_{axis}")
             others = [other for other in range(unfolded.ndim) if other != axis]

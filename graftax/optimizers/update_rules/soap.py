@@ -53,6 +53,8 @@ class SOAP(Optimizer):
     Source: Vyas et al., arXiv:2409.11321, algorithms 3 and 4.
     """
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"largest"})
+
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
         "beta_2": FRACTION,

@@ -61,6 +61,8 @@ class Sophia(Optimizer):
 
     elementwise = True
 
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"seed"})
+
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
         "beta_2": FRACTION,

@@ -44,6 +44,8 @@ class Yogi(Optimizer):
 
     elementwise = True
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_accumulator"})
+
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
         "beta_2": FRACTION,

@@ -12,7 +12,7 @@ from graftax.core import tree
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike, unwrap
 from graftax.core.wrapping import wraps
-from graftax.transforms.flow.scan import remat
+from graftax.transforms.flow.remat import remat
 from graftax.transforms.gradients import custom_call
 from graftax.transforms.gradients.custom_rule import CustomRule
 from graftax.variables import masks

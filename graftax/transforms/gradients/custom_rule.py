@@ -15,7 +15,7 @@ from graftax.core.errors import ArgumentTypeError, GradientError, ShapeError, St
 from graftax.core.typedefs import VariableLike, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
-from graftax.transforms.lifting.parts import arrays_of
+from graftax.transforms.lifting.outline import arrays_of
 from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable
 

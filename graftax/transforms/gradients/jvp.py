@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from graftax.backend import registry
@@ -13,8 +14,9 @@ from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.gradients.sources import check_sources
 from graftax.transforms.gradients.vjp import floating_results
-from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
+from graftax.transforms.lifting.lifted import Lifted, Outcome
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
@@ -70,21 +72,14 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
     tree.map_structure(direct, primals, tangents)
     parent = frames.top
-    structures: list[Any] = []
-    written: list[Any] = []
+    lifted = Lifted(partial(floating_results, fn))
 
-    def pure(*given: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def pure(*given: Any) -> Outcome:
         hand_on(leaves, given)
         moved = [(leaf._storage, new) for leaf, new in zip(leaves, given, strict=True) if isinstance(leaf, Variable)]
         filled = [leaf if isinstance(leaf, Variable) else new for leaf, new in zip(leaves, given, strict=True)]
         frame = Substitution(parent, moved, transforms.level())
-        with frames.entered(frame):
-            results, structure = floating_results(fn, fn(*tree.rebuild(primals, iter(filled))))
-        structures[:], written[:] = [structure], list(frame.written)
-        return results, masks_of(results), list(frame.written.values())
+        return lifted(frame, lambda: fn(*tree.rebuild(primals, iter(filled))))
 
-    (results, found_masks, after), (changes, _, _) = transforms.jvp(pure, values, directions)
-    for storage, value in zip(written, after, strict=True):
-        storage.write(value)
-    set_masks(results, found_masks)
-    return transforms.unflatten(structures[0], results), transforms.unflatten(structures[0], changes)
+    outcome, change = transforms.jvp(pure, values, directions)
+    return lifted.commit(outcome), transforms.unflatten(lifted.structure, change.leaves)

@@ -35,7 +35,7 @@ def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
         own(owner, edges, node)
     if owner._gx_frozen:
         if isinstance(node, Leaf):
-            node.frozen = True
+            node.trainability = node.trainability.with_frozen(True)
         elif isinstance(node, Freezing) and not node._gx_frozen and not inside(owner, node):
             node.trainable = False
     pending = owner._gx_pending

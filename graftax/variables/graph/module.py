@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from graftax.core import attributes
-from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
@@ -30,9 +30,7 @@ from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.state import storage
-
-if TYPE_CHECKING:
-    from graftax.variables.variable import Variable
+from graftax.variables.variable import Variable
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 
@@ -68,17 +66,25 @@ class Module(Adopting, Holder, Constructed):
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
-    _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_name: str | None = None
+    _gx_built_later: ClassVar[bool] = False
+    """Whether Variables are made after the construction: until then, the creators around it wait for this object."""
     _gx_words: ClassVar[Words] = OF_MODULES
-    _gx_lacks_weights = False  # a layer that is not built
+
+    # --- what Python does with Modules is intercepted here, and nowhere else; kinds of Modules have the methods of
+    # --- their own that are called: _gx_prepare_class, _gx_missing, _gx_given
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         names_by_class[cls]  # raises for names that are taken
+        bases: Any = super(cls, cls)  # as for __init_subclass__ itself: a class prepares those below it, not itself
+        bases._gx_prepare_class()
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        """Change what a class has just defined, such as its ``build``; called once for each class."""
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
-        __getattr__ = attributes.answering("module", attributes.OF_MODULES)
         from_config = attributes.Absent(attributes.FROM_CONFIG)
         get_config = attributes.Absent(attributes.GET_CONFIG)
 
@@ -87,11 +93,23 @@ class Module(Adopting, Holder, Constructed):
             active = creation.scopes.items
             if active:  # built later, it will still remember these
                 object.__setattr__(self, "_gx_captured", active)
+                if cls._gx_built_later:
+                    for scope in active:
+                        scope.waiting.add(self)
             if (frame := storage.frames.top) is not None:
                 frame.made(self)
             return self
 
         __signature__ = ConstructorSignature()
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError as error:
+                if name.startswith("_") or hasattr(type(self), name):  # the latter is a property that failed inside
+                    raise
+                said = str(error)
+            raise self._gx_missing(name, said)
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_.][\w.\-]*", name)):
@@ -104,7 +122,16 @@ class Module(Adopting, Holder, Constructed):
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        """Return the error for an attribute that is not there, ``said`` being what Python says of it."""
+        return attributes.missing(self, name, "module", attributes.OF_MODULES)
+
+    def _gx_given(self, name: str, value: Any) -> Any:
+        """Return what is to be kept of a value that is assigned to an attribute; raise if nothing is."""
+        return value
+
     def __setattr__(self, name: str, value: Any) -> None:
+        value = self._gx_given(name, value)
         names = names_by_class[type(self)]
         if name in names.words:
             if attributes.is_set_elsewhere(name) and _has_no_setter(type(self), name):
@@ -158,7 +185,7 @@ class Module(Adopting, Holder, Constructed):
     @Fallback
     def owner(self) -> Module | None:
         """The Module that holds this one, the first that did; None if there is none (any more)."""
-        return self._gx_owner
+        return cast("Module | None", self._gx_owner)
 
     @Fallback
     def path(self) -> str:
@@ -180,7 +207,7 @@ class Module(Adopting, Holder, Constructed):
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
         self._gx_asked()
-        return [node for node in walk(self) if isinstance(node, Leaf)]  # type: ignore[misc]
+        return [node for node in walk(self) if isinstance(node, Variable)]
 
     @property
     def trainable_variables(self) -> list[Variable]:
@@ -197,7 +224,7 @@ class Module(Adopting, Holder, Constructed):
         self._gx_asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
-            if isinstance(node, Leaf):
+            if isinstance(node, Variable):
                 path = "/".join(map(str, edges))
                 if path in result:
                     raise ArgumentError(
@@ -205,7 +232,7 @@ class Module(Adopting, Holder, Constructed):
                         "the key of a dict contains a slash, or is an integer beside the same number as a string",
                         "other keys",
                     )
-                result[path] = node  # type: ignore[assignment]
+                result[path] = node
         return result
 
     def _gx_asked(self) -> None:
@@ -244,10 +271,6 @@ class Module(Adopting, Holder, Constructed):
     def _gx_slot_records(self) -> Sequence[SlotRecord]:
         """Variables kept for other Variables; optimizers have some."""
         return ()
-
-    def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
-        """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
-        return None
 
     def _gx_forget_slots(self, but: Collection[int]) -> None:
         """Be without the slots whose ids are not among these, which were made in vain."""
@@ -320,10 +343,3 @@ def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
 def walk(root: Node) -> Iterator[Node]:
     """The root and every Node below it, each once, depth first, in definition order."""
     return (node for _, node in walk_with_edges(root))
-
-
-def outermost(node: Node) -> Node:
-    """The root of the graph in which the object hangs."""
-    while (owner := node._gx_owner) is not None:
-        node = owner
-    return node

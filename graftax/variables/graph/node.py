@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
+from graftax.variables.trainability import Trainability
 
 Edge: TypeAlias = str | int
 
@@ -22,12 +20,12 @@ BOOKKEEPING = frozenset({"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captu
 class Node:
     """Something with a place in the object graph."""
 
-    _gx_owner_ref: weakref.ref[Module] | None = None
+    _gx_owner_ref: weakref.ref[Branch] | None = None
     _gx_edges: tuple[Edge, ...] = ()
     _gx_watched = False  # some trace depends on its plain attributes
 
     @property
-    def _gx_owner(self) -> Module | None:
+    def _gx_owner(self) -> Branch | None:
         """The Module that holds this object, the first one that did; None if there is none (any more)."""
         found = self._gx_locate()
         return found[0] if found else None
@@ -54,7 +52,7 @@ class Node:
         """How one attribute is now, as in the fingerprint; None if it is absent."""
         return self._gx_fingerprint().get(name)
 
-    def _gx_locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
+    def _gx_locate(self) -> tuple[Branch, tuple[Edge, ...]] | None:
         owner = self._gx_owner_ref() if self._gx_owner_ref is not None else None
         if owner is None:
             return None
@@ -69,19 +67,24 @@ class Node:
         return None
 
 
+class Branch(Node):
+    """A node that others hang below: a Module, as those know it."""
+
+    _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
+    _gx_lacks_weights = False  # a layer that is not built
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        raise NotImplementedError
+
+
 class Leaf(Node):
     """A node without children: a Variable."""
 
     role: str
     trainable: bool
-    frozen: bool = False
-    resting: int = 0
-    """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
-
-    @property
-    def owner(self) -> Module | None:
-        """The Module that holds this Variable, the first one that did; None if there is none (any more)."""
-        return self._gx_owner
+    trainability: Trainability
 
     @property
     def path(self) -> str:
@@ -97,7 +100,7 @@ class Leaf(Node):
         return found
 
 
-def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
+def _follow(owner: Branch, edges: tuple[Edge, ...]) -> object:
     here: Any = owner.__dict__.get(str(edges[0]))
     for edge in edges[1:]:
         try:
@@ -185,7 +188,7 @@ def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
 def own(owner: Node, edges: tuple[Edge, ...], node: Node) -> None:
     """Let the Node hang there, unless that would close a circle."""
     if isinstance(node, Leaf) or not inside(owner, node):
-        node._gx_owner_ref = weakref.ref(cast("Module", owner))
+        node._gx_owner_ref = weakref.ref(cast(Branch, owner))
         node._gx_edges = edges
 
 
@@ -197,3 +200,10 @@ def inside(node: Node, candidate: Node) -> bool:
             return True
         above = above._gx_owner
     return False
+
+
+def outermost(node: Node) -> Node:
+    """Return the root of the graph in which the object hangs."""
+    while (owner := node._gx_owner) is not None:
+        node = owner
+    return node

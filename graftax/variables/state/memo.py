@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from graftax.backend.program import Cell
 from graftax.core.scopes import ScopeStack
-
-if TYPE_CHECKING:
-    from graftax.variables.state.storage import Storage
 
 T = TypeVar("T")
 
@@ -19,8 +17,8 @@ class Computation:
     __slots__ = ("moved", "read", "settings", "value")
 
     def __init__(self) -> None:
-        self.read: set[Storage] = set()
-        self.moved: set[Storage] = set()
+        self.read: set[Cell] = set()
+        self.moved: set[Cell] = set()
         self.settings: dict[Callable[[], Any], Any] = {}
         self.value: Any = None
 
@@ -63,7 +61,7 @@ class Memo:
             kept.joins(outer)
         return kept.value  # type: ignore[no-any-return]
 
-    def forget(self, storage: Storage) -> None:
+    def forget(self, cell: Cell) -> None:
         """A Variable is assigned: forget the values computed from it.
 
         A value whose own computation moved that Variable (a seed, a power iteration) stays when the computation of
@@ -71,7 +69,7 @@ class Memo:
         """
         shared = computations.top is not None
         for key in [
-            key for key, kept in self._kept.items() if storage in kept.read and not (shared and storage in kept.moved)
+            key for key, kept in self._kept.items() if cell in kept.read and not (shared and cell in kept.moved)
         ]:
             del self._kept[key]
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
+from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
 from graftax.variables.state.memo import Memo, computations
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
-    from graftax.variables.graph.node import Node
 
 
 class Frame:
@@ -59,12 +56,12 @@ class Frame:
         if self.parent is not None:
             self.parent.looked(nodes)
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """Note that the function being traced makes it."""
         if self.parent is not None:
             self.parent.made(module)
 
-    def build(self, module: Module, done: bool) -> None:
+    def build(self, module: Branch, done: bool) -> None:
         """Note that what happens to a Module from here on, or up to here, is its build."""
         if self.parent is not None:
             self.parent.build(module, done)
@@ -120,11 +117,6 @@ class Storage:
 
     @buffer.setter
     def buffer(self, value: Array) -> None:
-        with lock:
-            buffers, index = self.place
-            if type(buffers) is list and type(buffers[index]) is not Donation:
-                buffers[index] = value
-                return
         with at_rest((self,)):
             buffers, index = self.place
             buffers[index] = value
@@ -160,7 +152,12 @@ class Storage:
         self.check(value)
         frame = frames.top
         if frame is None:
-            self.buffer = value
+            with lock:
+                buffers, index = self.place
+                if type(buffers) is list and type(buffers[index]) is not Donation:
+                    buffers[index] = value
+                    return
+            self.buffer = value  # which waits: for a step in another thread, or for the pack that it is in
         else:
             under_way = computations.top
             if under_way is not None:

@@ -1,0 +1,11 @@
+"""What the tests know of each family of ops, one file each.
+
+A family has ``CASES``, sample inputs by name; ``REFERENCES``, the same functions written plainly in NumPy;
+``DIFFERENTIABLE`` and ``NOT_DIFFERENTIABLE``, all of their names on one of two lists; and ``KINDS``, their names by the
+kinds of numbers that they take: bool, int8, uint8, half precision and complex, a letter for each.
+"""
+
+from graftax.backend.testing.families import activations, nan_reductions, places, special, statistics
+
+FAMILIES = (activations, nan_reductions, places, special, statistics)
+"""Every family."""
