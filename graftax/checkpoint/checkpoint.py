@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.restore import check_choices, restore
 from graftax.checkpoint.save import SaveReport, save
 from graftax.checkpoint.subset import Subset
 from graftax.core.argument_kinds import checked_flag
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 
@@ -58,6 +59,7 @@ class Checkpoint:
         skip: SelectorLike | None = None,
         step: int | None = None,
         meta: Mapping[str, Any] | None = None,
+        base: str | os.PathLike[str] | None = None,
     ) -> SaveReport:
         """Save to exactly this path, as a directory that is there as a whole or not at all.
 
@@ -72,17 +74,21 @@ class Checkpoint:
             skip: Save all but what this selects.
             step: A number to list it under.
             meta: Values of your own: numbers, text, lists, dicts.
+            base: A checkpoint that lies beside it. Arrays that this has, too, by dtype, shape and checksums, are not
+                written again but referred to: a frozen base model is written once. As long as others refer to it, it
+                is neither replaced nor pruned.
 
         Raises:
             DestinationExists: something is there already.
+            CheckpointInUse: other checkpoints refer to the one that would be replaced.
             StorageFull, StorageFailure: it could not be written; nothing was published.
             UnsupportedValue: some Python state or dtype cannot be saved.
             SelectorError: a selector matches nothing.
             StateError: a function is being compiled, so Variables have no values.
         """
-        _check_path("save", path)
+        place_of(path)
         overwrite = checked_flag("overwrite", overwrite)
-        return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta)
+        return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta, base=base)
 
     def restore(
         self,
@@ -119,17 +125,8 @@ class Checkpoint:
         subset = Subset(only, skip)
         if path is None:
             return RestoreReport(None)
-        _check_path("restore", path)
+        place_of(path)
         return restore(path, Graph(self.roots), subset, dict(map or {}), mode, cast, trainable)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"
-
-
-def _check_path(verb: str, path: object) -> None:
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentTypeError(
-            f"Checkpoint.{verb} got path={path!r:.100} of type {type(path).__name__}",
-            "a checkpoint is a directory, named by text or a path",
-            f'checkpoint.{verb}("runs/step-100")',
-        )

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes, python_value
+from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
 from graftax.checkpoint.index import Chunk, Kind
 from graftax.checkpoint.reader import Reader, located
+from graftax.checkpoint.state import revived
 from graftax.core.typedefs import Shape
 
 _GAP = 4096  # bytes not wanted that are read along rather than starting another read
@@ -48,7 +49,7 @@ def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
     index = reader.index
     records = {node: index.nodes[node] for node in nodes}
     tensors = {node: tensor for node, record in records.items() if (tensor := record.tensor) is not None}
-    arrays = load(reader, tensors.values())
+    arrays = load(reader, {tensor for record in records.values() for tensor in record.tensors})
     values: dict[int, Any] = {}
     for node, record in records.items():
         array: HostArray | None = arrays[tensors[node]] if node in tensors else None
@@ -57,7 +58,7 @@ def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
         elif record.kind is Kind.BYTES:
             values[node] = record.payload[1] if array is None else array.tobytes()
         else:
-            values[node] = python_value(record.payload)
+            values[node] = revived(record.payload, arrays)
     return values
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.arrays import python_value
 from graftax.checkpoint.collector import collector_paused
 from graftax.checkpoint.deferred import Session, cast_to
 from graftax.checkpoint.freezing import Flag, flags
@@ -19,6 +18,7 @@ from graftax.checkpoint.paths import joined
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
 from graftax.checkpoint.slot_matching import SlotMatch
+from graftax.checkpoint.state import revived
 from graftax.checkpoint.subset import Subset, saved_spot
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, StateError, UnusedInCheckpoint
@@ -68,7 +68,7 @@ def restore(
         random = _random(match)
         subset.check()
         report = RestoreReport(os.fspath(path), mode)
-        report.step, report.meta = reader.index.step, python_value(reader.index.meta)
+        report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
         _judge(match, report)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         values = values_of(reader, {*match.pairs.values(), *waiting})
@@ -91,7 +91,7 @@ def restore(
 
 def _random(match: Match) -> Any:
     """The saved global seed, if it is to come back: with a whole program, or where it is asked for."""
-    saved = python_value(match.index.random)
+    saved = revived(match.index.random, {})
     wanted = saved is not None and match.wanted(RANDOM_SPOT)
     return saved if wanted and (match.mode == "exact" or match.subset.is_narrow) else None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph
+from graftax.checkpoint.state import resembling
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.structure import structure
 from graftax.variables.random_state import RandomState
@@ -62,7 +63,7 @@ class Transaction:
             return
         before = copy.deepcopy(before)  # it may be the very dict that the Module goes on to change
         self._undo.append(lambda: module.set_state(before))
-        module.set_state(state)
+        module.set_state(resembling(state, before))
 
     def set_random(self, random: RandomState, state: Any) -> None:
         """Let the global seed and its stream be as they were saved."""

@@ -15,6 +15,7 @@ from graftax.core.errors import (
     ArgumentTypeError,
     CorruptCheckpoint,
     FormatTooNew,
+    FormatTooOld,
     GraftaxError,
     IncompleteCheckpoint,
     MatchError,
@@ -28,7 +29,7 @@ EXIT_CODES = (
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
     ((MatchError,), 4),
-    ((CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, IncompleteCheckpoint), 3),
+    ((CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld, IncompleteCheckpoint), 3),
     ((ArgumentError, ArgumentTypeError, SelectorError), 2),
 )
 

@@ -9,9 +9,16 @@ from graftax.layers.batch_normalization import BatchNormalization as BatchNormal
 from graftax.layers.conv import Conv1D as Conv1D
 from graftax.layers.conv import Conv2D as Conv2D
 from graftax.layers.conv import Conv3D as Conv3D
+from graftax.layers.conv_transpose import Conv1DTranspose as Conv1DTranspose
+from graftax.layers.conv_transpose import Conv2DTranspose as Conv2DTranspose
+from graftax.layers.conv_transpose import Conv3DTranspose as Conv3DTranspose
 from graftax.layers.dense import Dense as Dense
+from graftax.layers.depthwise_conv import DepthwiseConv1D as DepthwiseConv1D
+from graftax.layers.depthwise_conv import DepthwiseConv2D as DepthwiseConv2D
 from graftax.layers.dropout import Dropout as Dropout
+from graftax.layers.elu_layer import ELU as ELU
 from graftax.layers.embedding import Embedding as Embedding
+from graftax.layers.gelu_layer import GELU as GELU
 from graftax.layers.global_pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
 from graftax.layers.global_pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
 from graftax.layers.global_pooling import GlobalAvgPool1D as GlobalAvgPool1D
@@ -20,10 +27,15 @@ from graftax.layers.global_pooling import GlobalMaxPool1D as GlobalMaxPool1D
 from graftax.layers.global_pooling import GlobalMaxPool2D as GlobalMaxPool2D
 from graftax.layers.global_pooling import GlobalMaxPooling1D as GlobalMaxPooling1D
 from graftax.layers.global_pooling import GlobalMaxPooling2D as GlobalMaxPooling2D
+from graftax.layers.group_normalization import GroupNormalization as GroupNormalization
+from graftax.layers.group_normalization import InstanceNormalization as InstanceNormalization
 from graftax.layers.gru import GRU as GRU
+from graftax.layers.identity import Identity as Identity
+from graftax.layers.lambda_layer import Lambda as Lambda
 from graftax.layers.layer import Layer as Layer
 from graftax.layers.layer_normalization import LayerNormalization as LayerNormalization
 from graftax.layers.lstm import LSTM as LSTM
+from graftax.layers.masking_layer import Masking as Masking
 from graftax.layers.merge import Add as Add
 from graftax.layers.merge import Average as Average
 from graftax.layers.merge import Concatenate as Concatenate
@@ -32,6 +44,7 @@ from graftax.layers.merge import Minimum as Minimum
 from graftax.layers.merge import Multiply as Multiply
 from graftax.layers.merge import Subtract as Subtract
 from graftax.layers.multi_head_attention import MultiHeadAttention as MultiHeadAttention
+from graftax.layers.normalization import Normalization as Normalization
 from graftax.layers.policy import DTypePolicy as DTypePolicy
 from graftax.layers.pooling import AveragePooling1D as AveragePooling1D
 from graftax.layers.pooling import AveragePooling2D as AveragePooling2D
@@ -45,9 +58,17 @@ from graftax.layers.pooling import MaxPool3D as MaxPool3D
 from graftax.layers.pooling import MaxPooling1D as MaxPooling1D
 from graftax.layers.pooling import MaxPooling2D as MaxPooling2D
 from graftax.layers.pooling import MaxPooling3D as MaxPooling3D
+from graftax.layers.relu_layers import LeakyReLU as LeakyReLU
+from graftax.layers.relu_layers import PReLU as PReLU
+from graftax.layers.relu_layers import ReLU as ReLU
 from graftax.layers.reshape import Flatten as Flatten
 from graftax.layers.reshape import Reshape as Reshape
+from graftax.layers.rms_normalization import RMSNormalization as RMSNormalization
 from graftax.layers.rotary import RotaryEmbedding as RotaryEmbedding
+from graftax.layers.separable_conv import SeparableConv1D as SeparableConv1D
+from graftax.layers.separable_conv import SeparableConv2D as SeparableConv2D
+from graftax.layers.softmax_layer import Softmax as Softmax
+from graftax.layers.unit_normalization import UnitNormalization as UnitNormalization
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("layers")

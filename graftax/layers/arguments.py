@@ -14,6 +14,7 @@ from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
+from graftax.ops.checks import axis_in_range
 
 
 def positive(name: str, value: int, example: int = 8) -> int:
@@ -59,6 +60,27 @@ def axis_numbers(name: str, value: int | Sequence[int]) -> int | Shape:
     if not axes or len(set(axes)) != len(axes):
         raise ArgumentError(f"{name}={value!r}", "it is an axis, or a tuple of different ones", f"{name}=(-2, -1)")
     return axes
+
+
+def axes_from_front(title: str, axis: int | Shape, ndim: int) -> Shape:
+    """The axes of an array of so many, counted from the front and in order.
+
+    Args:
+        title: What asks for them, for messages.
+        axis: One axis, or several.
+        ndim: How many the array has.
+
+    Raises:
+        ShapeError: there is no such axis.
+        ArgumentError: two of them are one.
+    """
+    axes = (axis,) if isinstance(axis, int) else axis
+    found = sorted(axis_in_range(title, one, ndim) for one in axes)
+    if len(set(found)) != len(found):
+        raise ArgumentError(
+            f"axis={axis} for an input of {ndim} axes", "two of them are one", f"axis={tuple(sorted(set(found)))}"
+        )
+    return tuple(found)
 
 
 def sizes_or_none(name: str, value: Sequence[int | None]) -> tuple[int | None, ...]:

@@ -7,8 +7,8 @@ from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import axis_number, flag, narrow, single_shape, wide, within
 from graftax.layers.masking import calm, checked, spread
-from graftax.layers.normalization import Normalization
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.scale_and_shift import ScaleAndShift
 from graftax.layers.weight_settings import WeightSettings
 from graftax.ops.checks import axis_in_range
 from graftax.variables import initializers
@@ -17,7 +17,7 @@ from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
 
-class BatchNormalization(Normalization):
+class BatchNormalization(ScaleAndShift):
     r"""Shifts and scales each channel to mean 0 and variance 1, by the batch in training, by moving averages otherwise.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta

@@ -54,6 +54,12 @@ class Disk(FileSystem):
     def mkdir(self, path):
         self._link(path, "directory")
 
+    def hide(self, path):
+        return 0o755
+
+    def reveal(self, path, mode):
+        pass
+
     def create(self, path):
         inode = self._link(path, "file")
         self.sizes[inode] = path

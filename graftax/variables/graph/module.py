@@ -276,7 +276,7 @@ class Module(Adopting, Holder, Constructed):
         """Be without the slots whose ids are not among these, which were made in vain."""
 
     def _gx_slot_class(self, name: str) -> str:
-        """The class that gives the slots of that name their meaning: those of another one never take their values."""
+        """Return the class that gives slots of that name their meaning: those of another never take their values."""
         return type(self).__name__
 
     def get_state(self) -> Any:
