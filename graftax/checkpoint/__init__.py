@@ -3,7 +3,7 @@
 Example:
     >>> import graftax as gx
     >>> dir(gx.checkpoint)
-    ['Checkpoint', 'RestoreReport', 'SaveReport']
+    ['Checkpoint', 'RestoreReport', 'SaveReport', 'SavedArray', 'SavedArrays', 'read']
 """
 
 from importlib import import_module
@@ -14,13 +14,19 @@ if TYPE_CHECKING:
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
     from graftax.checkpoint.report import RestoreReport as RestoreReport
     from graftax.checkpoint.save import SaveReport as SaveReport
+    from graftax.checkpoint.saved_arrays import SavedArray as SavedArray
+    from graftax.checkpoint.saved_arrays import SavedArrays as SavedArrays
+    from graftax.checkpoint.saved_arrays import read as read
 
-__all__ = ["Checkpoint", "RestoreReport", "SaveReport"]
+__all__ = ["Checkpoint", "RestoreReport", "SaveReport", "SavedArray", "SavedArrays", "read"]
 
 _HOMES = {
     "Checkpoint": "graftax.checkpoint.checkpoint",
     "RestoreReport": "graftax.checkpoint.report",
     "SaveReport": "graftax.checkpoint.save",
+    "SavedArray": "graftax.checkpoint.saved_arrays",
+    "SavedArrays": "graftax.checkpoint.saved_arrays",
+    "read": "graftax.checkpoint.saved_arrays",
 }
 """Whoever looks at a checkpoint only, such as ``graftax ckpt ls``, imports no array library."""
 

@@ -56,3 +56,17 @@ def node_paths(index: Index) -> dict[int, str]:
         if slot.slot not in paths and slot.optimizer in paths and slot.variable in paths:
             paths[slot.slot] = slot_path(paths[slot.optimizer], slot.name, paths[slot.variable])
     return paths
+
+
+def find_edge(index: Index, path: str) -> tuple[int, tuple[int | None, Edge]] | None:
+    """The node to which a path leads, any of its paths, and the last edge there; None if there is none."""
+    first, *rest = path.split("/")
+    parent: int | None = None
+    found: tuple[Edge, int] | None
+    found = next(((name, n) for name, n in index.roots.items() if escaped(name) == first), None)
+    for component in rest:
+        if found is None:
+            return None
+        parent = found[1]
+        found = next(((edge, child) for edge, child in index.nodes[parent].edges if escaped(edge) == component), None)
+    return None if found is None else (found[1], (parent, found[0]))

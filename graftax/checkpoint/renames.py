@@ -9,7 +9,7 @@ from typing import NamedTuple
 from graftax.checkpoint.graph import Graph, Place
 from graftax.checkpoint.index import Edge, Index, SlotRecord
 from graftax.checkpoint.nearest import nearest
-from graftax.checkpoint.paths import escaped, unescaped
+from graftax.checkpoint.paths import find_edge, unescaped
 from graftax.checkpoint.report import Conflict
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, RenameConflict
 from graftax.variables.graph.module import Module
@@ -123,17 +123,8 @@ class Renames:
         slot = self._slots.get(path)
         if slot is not None:
             return _Source(slot.slot, None, slot)
-        first, *rest = path.split("/")
-        parent: int | None = None
-        found: tuple[Edge, int] | None
-        found = next(((name, n) for name, n in self._index.roots.items() if escaped(name) == first), None)
-        for component in rest:
-            if found is None:
-                return None
-            parent = found[1]
-            edges = self._index.nodes[parent].edges
-            found = next(((edge, child) for edge, child in edges if escaped(edge) == component), None)
-        return None if found is None else _Source(found[1], (parent, found[0]))
+        found = find_edge(self._index, path)
+        return None if found is None else _Source(*found)
 
     def _place(self, path: str) -> Place | SlotKey | None:
         place = self._graph.find(path)
