@@ -126,7 +126,7 @@ class Checkpoint:
         if path is None:
             return RestoreReport(None)
         place_of(path)
-        return restore(path, Graph(self.roots), subset, dict(map or {}), mode, cast, trainable)
+        return restore(path, self.roots, subset, dict(map or {}), mode, cast, trainable)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TypeVar
 
 from graftax.checkpoint.index import Edge
 from graftax.core.errors import ArgumentTypeError
-from graftax.variables.graph.module import Module
 
 T = TypeVar("T")
 
 
-def former_names(kind: type[Module]) -> dict[str, str]:
+@cache
+def former_names(kind: type[object]) -> dict[str, str]:
     """Names of before and of now, also those that base classes declare.
 
     Raises:
@@ -33,7 +34,8 @@ def former_names(kind: type[Module]) -> dict[str, str]:
 
 def with_names_of_now(kind: type[object], edges: dict[Edge, T]) -> dict[Edge, T]:
     """The edges of a saved object under the names that a class of the program has for them."""
-    if not issubclass(kind, Module) or not (known := former_names(kind)):
+    known = former_names(kind)
+    if not known:
         return edges
     return {_name_of_now(edge, edges, known): child for edge, child in edges.items()}
 
@@ -43,6 +45,6 @@ def _name_of_now(edge: Edge, edges: Mapping[Edge, object], known: Mapping[str, s
     return edge if now is None or now in edges else now
 
 
-def is_class(saved: str, kind: type[Module], now: str) -> bool:
+def is_class(saved: str, kind: type[object], now: str) -> bool:
     """True if a class that was saved under a name is the one that has another name now."""
     return saved == now or former_names(kind).get(saved) == now

@@ -9,6 +9,7 @@ from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.report import Trainable
 from graftax.variables.graph.module import Module
+from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
 
@@ -33,14 +34,16 @@ def flags(match: Match, as_saved: bool) -> list[Flag]:
         match: What was paired.
         as_saved: Whether the program is to be as the checkpoint.
     """
-    found = []
+    found: list[Flag] = []
+    nodes = match.index.nodes
     for place, node in match.pairs.items():
-        if place.kind is Kind.VARIABLE and place.role != "slot":
-            saved = _saved(match.index.nodes[node], place.thing)
-            if saved is not None:
-                found.append(Flag(place.thing, place.path, saved, as_saved))
+        if place.kind is not Kind.VARIABLE or place.role == "slot":
+            continue
+        record, trainability = nodes[node], place.thing.trainability
+        if record.payload[1] != trainability.trained and not _rests(record, trainability):
+            found.append(Flag(place.thing, place.path, record.payload[1], as_saved))
     for node, places in match.objects.items():
-        frozen = bool((match.index.nodes[node].payload or {}).get("frozen"))
+        frozen = bool((nodes[node].payload or {}).get("frozen"))
         found += [
             Flag(place.thing, place.path, not frozen, as_saved)
             for place in places
@@ -49,12 +52,10 @@ def flags(match: Match, as_saved: bool) -> list[Flag]:
     return found
 
 
-def _saved(record: NodeRecord, variable: Variable) -> bool | None:
-    """Whether it was trained, where that differs; None for what an expression keeps as it is, on either side."""
-    _, trained, _, attributes = record.payload
-    if variable.trainability.resting or (attributes.get("resting") and not attributes.get("frozen")):
-        return None
-    return None if trained == variable.trainable else bool(trained)
+def _rests(record: NodeRecord, trainability: Trainability) -> bool:
+    """Whether an expression keeps it as it is, on either side: that is not what was saved, nor what changes."""
+    attributes = record.payload[3]
+    return bool(trainability.resting or (attributes.get("resting") and not attributes.get("frozen")))
 
 
 def _is_asked_for(place: Place, match: Match) -> bool:

@@ -40,9 +40,11 @@ class Place:
         self.kind = kind
         self.path = path
         self.wholes = wholes
-        self.module = thing if isinstance(thing, Module) else holder
-        is_weight = kind is Kind.VARIABLE or isinstance(thing, VariableLike)
-        self.role: str = getattr(thing, "role", "") if is_weight else ""
+        if kind is Kind.VARIABLE:
+            self.module, self.role = holder, getattr(thing, "role", "")
+        else:
+            self.module = thing if isinstance(thing, Module) else holder
+            self.role = getattr(thing, "role", "") if isinstance(thing, VariableLike) else ""
         self.edges: dict[Edge, Place] = {}
 
     @property

@@ -83,7 +83,7 @@ class Match:
         """True if it is part of what was asked for."""
         root = spot.path.partition("/")[0]
         self._seen.add(root)
-        found = spot in self.subset
+        found = self.subset.is_all or spot in self.subset
         if found:
             self.asked.add(root)
         return found
@@ -91,6 +91,8 @@ class Match:
     def has(self, place: Place) -> bool:
         """True if the object is part of what was asked for."""
         known = self._choice.get(place)
+        if known is None and self.subset.is_all:
+            return True
         if known is None:
             known = self._choice[place] = self.wanted(place.spot)
         return known
@@ -122,7 +124,10 @@ class Match:
                     self._pair_leaf(place, node, deliberate)
                     continue
                 self.objects.setdefault(node, []).append(place)
-                edges = with_names_of_now(type(place.thing), {e: n for e, n in record.edges if (node, e) not in given})
+                edges = dict(record.edges)
+                if given:
+                    edges = {e: n for e, n in record.edges if (node, e) not in given}
+                edges = with_names_of_now(type(place.thing), edges)
                 lost = self._lost(place, node) if given else {}
                 for edge, child in place.edges.items():
                     below = edges.get(edge)
@@ -298,11 +303,13 @@ class Match:
         """Roots that were asked for and of which nothing matched."""
         busy = {place.path.partition("/")[0] for place in self.pairs}
         paired = {place for places in self.objects.values() for place in places}
-        idle = []
+        idle: list[Place] = []
+        seen = {place.path.partition("/")[0] for place in self.graph.places if place.kind.is_leaf}
         for root in self.graph.roots.values():
-            if root.path in busy or (root.path in self._seen and root.path not in self.asked):
+            asked = self.subset.is_all or root.path not in self._seen or root.path in self.asked
+            if root.path in busy or not asked:
                 continue
-            if root.path not in self._seen and root in paired:  # it has nothing to restore, and is there
+            if root.path not in self._seen | seen and root in paired:  # it has nothing to restore, and is there
                 continue
             if not any(place in self.pairs for place in all_of(root)):
                 idle.append(root)

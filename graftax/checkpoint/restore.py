@@ -9,7 +9,7 @@ from typing import Any
 from graftax.checkpoint.collector import collector_paused
 from graftax.checkpoint.deferred import Session, cast_to
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Place
+from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Place, Root
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.matching import Match
@@ -47,21 +47,34 @@ def check_choices(mode: str, cast: str, trainable: str | None, renames: Mapping[
 
 def restore(
     path: str | os.PathLike[str],
-    graph: Graph,
+    roots: Mapping[str, Root],
     subset: Subset,
     renames: Mapping[str, str],
     mode: str,
     cast: str,
     trainable: str | None = None,
 ) -> RestoreReport:
-    """Give the chosen part of a graph its saved values; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
+    """Give the chosen part of some roots its saved values; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
     if storage.frames.top is not None:
         raise StateError(
             "restore() inside a function that is being compiled or differentiated",
             "the values would become part of that function",
             "restore before calling it",
         )
-    with collector_paused(), Reader(path) as reader, Transaction(graph) as changes:
+    with collector_paused():  # until all that is needed only here is gone again
+        return _restore(path, Graph(roots), subset, renames, mode, cast, trainable)
+
+
+def _restore(
+    path: str | os.PathLike[str],
+    graph: Graph,
+    subset: Subset,
+    renames: Mapping[str, str],
+    mode: str,
+    cast: str,
+    trainable: str | None,
+) -> RestoreReport:
+    with Reader(path) as reader, Transaction(graph) as changes:
         reader.check_files()
         match = Match(reader.index, graph, subset, renames, mode, cast)
         slots = SlotMatch(match)
@@ -81,7 +94,7 @@ def restore(
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
             _apply_values(match, changes, ready, known, session)
-        report.restored = tuple([_restored(match, place, node, notes) for place, node in match.pairs.items()])
+        report.restored = _restored(match, notes)
         report.random = None if reader.index.random is None else random is not None
         report.trainable = tuple(flag.told for flag in known)
         if session is not None:
@@ -184,10 +197,13 @@ def _graft_first(match: Match) -> str:
 def _on_devices(match: Match, values: Mapping[int, Any]) -> list[tuple[Any, Any]]:
     """Storages and their new values, put on the devices all at once."""
     takers: dict[int, list[tuple[Any, Any]]] = {}
+    nodes, tensors = match.index.nodes, match.index.tensors
     for place, node in match.pairs.items():
         if place.kind is Kind.VARIABLE:
-            there = place.thing._storage
-            takers.setdefault(id(there.backend), []).append((there, cast_to(place.thing, values[node])))
+            there, value = place.thing._storage, values[node]
+            if tensors[nodes[node].payload[0]].dtype != place.thing.dtype:
+                value = cast_to(place.thing, value)
+            takers.setdefault(id(there.backend), []).append((there, value))
     ready = []
     for found in takers.values():
         backend = found[0][0].backend
@@ -244,9 +260,14 @@ def _session(match: Match, slots: SlotMatch, values: dict[int, Any], cast: str) 
     return session
 
 
-def _restored(match: Match, place: Place, node: int, notes: dict[Place, str]) -> Restored:
-    record = match.index.nodes[node]
-    if place.kind not in (Kind.VARIABLE, Kind.OBJECT) or record.tensor is None:
-        return Restored(place.path, match.paths[node])
-    saved = match.index.tensors[record.tensor]
-    return Restored(place.path, match.paths[node], saved.dtype, saved.shape, notes.get(place, ""))
+def _restored(match: Match, notes: dict[Place, str]) -> tuple[Restored, ...]:
+    paths, nodes, tensors = match.paths, match.index.nodes, match.index.tensors
+    found = []
+    for place, node in match.pairs.items():
+        tensor = nodes[node].tensor if place.kind in (Kind.VARIABLE, Kind.OBJECT) else None
+        if tensor is None:
+            found.append(Restored(place.path, paths[node]))
+        else:
+            saved = tensors[tensor]
+            found.append(Restored(place.path, paths[node], saved.dtype, saved.shape, notes.get(place, "")))
+    return tuple(found)

@@ -30,6 +30,7 @@ class Transaction:
         keepers = [m for m in modules if type(m)._gx_slot_records is not Module._gx_slot_records]
         self._slots = [(keeper, {id(record.slot) for record in keeper._gx_slot_records()}) for keeper in keepers]
         self._undo: list[Callable[[], None]] = []
+        self._written: list[tuple[Storage, Any]] = []
 
     def __enter__(self) -> Transaction:
         return self
@@ -40,6 +41,8 @@ class Transaction:
                 self._take_back(error)
 
     def _take_back(self, error: BaseException) -> None:
+        for place, value in reversed(self._written):
+            place.write(value)
         for step in reversed(self._undo):
             try:
                 step()
@@ -72,8 +75,7 @@ class Transaction:
 
     def write(self, place: Storage, value: Any) -> None:
         """Give a Variable a value of its backend, shape and dtype."""
-        before = place.buffer
-        self._undo.append(lambda: place.write(before))
+        self._written.append((place, place.buffer))
         place.write(value)
 
     def set_trainable(self, thing: Variable | Module, trainable: bool) -> None:

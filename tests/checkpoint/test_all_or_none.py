@@ -182,8 +182,9 @@ def test_ctrl_c_at_some_lines(path, toys):
 
 
 @pytest.mark.slow
-def test_ctrl_c_at_every_line(path, toys):
-    assert rounds(path, toys, step=1) == {False, True}
+@pytest.mark.parametrize("first", [1, 5])
+def test_ctrl_c_at_more_lines(path, toys, first):
+    assert rounds(path, toys, step=17, first=first) == {False, True}
 
 
 def test_ctrl_c_during_set_state_takes_all_back(path, program):
