@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from graftax.checkpoint.index import Edge
 from graftax.core.errors import ArgumentTypeError
@@ -12,29 +11,34 @@ from graftax.core.errors import ArgumentTypeError
 T = TypeVar("T")
 
 
-@cache
-def former_names(kind: type[object]) -> dict[str, str]:
-    """Names of before and of now, also those that base classes declare.
+class _FormerNames(dict[type[Any], dict[str, str]]):
+    """Names of before and of now by class, those that base classes declare among them.
 
     Raises:
         ArgumentTypeError: a class declares something else.
     """
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        own = base.__dict__.get("checkpoint_aliases", {})
-        if not isinstance(own, Mapping) or not all(isinstance(text, str) for pair in own.items() for text in pair):
-            raise ArgumentTypeError(
-                f"{base.__name__}.checkpoint_aliases is {own!r:.80}",
-                "it says what attributes were called before: names of before, and names of now",
-                'checkpoint_aliases = {"old_name": "name"}',
-            )
-        found |= own
-    return found
+
+    def __missing__(self, kind: type[Any]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for base in reversed(kind.__mro__):
+            own = base.__dict__.get("checkpoint_aliases", {})
+            if not isinstance(own, Mapping) or not all(isinstance(text, str) for pair in own.items() for text in pair):
+                raise ArgumentTypeError(
+                    f"{base.__name__}.checkpoint_aliases is {own!r:.80}",
+                    "it says what attributes were called before: names of before, and names of now",
+                    'checkpoint_aliases = {"old_name": "name"}',
+                )
+            found |= own
+        self[kind] = found
+        return found
 
 
-def with_names_of_now(kind: type[object], edges: dict[Edge, T]) -> dict[Edge, T]:
+_former_names = _FormerNames()
+
+
+def with_names_of_now(kind: type[Any], edges: dict[Edge, T]) -> dict[Edge, T]:
     """The edges of a saved object under the names that a class of the program has for them."""
-    known = former_names(kind)
+    known = _former_names[kind]
     if not known:
         return edges
     return {_name_of_now(edge, edges, known): child for edge, child in edges.items()}
@@ -45,6 +49,6 @@ def _name_of_now(edge: Edge, edges: Mapping[Edge, object], known: Mapping[str, s
     return edge if now is None or now in edges else now
 
 
-def is_class(saved: str, kind: type[object], now: str) -> bool:
+def is_class(saved: str, kind: type[Any], now: str) -> bool:
     """True if a class that was saved under a name is the one that has another name now."""
-    return saved == now or former_names(kind).get(saved) == now
+    return saved == now or _former_names[kind].get(saved) == now

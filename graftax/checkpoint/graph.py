@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from graftax.checkpoint.index import Edge, Kind
@@ -92,7 +92,7 @@ class Graph:
         UnsupportedValue: a dict has two keys that read the same.
     """
 
-    def __init__(self, roots: dict[str, Root], settles: bool = True) -> None:
+    def __init__(self, roots: Mapping[str, Root], settles: bool = True) -> None:
         self.roots: dict[str, Place] = {}
         self._known: dict[int, Place] = {}
         self.places: list[Place] = []

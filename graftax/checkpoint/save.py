@@ -14,6 +14,7 @@ from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Place, SlotPlace, attributes_of
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
+from graftax.checkpoint.not_saved import parts_beside, plain_attributes
 from graftax.checkpoint.snapshot import take
 from graftax.checkpoint.state import frozen
 from graftax.checkpoint.subset import Subset
@@ -30,7 +31,9 @@ class SaveReport(NamedTuple):
     """What a save wrote, and which slots it had to leave out because their Variable was not part of it.
 
     ``waiting`` are the paths of restored values that still wait for layers that are not built: the new checkpoint has
-    them as the one has that they come from.
+    them as the one has that they come from. ``plain`` are attributes of classes of yours that hold numbers, text or
+    other data, and are no Variables: they are not saved. ``beside`` names optimizers of compiled models that are no
+    root, and so not saved either.
     """
 
     path: str
@@ -39,11 +42,18 @@ class SaveReport(NamedTuple):
     nbytes: int
     left_out: tuple[str, ...]
     waiting: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"saved {self.arrays:,} arrays, {self.nbytes:,} bytes, at {self.path}"]
         lines += [f"  left out {path}: its variable was not saved" for path in self.left_out]
         lines += [f"  passed on {path}: it still waits for its layer to be built" for path in self.waiting]
+        lines += [f"  not saved: {part}; make it a root: Checkpoint(..., optimizer=...)" for part in self.beside]
+        if self.plain:
+            some = ", ".join(self.plain[:3]) + (", ..." if len(self.plain) > 3 else "")
+            count = f"{len(self.plain):,} plain attribute{'s' if len(self.plain) > 1 else ''}"
+            lines.append(f"  not saved: {count}, {some}; keep what changes in Variables or in get_state()")
         return "\n".join(lines)
 
 
@@ -53,12 +63,14 @@ class Prepared(NamedTuple):
     draft: Draft
     left_out: tuple[str, ...]
     waiting: tuple[str, ...]
+    plain: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def report(self, path: str, nbytes: int | None = None) -> SaveReport:
         """What is told of it; without the size of its files, that of its arrays."""
         items = self.draft.items
         size = sum(item.nbytes for item in items) if nbytes is None else nbytes
-        return SaveReport(path, self.draft.step, len(items), size, self.left_out, self.waiting)
+        return SaveReport(path, self.draft.step, len(items), size, *self[1:])
 
 
 def save(
@@ -126,7 +138,8 @@ def prepare(
     left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
     writer = writer_record()
     draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta, writer, random)
-    return Prepared(draft, tuple(left_out), drawing.waiting)
+    told = (plain_attributes(graph), parts_beside(graph)) if subset.is_all else ((), ())
+    return Prepared(draft, tuple(left_out), drawing.waiting, *told)
 
 
 def _is_stream_of_unbuilt(thing: Any) -> bool:
