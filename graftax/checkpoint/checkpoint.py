@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from graftax.checkpoint.background import Background
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.restore import check_choices, restore
-from graftax.checkpoint.save import SaveReport, save
+from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError
@@ -48,6 +49,8 @@ class Checkpoint:
         if not roots:
             raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")
         self.roots = dict(roots)
+        self._preparation = Preparation(self.roots)
+        self._background: Background[SaveReport] = Background()
         Graph(self.roots, settles=False)  # raises now rather than at the first save, and draws nothing
 
     def save(
@@ -60,6 +63,7 @@ class Checkpoint:
         step: int | None = None,
         meta: Mapping[str, Any] | None = None,
         base: str | os.PathLike[str] | None = None,
+        async_: bool = False,
     ) -> SaveReport:
         """Save to exactly this path, as a directory that is there as a whole or not at all.
 
@@ -77,18 +81,48 @@ class Checkpoint:
             base: A checkpoint that lies beside it. Arrays that this has, too, by dtype, shape and checksums, are not
                 written again but referred to: a frozen base model is written once. As long as others refer to it, it
                 is neither replaced nor pruned.
+            async_: Return as soon as all values are taken, and write beside the program. The values are those of this
+                moment, whatever is assigned or trained meanwhile. One save is in flight at a time: the next one waits
+                for it. See `wait`.
 
         Raises:
             DestinationExists: something is there already.
             CheckpointInUse: other checkpoints refer to the one that would be replaced.
             StorageFull, StorageFailure: it could not be written; nothing was published.
             UnsupportedValue: some Python state or dtype cannot be saved.
+            AsyncSaveFailed: the save before, beside the program, has failed.
             SelectorError: a selector matches nothing.
             StateError: a function is being compiled, so Variables have no values.
         """
         place_of(path)
-        overwrite = checked_flag("overwrite", overwrite)
-        return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta, base=base)
+        overwrite, async_ = checked_flag("overwrite", overwrite), checked_flag("async_", async_)
+        self._background.wait()
+        prepared = self._preparation.prepare(path, Subset(only, skip), step, meta)
+        if not async_:
+            return write(path, prepared, overwrite=overwrite, base=base)
+        self._background.submit(
+            f"the save of {os.fspath(path)}", lambda: write(path, prepared, overwrite=overwrite, base=base)
+        )
+        return prepared.report(os.fspath(path))
+
+    def wait(self) -> SaveReport | None:
+        """Wait for the save beside the program; returns its report, or None if there was none.
+
+        Raises:
+            AsyncSaveFailed: it failed. What fails and is never waited for is raised by the next save, or told when
+                Python ends.
+
+        Example:
+            >>> import os, tempfile
+            >>> import graftax as gx
+            >>> checkpoint = Checkpoint(w=gx.Variable([1.0, 2.0]))
+            >>> path = os.path.join(tempfile.mkdtemp(), "first")
+            >>> checkpoint.save(path, async_=True).arrays
+            1
+            >>> checkpoint.wait().path == path
+            True
+        """
+        return self._background.wait()
 
     def restore(
         self,

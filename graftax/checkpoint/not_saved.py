@@ -34,18 +34,27 @@ def plain_attributes(graph: Graph) -> tuple[str, ...]:
     return tuple(found)
 
 
-def parts_beside(graph: Graph) -> tuple[str, ...]:
-    """What Modules train with and do not hold: their paths, their names there and their classes, for the report."""
-    known = {id(place.thing) for place in graph.places}
-    return tuple(
-        [
-            f"{joined(place.path, name)} ({type(part).__name__})"
+class Beside:
+    """What Modules of a graph train with and do not hold."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._known = {id(place.thing) for place in graph.places}
+        self._trained = [
+            (place.path, place.thing)
             for place in graph.places
-            if isinstance(place.thing, Module) and not place.kind.is_leaf
-            for name, part in place.thing._gx_beside().items()
-            if id(part) not in known and part._gx_slot_records()
+            if isinstance(place.thing, Module) and type(place.thing)._gx_beside is not Module._gx_beside
         ]
-    )
+
+    def told(self) -> tuple[str, ...]:
+        """Those that have something to save: their paths and their classes, for the report."""
+        return tuple(
+            [
+                f"{joined(path, name)} ({type(part).__name__})"
+                for path, module in self._trained
+                for name, part in module._gx_beside().items()
+                if id(part) not in self._known and part._gx_slot_records()
+            ]
+        )
 
 
 def _is_ours(kind: type[object]) -> bool:

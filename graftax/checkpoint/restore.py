@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.collector import collector_paused
 from graftax.checkpoint.deferred import Session, cast_to
 from graftax.checkpoint.freezing import Flag, flags
 from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Place, Root
@@ -21,6 +20,7 @@ from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.state import revived
 from graftax.checkpoint.subset import Subset, saved_spot
 from graftax.checkpoint.transaction import Transaction, uninterrupted
+from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, StateError, UnusedInCheckpoint
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
@@ -61,7 +61,7 @@ def restore(
             "the values would become part of that function",
             "restore before calling it",
         )
-    with collector_paused():  # until all that is needed only here is gone again
+    with uncollected():  # until all that is needed only here is gone again
         return _restore(path, Graph(roots), subset, renames, mode, cast, trainable)
 
 

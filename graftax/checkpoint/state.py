@@ -132,3 +132,19 @@ def resembling(value: Any, live: Any) -> Any:
         other = next(iter(by_key.values()), None)
         return {key: resembling(item, by_key.get(key, other)) for key, item in value.items()}
     return value
+
+
+def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
+    """A value as an index holds it, with other numbers for its arrays."""
+    kind = type(value)
+    if kind is SavedArray:
+        return SavedArray(numbers[value.number])
+    if kind is SavedEnum:
+        return SavedEnum(value.type, value.name, renumbered(value.value, numbers))
+    if kind is SavedNamedTuple:
+        return value._replace(items=tuple([renumbered(item, numbers) for item in value.items]))
+    if kind is list or kind is tuple:
+        return kind([renumbered(item, numbers) for item in value])
+    if kind is dict:
+        return {key: renumbered(item, numbers) for key, item in value.items()}
+    return value

@@ -87,6 +87,8 @@ def encode(value: Any, path: str, depth: int = 0) -> Any:
             "a reader refuses to follow deeper, and a structure that holds itself never ends",
             "flatten it",
         )
+    if kind is NumpyScalar:
+        return msgpack.ExtType(NUMPY_SCALAR, pack([value.dtype, value.data]))
     if kind is SavedArray:
         return msgpack.ExtType(ARRAY, pack(value.number))
     if kind is SavedEnum:

@@ -14,6 +14,7 @@ from graftax.reparam.base import Reparam
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable
 
 
 class Adapter(Module):
@@ -176,12 +177,13 @@ class AdapterCreator(Adjustable):
 
 def adapter_of(item: Any) -> str | None:
     """The name of the adapter that a Variable, or a saved one, is a part of."""
-    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
+    is_variable = isinstance(item, Variable)
+    owner = item._gx_owner if is_variable else getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
         if isinstance(owner, Adapter):
             return owner.name
         owner = owner._gx_owner
-    return getattr(item, "adapter", None)
+    return None if is_variable else getattr(item, "adapter", None)
 
 
 @select
