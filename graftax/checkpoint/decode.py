@@ -248,8 +248,10 @@ def _chunk(
 
 
 def check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord, ...]) -> None:
-    """Raise unless the chunks of each file fill its data area without hole or overlap; holes are legal in the files
-    of other checkpoints."""
+    """Raise unless the chunks of each file fill its data area without hole or overlap.
+
+    Holes are legal in the files of other checkpoints.
+    """
     ranges: list[list[tuple[int, int]]] = [[] for _ in files]
     for tensor in tensors:
         for chunk in tensor.chunks:

@@ -243,9 +243,9 @@ class Seen:
         """True if nothing has changed since."""
         if list(roots) != list(self._roots) or not all(map(is_, roots.values(), self._roots.values())):
             return False
-        if not all([one.is_same() for one in self._exact]):
+        if not all(one.is_same() for one in self._exact):
             return False
-        if not all([(one.is_same() and one.has_same_keys()) or one.is_alike() for one in self._holders]):
+        if not all((one.is_same() and one.has_same_keys()) or one.is_alike() for one in self._holders):
             return False
         return all(_slots(module) == slots for module, slots in self._slots)
 
@@ -281,7 +281,7 @@ class _Holder:
         return self.keys is None or tuple(self.container) == self.keys
 
     def is_alike(self) -> bool:
-        """True if what has changed are values that have no place in the graph, such as numbers; these are taken over."""
+        """True if only values have changed that have no place in the graph, such as numbers; these are taken over."""
         now = _Holder(self.container)
         if _structural(now) != _structural(self):
             return False

@@ -32,7 +32,7 @@ def save_for_ever(pipe, first):
         manager = gx.CheckpointManager(folder, keep=2, v=variables)
         frozen = mode == "refer" and manager.latest()
     step = first
-    os.write(pipe, b"begun\n")
+    os.write(pipe, b"begun\\n")
     while True:
         for v in variables[: 3 if mode == "refer" else 4]:
             v.assign(np.full(v.shape, step, "float32"))
@@ -66,7 +66,7 @@ for _ in range(rounds):
             os._exit(1)
     os.close(writing)
     begun = b""
-    while not begun.endswith(b"begun\n"):
+    while not begun.endswith(b"begun\\n"):
         begun += os.read(reading, 1)
     time.sleep(rng.uniform(0.0, 0.2))
     os.kill(child, signal.SIGKILL)
