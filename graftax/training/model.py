@@ -29,7 +29,6 @@ from graftax.training.output_masks import carried_masks
 from graftax.training.summary import count_params, summarize
 from graftax.training.trained import Trained
 from graftax.transforms.flow.scan import scan
-from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
@@ -162,11 +161,6 @@ class Model(Trained):
     @property
     def _gx_has_own_train_step(self) -> bool:
         return type(self).train_step is not Model.train_step
-
-    def _gx_beside(self) -> Mapping[str, Module]:
-        """Return the optimizer: its slots are those of whatever it trains, so that it is saved as a root of its own."""
-        optimizer = self._gx_objectives.optimizer if self._gx_objectives is not None else None
-        return {"optimizer": optimizer} if isinstance(optimizer, Module) else {}
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
