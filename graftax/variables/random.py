@@ -249,8 +249,8 @@ def normal(
 ) -> Array:
     """Draw normal numbers.
 
-    The global stream, from which they come without ``seed``, is part of no checkpoint. For a resume that draws the same
-    numbers, give ``seed`` a `SeedGenerator` that the model holds.
+    The global stream, from which they come without ``seed``, is saved with every whole checkpoint and comes back with a
+    whole program. A `SeedGenerator` that the model holds goes with the model alone.
 
     Args:
         shape: Shape of the result.
