@@ -151,7 +151,8 @@ def rows(sizes: tuple[Size, ...], folder: str) -> list[str]:
                 ratios = [ours[0] / theirs[0] for ours, theirs in pairs]
                 cells.append(f"{statistics.median(ratios):.2f} ({min(ratios):.2f})" if ratios else "-")
             lines.append(f"| {what} {size} | {' | '.join(cells)} |")
-        lines.append(f"| held by a save beside the program, {size} | {milliseconds(held(net, folder, size.rounds))} | | |")
+        name = f"held by a save beside the program, {size}"
+        lines.append(f"| {name} | {milliseconds(held(net, folder, size.rounds))} | | |")
     return lines
 
 

@@ -85,6 +85,7 @@ _NAMES = {
     "select": "graftax.core.selectors",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
+    "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
     "switch": "graftax.transforms.flow.branches",
@@ -116,6 +117,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
     from graftax.layers.policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.stacking import stack as stack
     from graftax.optimizers.engine.slot import Slot as Slot
     from graftax.optimizers.engine.sparse_rows import IndexedRows as IndexedRows
     from graftax.optimizers.optimizer import Optimizer as Optimizer

@@ -13,7 +13,8 @@ NAMES: tuple[str, ...] = tuple(
     rot90 round searchsorted sign signbit sin sinh sort split sqrt square squeeze stack std subtract sum swapaxes
     take take_along_axis tan tanh tensordot tile trace transpose tri tril triu trunc unique var vdot vstack where
     zeros zeros_like
-    linalg.cholesky linalg.det linalg.eigh linalg.inv linalg.pinv linalg.qr linalg.slogdet linalg.solve linalg.svd
+    linalg.cholesky linalg.det linalg.eig linalg.eigh linalg.inv linalg.pinv linalg.qr linalg.slogdet
+    linalg.solve linalg.svd
     fft.fft fft.ifft fft.irfft fft.rfft
     """.split()
 )

@@ -21,7 +21,7 @@ _scope: ScopeStack[Backend] = ScopeStack("backend")
 
 
 def available() -> list[str]:
-    """Names that `use` takes: the built-in ones and those that installed packages register as ``graftax.backends``."""
+    """Return names that `use` takes: built-in ones, and those that packages register as ``graftax.backends``."""
     return [*_BUILT_IN, *(e.name for e in entry_points(group=_GROUP) if e.name not in _BUILT_IN)]
 
 
@@ -40,7 +40,7 @@ def load(name: str) -> Backend:
 
 
 def having(group: str) -> list[str]:
-    """The names of the backends that have a group, of those that can be imported."""
+    """Return the names of the backends that have a group, of those that can be imported."""
     found = []
     for name in available():
         with suppress(Exception):  # the package of somebody else is broken: it offers nothing now
@@ -70,7 +70,7 @@ def _factory(name: str) -> Callable[[], Backend]:
 
 
 def current() -> Backend:
-    """The backend in charge: the innermost scope, else the global choice, else ``GRAFTAX_BACKEND``, else jax."""
+    """Return the backend in charge: the innermost scope, else the global choice, else ``GRAFTAX_BACKEND``, else jax."""
     scoped = _scope.top
     if scoped is not None:
         return scoped
@@ -100,7 +100,7 @@ class _Use:
 
 
 def use(name: str) -> _Use:
-    """Choose a backend: for good as a plain call, for a block (and this thread) as ``with use(name):``.
+    """Choose a backend: for good as a plain call, or for a block (and this thread) in a ``with`` statement.
 
     Args:
         name: ``"jax"``, ``"numpy"`` or a name that an installed package registers.

@@ -25,6 +25,7 @@ class Taken:
         self.path = path
 
     def __call__(self) -> memoryview:
+        """Return the bytes of the array on the host."""
         return to_bytes(self._to_numpy(self.array), self.path)
 
 

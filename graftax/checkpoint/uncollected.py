@@ -1,5 +1,7 @@
-"""Making tens of thousands of records without the garbage collector, which would look through all of them again and
-again, and through all of the program, though nothing in them can be garbage."""
+"""Make tens of thousands of records without the garbage collector.
+
+It would look through all of them again and again, and through the whole program, though nothing there can be garbage.
+"""
 
 import gc
 from collections.abc import Iterator

@@ -38,7 +38,7 @@ def remove(translator: Translator) -> None:
 
 
 def translated(error: Exception) -> GraftaxError | None:
-    """The error of graftax that says the same; None if there is none."""
+    """Return the error of graftax that says the same; None if there is none."""
     if isinstance(error, GraftaxError):
         return None
     told = (meant for one in _translators if (meant := one.translated(error)) is not None)
@@ -49,11 +49,11 @@ def translated(error: Exception) -> GraftaxError | None:
 
 
 def explained(error: Exception, where: str = "") -> GraftaxError | None:
-    """The error to raise in place of one that was caught; None if it says enough itself, with what is added to it.
+    """Return the error to raise in place of one that was caught; None if that one, with what is added, says enough.
 
     Args:
         error: What was caught.
-        where: What was going on, for example the layer and what it was called with.
+        where: What was going on, for example the layer and what it was called with. Defaults to ``""``.
     """
     told = error if isinstance(error, GraftaxError) else translated(error)
     if told is None:

@@ -112,12 +112,11 @@ class Buildable(Module):
 
 
 def whole(build: Callable[..., None]) -> Callable[..., None]:
-    """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it.
+    """Return a ``build`` that makes the weights under the creators its layer remembers, of real values, and says so.
 
     It makes them once: for a layer that is built, it builds what is not built below, or raises for another shape. Where
     it raises, the layer and those below are as before.
     """
-
     several = several_shapes.names_of_shapes(build)
 
     @wraps(build)
@@ -146,6 +145,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
         with undone_if_raised(self):
             if frame is not None:
                 frame.build(self, done=False)
+            # weights have real values, also where a trace builds, and what `build` calls belongs to no call around it
             with (
                 creation.remembered(self._gx_captured),
                 storage.concretely(),
@@ -164,7 +164,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
 
 
 def under_way() -> bool:
-    """True inside of the build of a layer."""
+    """Return True inside of the build of a layer."""
     return _under_way.top is not None
 
 
@@ -180,7 +180,7 @@ def _check_same_shape(layer: Buildable, input_shape: Any) -> None:
 
 
 def is_built(layer: Buildable) -> bool:
-    """Whether the weights are there, for what makes them."""
+    """Return whether the weights are there, for what makes them."""
     return bool(layer.__dict__.get("built", False) or type(layer).built)
 
 
@@ -195,7 +195,7 @@ def build_in_call(layer: Buildable, signature: Signature, args: tuple[Any, ...],
 
 
 def unbuilt_below(layer: Buildable) -> list[Buildable]:
-    """The layer and those below it, as far as they are not built."""
+    """Return the layer and those below it, as far as they are not built."""
     return [node for node in walk(layer) if isinstance(node, Buildable) and not is_built(node)]
 
 
@@ -256,7 +256,7 @@ _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKey
 
 
 def made_by(kind: type[Buildable]) -> frozenset[str]:
-    """Names that `build` and `call` of a class assign, they or what they call; and by what else they may make some."""
+    """Return names that `build` and `call` of a class assign, or what they call; and what else may make some."""
     if kind not in _made_by:
         found: set[str] = set()
         seen: set[CodeType] = set()
@@ -266,6 +266,7 @@ def made_by(kind: type[Buildable]) -> frozenset[str]:
             if code in seen:
                 continue
             seen.add(code)
+            # from the code itself: nothing is run, and a weight that only some branch makes counts
             found.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
             found.update(_COMPUTED_NAMES.intersection(code.co_names))
             waiting += [below for name in code.co_names for below in _codes(kind, name)]
@@ -274,7 +275,7 @@ def made_by(kind: type[Buildable]) -> frozenset[str]:
 
 
 def _codes(kind: type[Buildable], name: str) -> Iterator[CodeType]:
-    """The code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
+    """Yield the code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
     for base in kind.__mro__:
         method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None
         if isinstance(method, FunctionType) and base.__module__ not in (
@@ -296,9 +297,7 @@ def warn_if_not_held(layer: Buildable, context: CallContext) -> None:
     root = context.root
     if layer._gx_owner is not None or root is None or root is layer:
         return
-    for _ in walk(root):  # adopts what was appended to lists since
-        pass
-    if layer._gx_owner is None:
+    if not any(node is layer for node in walk(root)):  # also where the layer holds its parent, and so is owned by none
         user_line.warn(
             f"{layer._gx_title()} is built in a call of {root._gx_path or root.name!r} ({type(root).__name__}), which "
             "does not hold it: its weights are neither trained nor saved with it, and new ones are made if it "

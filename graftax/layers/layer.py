@@ -28,6 +28,7 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
 from graftax.variables.graph.module import Child
 from graftax.variables.graph.node import Edge
+from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.reserved import OF_LAYERS, Words
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
@@ -44,9 +45,9 @@ class Layer(AddsLosses):
     layer's policy. A ``training`` argument that is not given is inherited from the layer whose call this is part of.
 
     Args:
-        name: Its name in messages and summaries; the class name in snake case unless told.
-        trainable: Whether its Variables may be trained.
-        dtype: A `DTypePolicy` or its name; the global policy unless told.
+        name: Its name in messages and summaries. Defaults to None, the class name in snake case.
+        trainable: Whether its Variables may be trained. Defaults to True.
+        dtype: A `DTypePolicy` or its name. Defaults to None, the global policy.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -107,7 +108,7 @@ class Layer(AddsLosses):
         )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """The mask of the output, given that of the input; None for none."""
+        """Return the mask of the output, given that of the input; None for none."""
         if mask is None or self.supports_masking:
             return mask
         if not self._gx_warned:
@@ -133,14 +134,15 @@ class Layer(AddsLosses):
 
         Args:
             shape: Its shape.
-            initializer: A name, a function of ``(key, shape, dtype)``, a number or an array.
-            name: Its name, without a slash; called after its attribute unless told. Selectors of creators see a name
-                only if it is given.
-            dtype: Its dtype; the policy's variable dtype unless told.
-            trainable: Whether optimizers may move it.
-            role: ``"weight"``, or ``"state"`` for what the layer itself updates.
-            regularizer: A penalty on its value, collected in `losses`.
-            constraint: A projection that optimizers apply after each update.
+            initializer: A name, a function of ``(key, shape, dtype)``, a number or an array. Defaults to
+                ``"glorot_uniform"``.
+            name: Its name, without a slash. Defaults to None: it is called after its attribute, and selectors of
+                creators see no name.
+            dtype: Its dtype. Defaults to None, the policy's variable dtype.
+            trainable: Whether optimizers may move it. Defaults to True.
+            role: ``"weight"``, or ``"state"`` for what the layer itself updates. Defaults to ``"weight"``.
+            regularizer: A penalty on its value, collected in `losses`. Defaults to None, no penalty.
+            constraint: A projection that optimizers apply after each update. Defaults to None, no constraint.
 
         Returns:
             The Variable, or the `VariableLike` that a creator put in its place.
@@ -230,7 +232,7 @@ class Layer(AddsLosses):
         return self._gx_call(*args, **kwargs)
 
     def _gx_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The eager call as one program, or `eager_call.MISSED`."""
+        """Return the eager call as one program, or `eager_call.MISSED`."""
         plans = self._gx_plans
         if plans is None:
             plans = eager_call.Plans()
@@ -238,7 +240,7 @@ class Layer(AddsLosses):
         return eager_call.call(plans, self, self._gx_call, args, kwargs)
 
     def _gx_masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An eager call with masks: a program takes them as arguments, and the output gets its own afterwards."""
+        """Compute an eager call with masks: a program takes them as arguments; the output gets its own afterwards."""
         if storage.frames.top is not None or self._gx_hands_on_masks:
             return self._gx_traced_call(args, kwargs)
         signature = signature_of(type(self).call)
@@ -258,12 +260,14 @@ class Layer(AddsLosses):
         signature = signature_of(type(self).call)
         training = signature.training(args, kwargs, None if outer is None else outer.training)
         context = CallContext(self, training, outer)
-        if outer is None or outer.root is None:
+        if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
         with contexts.entered(context), self._gx_explained(args, kwargs):
+            # before building, which sees the dtype and shape that `call` will see
             args, kwargs = inputs_in(self._gx_dtypes.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
-            if not building.is_built(self):
+            is_first = not building.is_built(self)
+            if is_first:
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
@@ -274,6 +278,7 @@ class Layer(AddsLosses):
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
             policy = self._gx_dtypes
+            # where nothing is cast, the scope is left alone: it costs as much as a small layer
             if self._gx_casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
                 with storage.autocast.entered(policy.compute_dtype):
                     out = self.call(*args, **kwargs)
@@ -281,17 +286,19 @@ class Layer(AddsLosses):
                 out = self.call(*args, **kwargs)
             if out is None:
                 raise gives_nothing(self._gx_title())
+            if is_first:
+                look_for_lost([self])
             if found or self._gx_makes_mask:
                 out = masking.with_mask(self, out, first, signature, found, context.masks_met)
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by name, with each mask under the name of the argument whose mask it is."""
+        """Return arguments by name, with each mask under the name of the argument whose mask it is."""
         return kwargs
 
     @door
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
+        """Return the shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
 
         Builds the layer if need be; computes nothing.
 

@@ -184,7 +184,7 @@ class Normalization(Layer):
 
 
 def batches_of(data: Any) -> Iterable[np.ndarray[Any, Any]]:
-    """The batches of numbers of a data set: an array is one, and an iterable has several.
+    """Return the batches of numbers of a data set: an array is one, and an iterable has several.
 
     Raises:
         ArgumentTypeError: a batch is no array of numbers.

@@ -1,4 +1,4 @@
-# Generated from graftax/ops/table.py by tools/make_ops_stub.py; change the table, not this file.
+# Generated from graftax/ops/rows by tools/make_ops_stub.py; change the rows, not this file.
 """The array functions: checked, on any backend, and every one accepts Variables."""
 
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.typedefs import Array, ArrayLike, DTypeLike
+from graftax.ops import image as image
 
 def abs(x: ArrayLike) -> Array:
     """Absolute value."""
@@ -561,6 +562,33 @@ def inv(x: ArrayLike) -> Array:
 def solve(x: ArrayLike, y: ArrayLike) -> Array:
     """The solution of x @ result = y; raises if x is singular."""
 
+def solve_triangular(x: ArrayLike, y: ArrayLike, lower: bool = False) -> Array:
+    """Solve x @ result = y, reading the upper or the lower triangle of x alone; raises if a diagonal element is 0."""
+
+def cholesky_solve(x: ArrayLike, y: ArrayLike) -> Array:
+    """Solve a system whose matrix has the lower triangular root x: x @ x^H @ result = y."""
+
+def cholesky_inverse(x: ArrayLike) -> Array:
+    """Invert the matrix that has the lower triangular root x."""
+
+def lstsq(x: ArrayLike, y: ArrayLike, rcond: float | None = None) -> Array:
+    """Minimise the distance of x @ result to y; singular values below rcond times the largest count as 0."""
+
+def logdet(x: ArrayLike) -> Array:
+    """Compute the logarithm of the absolute determinant of square matrices."""
+
+def eigvalsh(x: ArrayLike) -> Array:
+    """Compute the ascending eigenvalues of Hermitian matrices."""
+
+def eig(x: ArrayLike) -> tuple[Array, Array]:
+    """Compute complex eigenvalues and eigenvectors of square matrices; no gradient."""
+
+def matrix_rank(x: ArrayLike, rtol: float | None = None) -> Array:
+    """Count the singular values above rtol times the largest."""
+
+def matrix_power(x: ArrayLike, n: int) -> Array:
+    """Multiply square matrices n times with themselves, or with their inverses."""
+
 def fft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform."""
 
@@ -569,6 +597,60 @@ def ifft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
 
 def rfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform of real values, the half that is not redundant."""
+
+def fft2(x: ArrayLike, axes: int | Sequence[int] = (-2, -1)) -> Array:
+    """Compute the discrete Fourier transform over two axes."""
+
+def ifft2(x: ArrayLike, axes: int | Sequence[int] = (-2, -1)) -> Array:
+    """Compute the inverse of fft2."""
+
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Move the frequency 0 to the middle of axes."""
+
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Compute the inverse of fftshift."""
+
+def fftfreq(n: int, d: float = 1.0) -> Array:
+    """Return the frequencies of the values of fft for samples at a distance of d."""
+
+def rfftfreq(n: int, d: float = 1.0) -> Array:
+    """Return the frequencies of the values of rfft for samples at a distance of d."""
+
+def hanning(n: int) -> Array:
+    """Return the window (1 - cos) / 2 of so many values, 0 at both ends."""
+
+def hamming(n: int) -> Array:
+    """Return the window 0.54 - 0.46 cos of so many values."""
+
+def blackman(n: int) -> Array:
+    """Return the window 0.42 - 0.5 cos + 0.08 cos of the double angle, of so many values."""
+
+def frame(x: ArrayLike, length: int, step: int) -> Array:
+    """Cut overlapping parts from the last axis: (..., n) -> (..., parts, length)."""
+
+def overlap_add(x: ArrayLike, step: int) -> Array:
+    """Add up parts at a distance of step: (..., parts, length) -> (..., n)."""
+
+def stft(
+    x: ArrayLike,
+    length: int,
+    step: int,
+    fft_length: int | None = None,
+    window: str | None = "hann",
+    center: bool = True,
+) -> Array:
+    """Compute the spectra of overlapping parts of the last axis: (..., n) -> (..., parts, frequencies)."""
+
+def istft(
+    x: ArrayLike,
+    length: int,
+    step: int,
+    fft_length: int | None = None,
+    window: str | None = "hann",
+    center: bool = True,
+    n: int | None = None,
+) -> Array:
+    """Compute the signal of n values whose stft this is."""
 
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Inverse of rfft."""
@@ -864,6 +946,45 @@ def dot_product_attention(
 ) -> Array:
     """Attention over values."""
 
+def average_pool(
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
+) -> Array:
+    """Take the mean over windows, of what is no padding."""
+
+def adaptive_average_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
+    """Take the mean over windows of such sizes and strides that a size comes out."""
+
+def adaptive_max_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
+    """Take the maximum over windows of such sizes and strides that a size comes out."""
+
+def depthwise_conv(
+    x: ArrayLike,
+    kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+) -> Array:
+    """Convolve each channel with its own filters, (*window, channels, filters) in all; channels last."""
+
+def separable_conv(
+    x: ArrayLike,
+    depthwise_kernel: ArrayLike,
+    pointwise_kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+) -> Array:
+    """Convolve each channel with its own filters, and mix the channels of each place; channels last."""
+
+def space_to_depth(x: ArrayLike, block: int) -> Array:
+    """Move blocks of space into the channels: (n, h, w, c) -> (n, h / b, w / b, b b c)."""
+
+def depth_to_space(x: ArrayLike, block: int) -> Array:
+    """Move channels into blocks of space: (n, h, w, b b c) -> (n, h b, w b, c)."""
+
 def sum_pool(
     x: ArrayLike,
     window: int | Sequence[int],
@@ -871,6 +992,43 @@ def sum_pool(
     padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
     """Sum over windows."""
+
+def normalize(x: ArrayLike, axis: int | Sequence[int] | None = -1, ord: float = 2, epsilon: float = 1e-12) -> Array:
+    """Divide by the norm over axes, or by epsilon where that is smaller."""
+
+def layer_normalization(
+    x: ArrayLike,
+    gamma: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
+    axis: int | Sequence[int] | None = -1,
+    epsilon: float = 0.001,
+) -> Array:
+    """Compute gamma * (x - mean) / sqrt(variance + epsilon) + beta over axes."""
+
+def rms_normalization(
+    x: ArrayLike, scale: ArrayLike | None = None, axis: int | Sequence[int] | None = -1, epsilon: float = 1e-06
+) -> Array:
+    """Compute scale * x / sqrt(mean(x**2) + epsilon) over axes."""
+
+def batch_normalization(
+    x: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    axis: int = -1,
+    offset: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    epsilon: float = 0.001,
+) -> Array:
+    """Compute scale * (x - mean) / sqrt(variance + epsilon) + offset, with one number of each for a place on the axis."""
+
+def ctc_loss(
+    labels: ArrayLike,
+    logits: ArrayLike,
+    label_lengths: ArrayLike | None = None,
+    logit_lengths: ArrayLike | None = None,
+    blank: int = 0,
+) -> Array:
+    """Compute minus the logarithm of the probability of labels, over all ways to align them with steps; inf if none is."""
 
 absolute = abs
 amax = max

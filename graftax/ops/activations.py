@@ -141,7 +141,7 @@ def threshold(a: Arrays, x: Array, threshold: float, default_value: float) -> An
 @row
 def squareplus(a: Arrays, x: Array, b: float) -> Any:
     x = inexact(a, x)
-    square = x * x + b
+    square: Any = x * x + b
     zero = square == 0
     root = a.numpy.where(zero, 0, a.numpy.sqrt(a.numpy.where(zero, 1, square)))  # no infinite slope for b = 0
     return (x + a.numpy.where(a.numpy.isinf(square), a.numpy.abs(x), root)) / 2

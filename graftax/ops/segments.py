@@ -62,7 +62,7 @@ def _extreme(a: Arrays, x: Array, segment_ids: Array, num_segments: int, how: st
 @in_float32
 def segment_softmax(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
     x, ids = inexact(a, x), positions(a, segment_ids)
-    highest = a.stop_gradient(_extreme(a, a.stop_gradient(x), ids, num_segments, "max"))
+    highest: Any = a.stop_gradient(_extreme(a, a.stop_gradient(x), ids, num_segments, "max"))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
     powers = a.numpy.exp(x - a.numpy.take(highest, ids, 0))
     total = a.numpy.take(segment_sum(a, powers, ids, num_segments), ids, 0)

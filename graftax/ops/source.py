@@ -44,11 +44,12 @@ def write(op: Op, checked: bool) -> str:
     arrays = array_parameters(op)
     starred, named = any(one.starred for one in given), any(one.named for one in given)
     wrong = [*([] if named else ["unknown"]), *([] if starred else ["more"]), *(f"{n} is absent" for n in needed(op))]
+    name = function_name(op)
     lines = [
-        f"# Generated from the row of {op.name} in graftax/ops/table.py by graftax/ops/source.py.",
-        f"def {op.name}({_head(op)}):",
+        f"# Generated from the row of {op.name} in graftax/ops/rows by graftax/ops/source.py.",
+        f"def {name}({_head(op)}):",
         f"    if {' or '.join(wrong)}:",
-        f"        return again(op, locals(), {op.name})  # second names, or an error that says what is wrong",
+        f"        return again(op, locals(), {name})  # second names, or an error that says what is wrong",
         "    native, target, canonical, check = bindings.get(current()) or bind()",
         *_converted_settings(op),
     ]
@@ -84,6 +85,11 @@ def write(op: Op, checked: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def function_name(op: Op) -> str:
+    """Return the name of an op within its namespace."""
+    return op.name.rpartition(".")[2]
+
+
 def run(op: Op, source: str, space: dict[str, Any]) -> Callable[..., Any]:
     """Return the function that a source defines, in whose namespace is what it calls.
 
@@ -93,7 +99,7 @@ def run(op: Op, source: str, space: dict[str, Any]) -> Callable[..., Any]:
     file = f"<graftax.ops.{op.name}>"
     exec(compile(source, file, "exec"), space)
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    function: Callable[..., Any] = space[op.name]
+    function: Callable[..., Any] = space[function_name(op)]
     return function
 
 

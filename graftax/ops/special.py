@@ -81,12 +81,12 @@ def rad2deg(a: Arrays, x: Array) -> Any:
 
 
 @row
-def isposinf(a: Arrays, x: Array) -> Any:
+def isposinf(a: Arrays, x: Any) -> Any:
     return x == math.inf
 
 
 @row
-def isneginf(a: Arrays, x: Array) -> Any:
+def isneginf(a: Arrays, x: Any) -> Any:
     return x == -math.inf
 
 
@@ -97,7 +97,7 @@ def signbit(a: Arrays, x: Array) -> Any:
 
 @row
 @real
-def heaviside(a: Arrays, x: Array, y: Any) -> Any:
+def heaviside(a: Arrays, x: Any, y: Any) -> Any:
     x = inexact(a, x)
     return a.numpy.where(x == 0, y, a.numpy.where(x > 0, 1, x * 0))  # nan stays nan
 

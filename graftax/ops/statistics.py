@@ -87,7 +87,7 @@ def corrcoef(a: Arrays, x: Array) -> Any:
 
 
 @row
-def diff(a: Arrays, x: Array, n: int, axis: int) -> Any:
+def diff(a: Arrays, x: Any, n: int, axis: int) -> Any:
     axis = axis_in_range("diff", axis, x.ndim)
     lead = (slice(None),) * axis
     for _ in range(n):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from graftax.ops.rows import elementwise, linear_algebra, neural, reductions, structure
+from graftax.ops.rows import elementwise, image, linear_algebra, neural, reductions, structure
 from graftax.ops.signatures import Op
 
 SECTIONS = (
@@ -33,10 +33,13 @@ SECTIONS = (
     (reductions.NAN, "fused", False),
     (reductions.STATISTICS, "fused", False),
     (neural.WINDOWS, "fused", False),
+    (neural.NORMALIZATIONS, "fused", False),
+    (neural.LOSSES, "fused", False),
+    (image.IMAGE, "fused", False),
 )
 """The rows, where their functions come from (`Op.source`), and whether Python numbers adapt to arrays (`Op.weak`)."""
 
-_ROW = re.compile(r"([\w.]+)\((.*)\)(?: -> (.*?))?: (.*)")
+_ROW = re.compile(r"([\w.]+)\((.*?)\)(?: -> (.*?))?: (.*)")
 _CONTINUED = re.compile(r"\n +")
 
 

@@ -62,10 +62,10 @@ def graft(
     Args:
         module: The Module.
         creator: ``creator(next_creator, spec) -> Variable or VariableLike``.
-        where: Which weights, by their path from ``module``; all that the creator does not pass on unless told.
-        roles: The roles it sees.
+        where: Which weights, by their path from ``module``. Defaults to all that the creator does not pass on.
+        roles: The roles it sees. Defaults to ``("weight",)``.
         tolerance: How far a value may move, relative to its norm; what the creator states as its ``tolerance``, such as
-            one that rounds, else 1e-3.
+            one that rounds, else 1e-3. Defaults to None.
 
     Returns:
         What was replaced.
@@ -129,7 +129,7 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
 
     Args:
         module: The Module.
-        where: Which weights, by their path from ``module``; all that are grafted unless told.
+        where: Which weights, by their path from ``module``. Defaults to all that are grafted.
 
     Returns:
         Their paths.
@@ -259,7 +259,7 @@ def _check_distances(made: list[tuple[Weight, Graft]], tolerance: float, creator
 
 
 def _elsewhere(new: Any, old: Any) -> list[str]:
-    """The paths of Variables of the new weight that are not its own: other weights hold them too."""
+    """Return the paths of Variables of the new weight that are not its own: other weights hold them too."""
     leaves, known = (node.variables if isinstance(node, Module) else [node] for node in (new, old))
     own = {id(leaf) for leaf in known}
     return [v.path for v in leaves if id(v) not in own and v._gx_owner is not None and outermost(v) is not new]

@@ -24,7 +24,7 @@ from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
 
-def rows_of(outputs: Any) -> int:
+def rows_of(outputs: object) -> int:
     """The number of rows of a batch, seen from the model's output."""
     shape = getattr(tree.flatten(outputs)[0], "shape", ())
     return shape[0] if shape else 1
@@ -209,7 +209,7 @@ def predict(model: Trained, source: data.Source, verbose: int | str, callbacks: 
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
 
 
-def _require_alike(first: Any, part: Any, number: int) -> None:
+def _require_alike(first: object, part: object, number: int) -> None:
     """Raise if rows of a batch cannot be put together with those of the first one.
 
     Raises:

@@ -237,7 +237,9 @@ class Model(Trained):
         required_objectives(self).update(y, y_pred, sample_weight, carried_masks(y_pred))
         return results(self, required_objectives(self))
 
-    def _gx_measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
+    def _gx_measure(
+        self, loss: Array, y: object, y_pred: object, sample_weight: object, masks: object
+    ) -> dict[str, Array]:
         required_objectives(self).loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)

@@ -45,15 +45,18 @@ class Variable(Leaf, Arithmetic):
     may be any `VariableLike`. A subclass bypasses them.
 
     Args:
-        initial_value: A number, nested list or array, or a function without arguments that returns one.
-        shape: In place of an initial value, together with ``initializer``.
-        dtype: A dtype by name; the one of the initial value unless told (float32 for Python floats).
-        initializer: Name or function of ``(key, shape, dtype)``; glorot_uniform unless told.
-        trainable: Whether optimizers may move it.
-        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``.
-        name: Its name; the attribute it is assigned to, unless told.
+        initial_value: A number, nested list or array, or a function without arguments that returns one. Defaults to
+            None: ``shape`` and ``initializer`` say what it starts as.
+        shape: In place of an initial value, together with ``initializer``. Defaults to None, that of the initial value.
+        dtype: A dtype by name. Defaults to None, the one of the initial value (float32 for Python floats).
+        initializer: Name or function of ``(key, shape, dtype)``. Defaults to None, ``"glorot_uniform"``.
+        trainable: Whether optimizers may move it. Defaults to True.
+        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``. Defaults to
+            ``"weight"``.
+        name: Its name. Defaults to None, the attribute it is assigned to.
         regularizer: A penalty on its value, which layers that hold it collect in ``losses`` while it is trained.
-        constraint: A projection that optimizers apply after each update.
+            Defaults to None, no penalty.
+        constraint: A projection that optimizers apply after each update. Defaults to None, no constraint.
 
     Raises:
         ArgumentError: neither a value nor a shape, or an unknown role.
@@ -85,6 +88,7 @@ class Variable(Leaf, Arithmetic):
         regularizer: RegularizerLike = None,
         constraint: ConstraintLike = None,
     ) -> Variable:
+        """Make what the creators around make of the spec: a Variable, or an expression in its place."""
         shape, kind, initializer = _describe(initial_value, shape, dtype, initializer)
         spec = VariableSpec(
             shape=shape,
@@ -103,7 +107,7 @@ class Variable(Leaf, Arithmetic):
 
     @classmethod
     def from_spec(cls, spec: VariableSpec) -> Variable:
-        """The plain Variable that a spec describes, without any creator."""
+        """Return the plain Variable that a spec describes, without any creator."""
         if spec.role not in ROLES:
             raise ArgumentError(
                 f"role={spec.role!r} for the variable {spec.path!r}", "there is no such role", ", ".join(ROLES)
@@ -268,7 +272,7 @@ class Variable(Leaf, Arithmetic):
         self._storage.write(arrays.set_at(old, key, new))
 
     def _term(self, value: Any, verb: str) -> Array:
-        """What is added to the value: an array that broadcasts to its shape."""
+        """Return what is added to the value: an array that broadcasts to its shape."""
         if getattr(value, "shape", None) == self._shape:
             return self._fit(value, verb)
         if tracer_of(self._storage.backend, value):
@@ -321,7 +325,7 @@ _LARGE = 2**20
 
 
 def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:
-    """Where the initial value is computed: on the host, which compiles nothing, unless that would take longer.
+    """Return where the initial value is computed: on the host, which compiles nothing, unless that would take longer.
 
     For a million numbers NumPy took 0.1 to 0.2 seconds, a first draw of that shape by XLA 0.3 to 0.4; for four million
     0.8 to 1.1 against 0.3 to 0.5 (two CPU cores). The bits are the same.
@@ -335,7 +339,7 @@ _OWN = BOOKKEEPING | {"_storage"}
 
 
 def make(spec: VariableSpec) -> Variable:
-    """The Variable of a spec, or what the creators put in its place."""
+    """Return the Variable of a spec, or what the creators put in its place."""
     return cast(Variable, creation.create(spec, Variable.from_spec))
 
 

@@ -94,10 +94,81 @@ ROWS = {
     ),
     "separable_conv1d": Row(lambda **o: L.SeparableConv1D(3, 3, dilation_rate=2, **o), STEPS, (2, 4, 3)),
     "separable_conv2d": Row(lambda **o: L.SeparableConv2D(3, (3, 2), depth_multiplier=2, **o), IMAGE, (2, 5, 5, 3)),
+    "simple_rnn": Row(lambda **o: L.SimpleRNN(3, go_backwards=True, **o), STEPS, (2, 3)),
+    "rnn": Row(lambda **o: L.RNN(L.LSTMCell(3, **o), return_sequences=True, **o), STEPS, (2, 8, 3)),
+    "rnn_stacked": Row(lambda **o: L.RNN([L.GRUCell(3, **o), L.SimpleRNNCell(2, **o)], **o), STEPS, (2, 2)),
+    "bidirectional": Row(lambda **o: L.Bidirectional(L.GRU(3, return_sequences=True, **o), **o), STEPS, (2, 8, 6)),
+    "time_distributed": Row(lambda **o: L.TimeDistributed(L.Dense(3, "tanh", **o), **o), STEPS, (2, 8, 3)),
+    "conv_lstm2d": Row(lambda **o: L.ConvLSTM2D(2, 2, padding="same", **o), VOLUME, (1, 5, 4, 2)),
+    "permute": Row(lambda **o: L.Permute((3, 1, 2), **o), IMAGE, (2, 4, 7, 6)),
+    "repeat_vector": Row(lambda **o: L.RepeatVector(4, **o), FLAT, (3, 4, 5)),
+    "zero_padding1d": Row(lambda **o: L.ZeroPadding1D((2, 1), **o), STEPS, (2, 11, 4)),
+    "zero_padding2d": Row(lambda **o: L.ZeroPadding2D(((1, 0), (0, 2)), **o), IMAGE, (2, 8, 8, 4)),
+    "zero_padding3d": Row(lambda **o: L.ZeroPadding3D((1, 0, 2), **o), VOLUME, (1, 6, 5, 8, 2)),
+    "cropping1d": Row(lambda **o: L.Cropping1D((2, 1), **o), STEPS, (2, 5, 4)),
+    "cropping2d": Row(lambda **o: L.Cropping2D(((1, 0), (0, 2)), **o), IMAGE, (2, 6, 4, 4)),
+    "cropping3d": Row(lambda **o: L.Cropping3D((1, 0, 1), **o), VOLUME, (1, 2, 5, 2, 2)),
+    "up_sampling1d": Row(lambda **o: L.UpSampling1D(3, **o), STEPS, (2, 24, 4)),
+    "up_sampling2d": Row(lambda **o: L.UpSampling2D((2, 3), **o), IMAGE, (2, 14, 18, 4)),
+    "up_sampling3d": Row(lambda **o: L.UpSampling3D((1, 2, 1), **o), VOLUME, (1, 4, 10, 4, 2)),
+    "pixel_shuffle": Row(lambda **o: L.PixelShuffle(2, **o), IMAGE, (2, 14, 12, 1)),
+    "global_average_pooling3d": Row(lambda **o: L.GlobalAveragePooling3D(**o), VOLUME, (1, 2)),
+    "global_max_pooling3d": Row(lambda **o: L.GlobalMaxPooling3D(**o), VOLUME, (1, 2)),
+    "adaptive_average_pooling1d": Row(lambda **o: L.AdaptiveAveragePooling1D(4, **o), STEPS, (2, 4, 4)),
+    "adaptive_average_pooling2d": Row(lambda **o: L.AdaptiveAveragePooling2D((3, 4), **o), IMAGE, (2, 3, 4, 4)),
+    "adaptive_average_pooling3d": Row(lambda **o: L.AdaptiveAveragePooling3D(2, **o), VOLUME, (1, 2, 2, 2, 2)),
+    "adaptive_max_pooling1d": Row(lambda **o: L.AdaptiveMaxPooling1D(3, **o), STEPS, (2, 3, 4)),
+    "adaptive_max_pooling2d": Row(lambda **o: L.AdaptiveMaxPooling2D((7, 4), **o), IMAGE, (2, 7, 4, 4)),
+    "adaptive_max_pooling3d": Row(lambda **o: L.AdaptiveMaxPooling3D((1, 2, 3), **o), VOLUME, (1, 1, 2, 3, 2)),
+    "dropout_spatial1d": Row(lambda **o: L.SpatialDropout1D(0.4, **o), STEPS, (2, 8, 4)),
+    "dropout_spatial2d": Row(lambda **o: L.SpatialDropout2D(0.4, **o), IMAGE, (2, 7, 6, 4)),
+    "dropout_spatial3d": Row(lambda **o: L.SpatialDropout3D(0.4, **o), VOLUME, (1, 4, 5, 4, 2)),
+    "dropout_path": Row(lambda **o: L.DropPath(0.4, **o), STEPS, (2, 8, 4)),
+    "dropout_alpha": Row(lambda **o: L.AlphaDropout(0.4, **o), STEPS, (2, 8, 4)),
+    "gaussian_noise": Row(lambda **o: L.GaussianNoise(0.4, **o), STEPS, (2, 8, 4)),
+    "gaussian_dropout": Row(lambda **o: L.GaussianDropout(0.4, **o), STEPS, (2, 8, 4)),
+    "activity_regularization": Row(lambda **o: L.ActivityRegularization(0.4, **o), STEPS, (2, 8, 4)),
+    "einsum_dense": Row(
+        lambda **o: L.EinsumDense("abc,cde->abed", (None, 3, 2), "tanh", "e", **o), STEPS, (2, 8, 3, 2)
+    ),
+    "einsum_dense_front": Row(lambda **o: L.EinsumDense("...bc,bd->...cd", 3, **o), IMAGE, (2, 7, 4, 3)),
+    "dot": Row(lambda **o: L.Dot((1, -1), normalize=True, **o), [(2, 3, 4), (2, 5, 3)], (2, 4, 5)),
+    "attention": Row(lambda **o: L.Attention(True, dropout=0.4, **o), [(2, 3, 4), STEPS], (2, 3, 4)),
+    "attention_concat": Row(
+        lambda **o: L.Attention(score_mode="concat", **o), [(2, 3, 4), (2, 8, 5), STEPS], (2, 3, 5)
+    ),
+    "additive_attention": Row(lambda **o: L.AdditiveAttention(**o), [(2, 3, 4), STEPS], (2, 3, 4)),
+    "position_embedding": Row(lambda **o: L.PositionEmbedding(9, **o), STEPS, (2, 8, 4)),
+    "sine_position_encoding": Row(lambda **o: L.SinePositionEncoding(50.0, **o), STEPS, (2, 8, 4)),
+    "transformer_encoder": Row(lambda **o: L.TransformerEncoder(6, 2, activation="gelu", **o), STEPS, (2, 8, 4)),
+    "transformer_decoder": Row(lambda **o: L.TransformerDecoder(6, 2, normalize_first=True, **o), STEPS, (2, 8, 4)),
+    "mixture_of_experts": Row(lambda **o: L.MixtureOfExperts(3, 5, **o), STEPS, (2, 8, 4)),
+    "mixture_of_experts_capacity": Row(lambda **o: L.MixtureOfExperts(3, 5, 1, 0.75, **o), STEPS, (2, 8, 4)),
+    "stack": Row(lambda **o: L.Stack(L.Dense(4, "tanh", **o), 3, **o), STEPS, (2, 8, 4)),
 }
 
 
-TRAINED = [name for name in ROWS if name.startswith(("dropout", "batch_normalization", "gru"))]
-WITHOUT_DROPOUT = ["lstm", "multi_head_attention", "lambda"]  # these do the same in training
-WITHOUT_ROW: dict[str, str] = {}
+WITHOUT_DROPOUT = [
+    "lstm",
+    "simple_rnn",
+    "multi_head_attention",
+    "lambda",
+    "attention_concat",
+    "additive_attention",
+    "mixture_of_experts",
+    "mixture_of_experts_capacity",
+]
+"""These take ``training`` and do the same in it."""
+TRAINED = [
+    name
+    for name in ROWS
+    if name.startswith(("dropout", "batch_normalization", "gru", "gaussian", "attention"))
+    and name not in WITHOUT_DROPOUT
+]
+WITHOUT_ROW = {
+    "LSTMCell": "gives a pair; it is in the row of RNN",
+    "GRUCell": "gives a pair; it is in the row of RNN",
+    "SimpleRNNCell": "gives a pair; it is in the row of RNN",
+    "StackedRNNCells": "gives a pair; it is in the row of RNN",
+}
 """Layers that have tests of their own only, and why."""

@@ -25,6 +25,10 @@ GROWS = (
     "multiply",
     "multi_head",
     "embedding",
+    "einsum",
+    "mixture_of_experts",
+    "transformer",
+    "stack",
 )
 """What goes beyond float16, rightly."""
 BOUNDED = [name for name in ROWS if not name.startswith(GROWS)]

@@ -283,7 +283,8 @@ def test_grafted_matrices_compute_the_same(row):
     matrices = 0
     for path, weight in plain.named_variables().items():
         *owners, name = path.split("/")
-        vars(reduce(getattr, owners, grafted))[name].assign(weight.value)
+        owner = reduce(lambda at, edge: at[int(edge)] if isinstance(at, list) else getattr(at, edge), owners, grafted)
+        vars(owner)[name].assign(weight.value)
         matrices += weight.ndim == 2 and weight.role == "weight"
     assert len(grafted.variables) == len(plain.variables) + matrices
     close(grafted(x), plain(x), 1e-4)

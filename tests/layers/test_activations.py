@@ -47,7 +47,7 @@ def test_values_and_slopes_are_those_of_jax(name):
     assert np.isfinite(slope).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"sparsemax"}))  # Keras gives rows whose sum is not 1
 def test_values_are_those_of_keras(name, keras):
     theirs = keras.activations.get(name)
     np.testing.assert_allclose(activations.get(name)(X), theirs(jax.numpy.asarray(X)), rtol=1e-5, atol=1e-6)

@@ -116,7 +116,7 @@ def missing_attribute(it: object, name: str) -> MissingAttributeError:
 _OF_OPTIMIZERS = ATTRIBUTES | OF_OPTIMIZERS
 
 
-def refuse_assignment(owner: Any, name: str, value: Any) -> None:
+def refuse_assignment(owner: object, name: str, value: object) -> None:
     """Raise where an attribute is assigned that one of our classes does not have, but nearly.
 
     Raises:

@@ -41,11 +41,11 @@ class Kind:
     kept: Callable[[Any], Any] | None = None
 
     def or_none(self) -> Kind:
-        """The same, or None."""
+        """Return the same kind, with None allowed."""
         return replace(self, optional=True, instead=f"{self.instead}, or None")
 
     def checked(self, owner: str, name: str, given: Any) -> Any:
-        """The argument as it is kept: a number of NumPy becomes one of Python.
+        """Return the argument as it is kept: a number of NumPy becomes one of Python.
 
         Raises:
             ArgumentTypeError: it is no number, where one is asked for.
@@ -67,7 +67,7 @@ class Kind:
             raise ArgumentError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
         return found if self.kept is None else self.kept(found)
 
-    def _fits_now(self, holder: Any) -> bool:
+    def _fits_now(self, holder: object) -> bool:
         """Tell whether what a Variable holds will do now; True where that is not known."""
         arrays = registry.current().arrays
         value = holder.value if isinstance(holder, VariableLike) else holder
@@ -124,12 +124,12 @@ OPTIONS: Kinds = {
 
 
 def one_of(*choices: str) -> Kind:
-    """One of some words."""
+    """Return the kind of an argument that is one of some words."""
     named = " or ".join(f'"{choice}"' for choice in choices)
     return Kind(f"it is {named}", f'"{choices[0]}"', lambda x: isinstance(x, str) and x in choices, number=False)
 
 
-def is_real_scalar(holder: Any) -> bool:
+def is_real_scalar(holder: object) -> bool:
     """Tell whether an array or a Variable holds one real number: neither several, nor a truth value, nor a complex one.
 
     An expression without a dtype of its own, such as a product of two Variables, counts as one.
@@ -185,7 +185,7 @@ class Checked(Module):
         """Tell whether slots have been made."""
         return False
 
-    def _gx_given(self, name: str, value: Any) -> Any:
+    def _gx_given(self, name: str, value: object) -> Any:
         kind = kinds_of(type(self)).get(name)
         if kind is not None:
             value = kind.checked(type(self).__name__, name, value)
@@ -198,7 +198,7 @@ class Checked(Module):
     def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
         return foreign_names.missing_attribute(self, name)
 
-    def _gx_refuse_late(self, name: str, value: Any) -> None:
+    def _gx_refuse_late(self, name: str, value: object) -> None:
         """Raise if it is too late to change an argument."""
         kind = type(self)
         if any(name in vars(base).get("_gx_fixed", ()) for base in kind.__mro__):
@@ -214,6 +214,6 @@ class Checked(Module):
         )
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     plain = (int, float, str, tuple)
     return one is other or (isinstance(one, plain) and isinstance(other, plain) and one == other)

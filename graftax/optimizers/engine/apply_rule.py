@@ -47,6 +47,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             if rows is not None:  # other rows, and those of the slots, stay
                 gradient, value = rows.share(gradient), rows.of(value)
                 slots = {name: rows.of(slot) for name, slot in slots.items()}
+            # as in `_rule_input`, in place: in eager code a function costs as much as the arithmetic of a small weight
             step, l2, decay = _numbers(rule, update, step_for)
             given = RuleInput(variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step)
             if l2 is not None or decay is not None:
@@ -56,7 +57,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             new, changes = result
             if dtype_name(new.dtype) != variable.dtype or rows is not None or variable.constraint is not None:
                 new = _fitted(update, new)
-            variable.assign(new)
+            variable.assign(new)  # first: where the shape or the constraint raises, no slot has changed
             _assign_slots(declared, changes, rows)
     except GraftaxError as error:
         paths = ", ".join(repr(update.variable.path) for update in group[:_NAMED])
@@ -150,7 +151,7 @@ def _assign_slots(slots: Mapping[str, Variable], changes: Mapping[str, Array], r
         slot.assign(change if rows is None else rows.put(slot.value, change))
 
 
-def _check(rule: Rule, method: str, slots: Mapping[str, object], result: Any) -> None:
+def _check(rule: Rule, method: str, slots: Mapping[str, object], result: object) -> None:
     """Raise unless a method of a rule returned a value and new values of slots that there are."""
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
         raise ArgumentError(

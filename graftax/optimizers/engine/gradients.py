@@ -17,8 +17,8 @@ Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 """What callers pass: Variables in any nested structure, or a Module for its trainable ones."""
 
 
-def flat_variables(variables: Any) -> list[Variable]:
-    """The Variables of any structure; of a Module, its trainable ones.
+def flat_variables(variables: object) -> list[Variable]:
+    """Return the Variables of any structure; of a Module, its trainable ones.
 
     Raises:
         ArgumentTypeError: something in it is no Variable.
@@ -56,7 +56,7 @@ def structure_of(variables: Any) -> Any:
     return variables if isinstance(variables, Variable | list | tuple | dict) else list(variables)
 
 
-def keys_of(gradients: Any, variables: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterable[Any]:
+def keys_of(gradients: object, variables: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterable[Any]:
     """Return the keys by which two structures are paired at their top.
 
     Raises:
@@ -74,7 +74,7 @@ def keys_of(gradients: Any, variables: list[Any] | tuple[Any, ...] | dict[Any, A
     return range(len(variables))
 
 
-def _unpaired(gradients: Any, variables: Any) -> ArgumentError:
+def _unpaired(gradients: object, variables: object) -> ArgumentError:
     return ArgumentError(
         f"an optimizer got gradients {gradients!s:.100} for variables {variables!s:.100}",
         "each variable needs its gradient, in the same structure and order",

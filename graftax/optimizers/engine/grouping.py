@@ -1,5 +1,4 @@
-"""Which variables a compiled step updates together: many small ones, each of them an input of its own, cost more time
-to pass than to update."""
+"""Which variables a compiled step updates together: many small inputs cost more time to pass than to update."""
 
 from __future__ import annotations
 
@@ -38,6 +37,7 @@ def _kind(update: Update) -> Hashable | None:
     slots, shape = update.rule_slots(), update.variable.shape
     if update.rows is not None or any(type(slot) is not Variable or slot.shape != shape for slot in slots.values()):
         return None
+    # of one dtype on the same devices: what is joined moves nowhere and is cast nowhere
     places = [place_of(kept._storage) for kept in (update.variable, *slots.values())]
     if None in places:
         return None

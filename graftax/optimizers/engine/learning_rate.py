@@ -22,8 +22,8 @@ from graftax.variables.variable import Variable, make
 LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
 
 
-def keep(owner: Module, before: Any, given: Any) -> Any:
-    """What an optimizer keeps of a rate that it is given: a number goes into the Variable that is there, or a new one.
+def keep(owner: Module, before: object, given: Any) -> Any:
+    """Return what an optimizer keeps of a rate that it is given: a number goes into the Variable there, or a new one.
 
     Raises:
         ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
@@ -45,7 +45,7 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
     if isinstance(given, np.floating | np.integer):
         given = float(str(given))  # 0.1 as written, not its float32
     if holder and tuple(getattr(given, "shape", ())) != ():
-        raise _no_scalar(given.shape, given)
+        raise _no_scalar(getattr(given, "shape", ()), given)
     if not isinstance(given, VariableLike) and (isinstance(given, Module) or (callable(given) and not holder)):
         return given  # a Module first: OneCycle has a `shape`, and is no array
     arrays, value = registry.current().arrays, unwrap(given)
@@ -71,8 +71,8 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
     return scalar(owner, "learning_rate", "hyper", widest(), given)
 
 
-def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
-    """The rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
+def current(rate: object, iterations: Array, dtype: str | None = None) -> Array:
+    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
 
     Raises:
         ShapeError: it is no scalar.
@@ -120,7 +120,7 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
 
 
 def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:
-    """A Variable of an optimizer that holds one number."""
+    """Return a Variable of an optimizer that holds one number."""
     initializer = initializers.Constant(value)
     spec = VariableSpec(
         shape=(), dtype=dtype, initializer=initializer, trainable=False, role=role, name=name, path=name, owner=owner

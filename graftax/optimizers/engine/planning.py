@@ -52,12 +52,12 @@ class Planning(Rule, Averaging):
 
     @property
     def rules(self) -> tuple[RuleLike, ...]:
-        """The rules as they were given."""
+        """Return the rules as they were given."""
         return self._gx_rules.given
 
     @property
     def _gx_accumulates(self) -> bool:
-        """Whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
+        """Tell whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
         return "gathered" in self.__dict__
 
     # --- settings -----------------------------------------------------------------------------------------------------
@@ -70,6 +70,7 @@ class Planning(Rule, Averaging):
             if settings.optimizer is not None:
                 other = self.others[settings.optimizer]
                 other._gx_check_rules([variable])
+                # kept there, too: the other optimizer looks them up itself when it takes the update over
                 theirs = other._gx_slots.state(variable).settings = settings.over(other._gx_settings(variable))
                 settings = replace(settings, frozen=theirs.frozen)
             state.settings = settings
@@ -87,7 +88,7 @@ class Planning(Rule, Averaging):
         return self if place is None else self.others[place]._gx_rule_of(variable)
 
     def explain(self, variables: Variables) -> Explanation:
-        """What this optimizer does with each variable, as a table that can be printed.
+        """Return what this optimizer does with each variable, as a table that can be printed.
 
         Args:
             variables: Variables, or a Module for all its weights, trainable or not.
@@ -124,7 +125,7 @@ class Planning(Rule, Averaging):
             self.others[place]._gx_make_slots(variable)
 
     def slot(self, variable: Variable, name: str) -> Variable:
-        """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
+        """Return the slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
 
         Raises:
             ArgumentError: there is no such slot.
@@ -133,7 +134,7 @@ class Planning(Rule, Averaging):
         return super().slot(variable, name) if rule is self else rule.slot(variable, name)
 
     def named_variables(self) -> dict[str, Variable]:
-        """Its own and those of optimizers in its rules; a slot is at ``slots/<path of its variable>/<its name>``."""
+        """Return its own and those of optimizers in its rules; a slot is at ``slots/<path of variable>/<name>``."""
         found = super().named_variables()
         for place, other in enumerate(self.others):
             found |= {f"others/{place}/{path}": v for path, v in other.named_variables().items()}
@@ -173,6 +174,8 @@ class Planning(Rule, Averaging):
         arrays = registry.current().arrays
         updates: list[Update] = []
         missing: list[Variable] = []
+        # pairs are made here and not in a function of their own, so that a gradient takes the short way; the last one
+        # is taken first, and each level put there in reverse: depth first, the order of `flat_variables`
         waiting = [(gradients, structure)]
         while waiting:
             given, wanted = waiting.pop()
@@ -201,7 +204,7 @@ class Planning(Rule, Averaging):
             check_some(missing, all_of_them=not updates)
         return updates
 
-    def _gx_update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
+    def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
         slots = self._gx_slots.state(variable).slots
         return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
 
@@ -238,7 +241,7 @@ class Planning(Rule, Averaging):
         return absent, frozen
 
 
-def _check_other(other: Any) -> None:
+def _check_other(other: object) -> None:
     """Raise unless an optimizer may be named in the rules of another one."""
     if not isinstance(other, Planning):
         raise ArgumentTypeError(

@@ -121,7 +121,7 @@ class PureUpdates(SlotKeeper):
         return after
 
     def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
-        """The variables that these are the values of."""
+        """Return the variables that these are the values of."""
         known: dict[str, list[Variable]] = {}
         for variable, state in self._gx_slots.items():
             if state.settings is not None or state.slots:
@@ -142,7 +142,7 @@ class PureUpdates(SlotKeeper):
         return {path: known[path][0] for path in values}
 
     def _gx_checked_value(
-        self, kind: str, what: str, path: str, variable: Variable, value: Any
+        self, kind: str, what: str, path: str, variable: Variable, value: object
     ) -> tuple[Variable, Array]:
         array = registry.current().arrays.asarray(unwrap(value))
         if (tuple(array.shape), str(array.dtype)) != (variable.shape, variable.dtype):

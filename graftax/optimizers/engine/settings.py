@@ -58,16 +58,16 @@ class Settings:
     by: tuple[str, ...] = ()
 
     def decays(self, weight_decay: Any, l2: Any) -> tuple[Any, Any]:
-        """Both decays, where the optimizer has these."""
+        """Return both decays, where the optimizer has these."""
         return weight_decay if self.weight_decay is None else self.weight_decay, l2 if self.l2 is None else self.l2
 
     def limit(self, adaptive_clip: Any) -> Any:
-        """The adaptive limit, where the optimizer has this; None for none."""
+        """Return the adaptive limit, where the optimizer has this; None for none."""
         mine = self.adaptive_clip
         return adaptive_clip if mine is None else None if not isinstance(mine, VariableLike) and mine == inf else mine
 
     def over(self, inner: Settings) -> Settings:
-        """What holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
+        """Return what holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
         mine = {name: getattr(self, name) for name in ("weight_decay", "l2", "adaptive_clip")}
         return replace(
             inner,
@@ -89,7 +89,7 @@ class _Product(VariableLike):
 
     @property
     def value(self) -> Array:
-        """The product now."""
+        """Return the product now."""
         return ops.multiply(self._one, self._other)
 
 
@@ -121,7 +121,7 @@ class Rules:
 
     Args:
         rules: Pairs of a selector of variables (matched with their paths) and a `SettingsLike`.
-        sets_nothing: Whether rules only select, with settings that are empty.
+        sets_nothing: Whether rules only select, with settings that are empty. Defaults to False.
 
     Raises:
         ArgumentError: a rule is no such pair, or has an unknown key or no number.
@@ -155,7 +155,7 @@ class Rules:
         return Rules, (self.given, self._sets_nothing), None if self._unchecked else {"_unchecked": []}
 
     def settings(self, variable: Variable) -> Settings:
-        """What holds for a variable at the path that it has now."""
+        """Return what holds for a variable at the path that it has now."""
         found = DEFAULT
         for selector, setting in self._rules:
             if selector.matches(variable):
@@ -182,7 +182,7 @@ class Rules:
         self._unchecked = []
 
 
-def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
+def _unknown_key(key: object, selector: Selector) -> ArgumentError:
     rate = str(key).lower().startswith(("learning_rate", "lr"))
     meant = "learning_rate_multiplier" if rate else closest(str(key), _KEYS) or _KEYS[0]
     example = "0.1" if meant == "learning_rate_multiplier" else _KINDS[meant][2] if meant in _KINDS else "0.0"
@@ -193,7 +193,7 @@ def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
     )
 
 
-def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
+def _compile(rule: object) -> tuple[Selector, dict[str, Any]]:
     if not isinstance(rule, tuple | list) or len(rule) != 2 or not isinstance(rule[1], Mapping):
         raise ArgumentError(
             f"rules= holds {rule!r}",

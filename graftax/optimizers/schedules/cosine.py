@@ -21,9 +21,9 @@ class CosineDecay(Schedule):
     Args:
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps of the decay.
-        alpha: The end, as a fraction of the rate at which the decay starts.
+        alpha: The end, as a fraction of the rate at which the decay starts. Defaults to 0.0.
         warmup_target: Rate at the end of the warm-up, from which the decay starts; None for no warm-up.
-        warmup_steps: Steps of the warm-up.
+        warmup_steps: Steps of the warm-up. Defaults to 0.
 
     Raises:
         ArgumentError: warmup_steps without warmup_target.
@@ -87,9 +87,9 @@ class CosineDecayRestarts(Schedule):
     Args:
         initial_learning_rate: Rate at step 0.
         first_decay_steps: Steps of the first one.
-        t_mul: Factor on the length, at least 1.
-        m_mul: Factor on the height.
-        alpha: The end of each, as a fraction of the initial rate.
+        t_mul: Factor on the length, at least 1. Defaults to 2.0.
+        m_mul: Factor on the height. Defaults to 1.0.
+        alpha: The end of each, as a fraction of the initial rate. Defaults to 0.0.
 
     Raises:
         ArgumentError: t_mul is below 1.

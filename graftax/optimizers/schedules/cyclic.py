@@ -17,10 +17,10 @@ class Cyclic(Schedule):
     Args:
         low: The lowest rate, at step 0.
         high: The highest.
-        steps_up: Steps from low to high.
-        steps_down: Steps from high to low; ``steps_up`` unless told.
-        cycle_factor: Factor on ``high - low`` for each cycle; 0.5 for the mode ``triangular2``.
-        step_factor: Factor on ``high - low`` for each step, for the mode ``exp_range``.
+        steps_up: Steps from low to high. Defaults to 2000.
+        steps_down: Steps from high to low. Defaults to ``steps_up``.
+        cycle_factor: Factor on ``high - low`` for each cycle; 0.5 for the mode ``triangular2``. Defaults to 1.0.
+        step_factor: Factor on ``high - low`` for each step, for the mode ``exp_range``. Defaults to 1.0.
 
     Raises:
         ArgumentError: a number of steps is not positive.

@@ -18,7 +18,7 @@ class ExponentialDecay(Schedule):
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps in which it falls by one factor.
         decay_rate: That factor.
-        staircase: Whether it falls only at every full ``decay_steps``.
+        staircase: Whether it falls only at every full ``decay_steps``. Defaults to False.
 
     Example:
         >>> ExponentialDecay(1.0, 10, 0.5)(20).tolist()
@@ -53,7 +53,7 @@ class InverseTimeDecay(Schedule):
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps that count as one unit of time.
         decay_rate: How fast it falls.
-        staircase: Whether it falls only at every full ``decay_steps``.
+        staircase: Whether it falls only at every full ``decay_steps``. Defaults to False.
 
     Example:
         >>> InverseTimeDecay(1.0, 10, 0.5)(20).tolist()
@@ -87,9 +87,10 @@ class PolynomialDecay(Schedule):
     Args:
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps until the end.
-        end_learning_rate: Rate at the end.
-        power: 1 for a straight line.
+        end_learning_rate: Rate at the end. Defaults to 0.0001.
+        power: 1 for a straight line. Defaults to 1.0.
         cycle: Whether ``decay_steps`` grows to its next multiple at the end: the rate jumps up and falls again.
+            Defaults to False.
 
     Example:
         >>> PolynomialDecay(1.0, 10, 0.0)(5).tolist()

@@ -24,7 +24,7 @@ class LinearWarmup(Schedule):
     Args:
         warmup_steps: Steps of the line.
         then: The schedule after it, or a number.
-        start: Rate at step 0.
+        start: Rate at step 0. Defaults to 0.0.
 
     Example:
         >>> import graftax as gx

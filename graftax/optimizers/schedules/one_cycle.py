@@ -20,10 +20,10 @@ class OneCycle(Schedule):
     Args:
         peak: The highest rate.
         total_steps: Steps of the cycle, above 2.
-        rising: The part of the cycle in which the rate rises, in (0, 1).
-        start_factor: How many times smaller than the peak the start is.
-        end_factor: How many times smaller than the start the end is.
-        shape: Whether both parts are half a ``"cosine"`` or ``"linear"``.
+        rising: The part of the cycle in which the rate rises, in (0, 1). Defaults to 0.3.
+        start_factor: How many times smaller than the peak the start is. Defaults to 25.0.
+        end_factor: How many times smaller than the start the end is. Defaults to 1e4.
+        shape: Whether both parts are half a ``"cosine"`` or ``"linear"``. Defaults to ``"cosine"``.
 
     Raises:
         ArgumentError: an argument is out of range.

@@ -30,7 +30,7 @@ class Schedule(Checked):
     """
 
     def __call__(self, step: ArrayLike) -> Array:
-        """The learning rate after so many updates, in the dtype of ``step`` if that is one of 32 or 64 bits."""
+        """Return the learning rate after so many updates, in the dtype of ``step`` if that is one of 32 or 64 bits."""
         storage.touch(self)
         self._gx_check_together()
         arrays = registry.current().arrays
@@ -39,7 +39,7 @@ class Schedule(Checked):
         return self.rate(given if exact else ops.cast(given, arrays.canonical_dtype("float64")))
 
     def rate(self, step: Array) -> Array:
-        """The learning rate; for subclasses to define."""
+        """Compute the learning rate; for subclasses to define."""
         raise NotImplementedError(f"{type(self).__name__} must define rate(step)")
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class Constant(Schedule):
         self.value = value
 
     def rate(self, step: Array) -> Array:
-        """``value``."""
+        """Return ``value``."""
         return ops.full_like(step, self.value)
 
 
@@ -73,7 +73,7 @@ def as_schedule(given: ScheduleLike) -> Schedule:
     return given if isinstance(given, Schedule) else Constant(given)
 
 
-def _is_schedule_like(given: Any) -> bool:
+def _is_schedule_like(given: object) -> bool:
     if isinstance(given, Schedule):
         return True
     try:
@@ -104,7 +104,7 @@ def check_boundaries(boundaries: tuple[float, ...], pieces: int, what: str, firs
         )
 
 
-def _is_sequence(given: Any) -> bool:
+def _is_sequence(given: object) -> bool:
     return isinstance(given, list | tuple | range) or len(getattr(given, "shape", ())) == 1
 
 

@@ -28,13 +28,13 @@ class AdEMAMix(Optimizer):
     log(beta_3) + r * log(beta_1)))``, ``r = t / warmup_steps``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the fast average is kept, in (0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        beta_3: How much of the slow average is kept, in (0, 1).
-        alpha: Weight of the slow average.
-        warmup_steps: Updates until both are what they are to be; 0: from the start, as in optax.
-        epsilon: Added to the corrected root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the fast average is kept, in (0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        beta_3: How much of the slow average is kept, in (0, 1). Defaults to 0.9999.
+        alpha: Weight of the slow average. Defaults to 5.0.
+        warmup_steps: Updates until both are what they are to be; 0: from the start, as in optax. Defaults to 0.
+        epsilon: Added to the corrected root. Defaults to 1e-8.
         **options: See `Optimizer`.
 
     Raises:
@@ -81,11 +81,11 @@ class AdEMAMix(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The three averages."""
+        """Declare the three averages."""
         return {"momentum": Slot(), "slow": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2, alpha, beta_3 = step.once(self._warm)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         slow = slots.slow + (1 - beta_3) * (gradient - slots.slow)

@@ -27,11 +27,13 @@ class Shampoo(Optimizer):
     paper starts with it). Roots are computed through `ops.eigh`, in float32 for float32.
 
     Args:
-        learning_rate: See `Optimizer`.
-        epsilon: Added to the eigenvalues, positive.
+        learning_rate: See `Optimizer`. Defaults to 0.01.
+        epsilon: Added to the eigenvalues, positive. Defaults to 1e-4.
         decay: How much of the matrices is kept; 1 for the paper's sums, less for ``decay * H + (1 - decay) * g g'``.
-        update_every: Updates between two computations of the roots, the expensive part; the first has its own.
-        largest: Axes longer than this keep only the diagonal of their matrix.
+            Defaults to 1.0.
+        update_every: Updates between two computations of the roots, the expensive part; the first has its own. Defaults
+            to 1.
+        largest: Axes longer than this keep only the diagonal of their matrix. Defaults to 1024.
         graft: ``"sgd"``: the direction is Shampoo's and the length that of the gradient; ``"adagrad"``: that of
             Adagrad's step, ``g / sqrt(sum(g**2) + epsilon)``; None: Shampoo's.
         **options: See `Optimizer`.
@@ -78,14 +80,14 @@ class Shampoo(Optimizer):
         self.graft = graft
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """For each axis its matrix and the root of it, or the diagonals; the squares for Adagrad's length."""
+        """Declare for each axis its matrix and the root of it, or the diagonals; the squares for Adagrad's length."""
         sizes = variable.shape or (1,)
         shapes = [(size, size) if size <= self.largest else (size,) for size in sizes]
         slots = {f"{name}_{axis}": Slot(shape=shape) for axis, shape in enumerate(shapes) for name in ("sum", "root")}
         return slots | ({"squares": Slot()} if self.graft == "adagrad" else {})
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         direction = unfolded = ops.reshape(gradient, value.shape or (1,))
         new: dict[str, Array] = {}
         decay = self.decay
@@ -112,7 +114,7 @@ class Shampoo(Optimizer):
         return value - step.learning_rate * direction, new
 
     def _power(self, matrix: Array, power: float) -> Array:
-        """``(matrix + epsilon)**power``, for a matrix or its diagonal."""
+        """Compute ``(matrix + epsilon)**power``, for a matrix or its diagonal."""
         if matrix.ndim == 1:
             return (matrix + self.epsilon) ** power
         values, vectors = ops.eigh(matrix)

@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any
 
 from graftax.backend import registry, traced_checks
-from graftax.core.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexRangeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, unwrap
 from graftax.ops.checks import outside
 from graftax.transforms.flow.own_changes import unchanging
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import agreed, as_dtypes
 from graftax.transforms.lifting.carried import filled, masks_of, set_masks
 from graftax.transforms.lifting.outline import Outline, like
@@ -46,6 +47,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
         >>> float(halve(4.0)), float(halve(0.5))
         (2.0, 0.5)
     """
+    check_functions("cond", "graftax.cond(pred, lambda: a, lambda: b)", true_fn, false_fn)
     flag = predicate("cond", pred)
     if registry.current().arrays.is_concrete(flag):
         return true_fn(*operands) if bool(flag) else false_fn(*operands)
@@ -70,6 +72,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         IndexRangeError: a concrete index is not in ``[0, len(branches))``.
         DTypeError: the index is no integer, or dtypes of the results differ.
         ShapeError: the index is no scalar, or shapes of the results differ.
+        ArgumentTypeError: the branches are no list of functions.
         ArgumentError: there are no branches, or the structures of their results differ.
         StateError: with a traced index, a branch changes a plain attribute of a Module.
 
@@ -78,6 +81,13 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         -3
     """
     arrays = registry.current().arrays
+    if not isinstance(branches, list | tuple):
+        raise ArgumentTypeError(
+            f"switch got branches of type {type(branches).__name__}",
+            "they are a list of functions",
+            "switch(i, [f, g])",
+        )
+    check_functions("switch", "graftax.switch(index, [lambda: a, lambda: b])", *branches)
     if not branches:
         raise ArgumentError("switch got no branches", "there is nothing to choose from", "switch(i, [f, g])")
     where = arrays.asarray(unwrap(index))

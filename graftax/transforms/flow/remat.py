@@ -9,6 +9,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.core.wrapping import wraps
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Around, PartFrame
 from graftax.transforms.lifting.lifted import Lifted, Outcome
@@ -34,6 +35,7 @@ def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | No
         >>> float(gx.grad(remat(gx.ops.sin))(0.0))
         1.0
     """
+    check_functions("remat", "graftax.remat(fn)", fn)
     if policy not in (None, "dots", "dots_without_batch"):
         raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
 

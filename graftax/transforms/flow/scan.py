@@ -12,6 +12,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.transforms.compile.pure import compiled_if_possible
 from graftax.transforms.flow.body import settled
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes, common_length
 from graftax.transforms.lifting.carried import Carry, masks_of, masks_of_rows, set_masks
 from graftax.transforms.lifting.outline import Outline, arrays_of
@@ -56,6 +57,7 @@ def scan(
         >>> float(last), sums.tolist()
         (6.0, [1.0, 3.0, 6.0])
     """
+    check_functions("scan", "graftax.scan(fn, init, xs)", fn)
     transforms = registry.current().control_flow
     rows, rows_structure = arrays_of(xs)
     steps = _steps("scan", Outline(rows_structure, rows), length)
@@ -157,6 +159,7 @@ def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
         >>> map_fn(lambda x: x * seen.assign_add(1), gx.ops.asarray([5, 5, 5])).tolist(), int(seen)
         ([5, 10, 15], 3)
     """
+    check_functions("map_fn", "graftax.map_fn(fn, xs)", fn)
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
 
 

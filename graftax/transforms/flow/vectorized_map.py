@@ -11,6 +11,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.flow.axes import Axes, argument_names, by_argument, placed, rows_first, spread
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.attribute_frame import AttributeFrame
 from graftax.transforms.lifting.carried import RowMasks, set_masks_of_rows
 from graftax.transforms.lifting.frames import Around
@@ -124,6 +125,7 @@ def vectorized_map(
         [4.0, 9.0]
     """
     transforms, arrays = registry.current().vectorizing, registry.current().arrays
+    check_functions("vectorized_map", "graftax.vectorized_map(fn, rows)", fn)
     check_chunk_size("vectorized_map", chunk_size)
     rows = _Rows(fn, elems, in_axes)
     around, lifted = Around(), Lifted()

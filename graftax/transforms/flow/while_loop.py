@@ -12,6 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.transforms.flow.body import settled
 from graftax.transforms.flow.branches import predicate
 from graftax.transforms.flow.own_changes import steady, unmoved
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes
 from graftax.transforms.lifting.carried import Carry
 from graftax.transforms.lifting.outline import Outline
@@ -50,6 +51,7 @@ def while_loop(
         >>> while_loop(lambda n: n < 100, lambda n: n * 3, 1)
         243
     """
+    check_functions("while_loop", "graftax.while_loop(lambda n: n < 10, lambda n: n + 1, 0)", cond_fn, body_fn)
     if maximum_iterations is not None and (type(maximum_iterations) is not int or maximum_iterations < 0):
         raise ArgumentError(
             f"while_loop got maximum_iterations={maximum_iterations!r}", "it is a number of steps, or None", "100"

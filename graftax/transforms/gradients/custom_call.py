@@ -125,7 +125,7 @@ class _Written:
                 else partial(not_told, self._rule, s)
                 for s in self._part.found
             ),
-            *[None] * len(self._rule.values),
+            *self._rule.refused(),
         ]
 
     def _run(self, inputs: list[Any], count: int) -> list[Any]:

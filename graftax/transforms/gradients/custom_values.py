@@ -73,7 +73,8 @@ class ByValues:
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
         transforms = registry.current().gradients
-        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, [None] * len(inputs))
+        refused = [*[None] * len(self._storages), *self._rule.refused()]
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, refused)
 
     def _function(self, inputs: list[Any]) -> list[Any]:
         return self._run(inputs).leaves

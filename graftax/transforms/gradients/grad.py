@@ -49,7 +49,6 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         >>> float(value_and_grad(lambda x: x * x)(3.0)[1])
         6.0
     """
-
     if not callable(fn):
         raise ArgumentTypeError(
             f"value_and_grad got {type(fn).__name__}",

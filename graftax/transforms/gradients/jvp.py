@@ -12,7 +12,9 @@ from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
-from graftax.transforms.gradients.sources import check_sources
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.gradients.directions import direction
+from graftax.transforms.gradients.sources import check_once, check_sources
 from graftax.transforms.gradients.vjp import floating_results
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
@@ -35,7 +37,8 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
     Raises:
         ArgumentTypeError: the primals are no list or tuple.
-        ArgumentError: the tangents have another structure than the primals.
+        ArgumentError: the tangents have another structure than the primals, or a Variable is among these twice.
+        DTypeError: a tangent is complex, and its primal is not.
         ShapeError: a tangent has another shape than its primal.
         GradientError: a primal or the value is not floating, or a function inside can only be differentiated backwards.
 
@@ -46,6 +49,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
         >>> float(value), float(change)
         (12.0, 12.0)
     """
+    check_functions("jvp", "graftax.jvp(fn, (x,), (tangent,))", fn)
     if not isinstance(primals, list | tuple):
         raise ArgumentTypeError(
             f"jvp of {function_name(fn)} got primals of type {type(primals).__name__}",
@@ -55,20 +59,21 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     arrays, transforms = registry.current().arrays, registry.current().gradients
     primals, tangents = list(primals), list(tangents)
     leaves = tree.flatten(primals)
+    check_once(f"jvp of {function_name(fn)}", leaves)
     values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]
     check_sources(fn, leaves, values)
     directions: list[Any] = []
 
     def direct(leaf: Any, tangent: Any) -> None:
         value = values[len(directions)]
-        direction = arrays.asarray(unwrap(tangent), str(value.dtype))
-        if tuple(direction.shape) != tuple(value.shape):
+        along = direction(f"a tangent of jvp of {function_name(fn)}", tangent, value.dtype)
+        if tuple(along.shape) != tuple(value.shape):
             raise ShapeError(
-                f"jvp of {function_name(fn)} got a tangent of shape {tuple(direction.shape)} for a primal of shape "
+                f"jvp of {function_name(fn)} got a tangent of shape {tuple(along.shape)} for a primal of shape "
                 f"{tuple(value.shape)}",
                 "each primal has one tangent of its shape",
             )
-        directions.append(direction)
+        directions.append(along)
 
     tree.map_structure(direct, primals, tangents)
     parent = frames.top

@@ -10,8 +10,8 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError, ShapeError
-from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
+from graftax.transforms.gradients.directions import direction
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.lifted import Lifted, Outcome
@@ -49,7 +49,9 @@ class Pulled(NamedTuple):
                 "there is one weight for each element of the value",
                 "the structure that the function returns",
             )
-        weights = [arrays.asarray(unwrap(one), str(leaf.dtype)) for one, leaf in zip(given, self.leaves, strict=True)]
+        weights = [
+            direction(f"dy of {self.name}", one, leaf.dtype) for one, leaf in zip(given, self.leaves, strict=True)
+        ]
         for weight, leaf in zip(weights, self.leaves, strict=True):
             if tuple(weight.shape) not in ((), tuple(leaf.shape)):
                 raise ShapeError(

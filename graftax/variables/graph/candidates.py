@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(walked: Iterable[tuple[tuple[Edge, ...], Node]]) -> Iterator[Candidate]:
-    """The Variables among Nodes that come with their edges, depth first."""
+    """Yield the Variables among Nodes that come with their edges, depth first."""
     wholes: list[tuple[Edge, ...]] = []
     for edges, node in walked:
         while wholes and edges[: len(wholes[-1])] != wholes[-1]:

@@ -14,19 +14,23 @@ class Pending(Protocol):
     """Values from a checkpoint that wait for the objects they belong to."""
 
     def claim(self, edge: Edge, variable: Variable) -> None:
-        """A Variable has appeared under this edge: give it its value, if there is one."""
+        """Give a Variable that has appeared under this edge its value, if one waits."""
         ...
 
     def child(self, edge: Edge) -> Pending | None:
-        """What waits below this edge, or None."""
+        """Return what waits below this edge, or None."""
+        ...
+
+    def is_of(self, other: object) -> bool:
+        """True if both come from the same restore."""
         ...
 
     def waiting(self) -> tuple[str, ...]:
-        """The paths of the values that still wait here and below."""
+        """Return the paths of the values that still wait here and below."""
         ...
 
     def carried(self, module: Copied) -> Carried | None:
-        """What a copy of the Module that this hangs on takes along; None if nothing waits."""
+        """Return what a copy of the Module that this hangs on takes along; None if nothing waits."""
         ...
 
 
@@ -92,6 +96,7 @@ class Copied(Branch):
         for edges, node in mine:
             if node._gx_owner is None:
                 own(self, edges, node)
+        # what was held twice was first owned by a copy below, which was made before this one
         for edges, node in mine:
             owner = node._gx_owner
             if owner is not None and owner is not self and inside(owner, self):

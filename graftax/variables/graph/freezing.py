@@ -23,7 +23,7 @@ class Freezing(Branch):
     _gx_frozen = False
 
     def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-        """This and every Node below it, with its edges."""
+        """Yield this and every Node below it, with its edges."""
         raise NotImplementedError
 
     @property
@@ -49,7 +49,7 @@ class Freezing(Branch):
 
         Args:
             where: Which of those that were made to be trained, by their path from here; the parts of a weight that is
-                an expression with it. All, unless told.
+                an expression with it. Defaults to ``"**"``, all.
 
         Returns:
             Their paths.
@@ -77,7 +77,7 @@ class Freezing(Branch):
         expression is gone: it is not among the paths.
 
         Args:
-            where: Which of those that were made to be trained, by their path from here. All, unless told.
+            where: Which of those that were made to be trained, by their path from here. Defaults to ``"**"``, all.
 
         Returns:
             The paths of those that are trained now.

@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
@@ -20,15 +20,18 @@ from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
-from graftax.variables.graph.adoption import Adopting, adopt, adopt_node
+from graftax.variables.graph.adoption import Adopting, adopt
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored, names_by_class, own_nodes
+from graftax.variables.graph.node import holds_node, ignored, names_by_class
 from graftax.variables.graph.node import items_of as items_of
+from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import structure as structure
+from graftax.variables.graph.walking import walk as walk
+from graftax.variables.graph.walking import walk_with_edges as walk_with_edges
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -45,7 +48,7 @@ class SlotRecord:
 
 
 class Module(Adopting, Holder, Constructed):
-    """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
+    """The base of everything that holds Variables: layers, optimizers, metrics, models, expressions.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
     ``super().__init__()`` may be called or not.
@@ -65,6 +68,9 @@ class Module(Adopting, Holder, Constructed):
 
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
+
+    checkpoint_aliases: ClassVar[Mapping[str, str]] = {}
+    """What attributes were called in older checkpoints, and the class itself: names of before, and names of now."""
 
     _gx_name: str | None = None
     _gx_built_later: ClassVar[bool] = False
@@ -89,7 +95,9 @@ class Module(Adopting, Holder, Constructed):
         get_config = attributes.Absent(attributes.GET_CONFIG)
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""
             self = super().__new__(cls)
+            # here rather than in __init__, which subclasses need not call
             active = creation.scopes.items
             if active:  # built later, it will still remember these
                 object.__setattr__(self, "_gx_captured", active)
@@ -149,12 +157,13 @@ class Module(Adopting, Holder, Constructed):
             # what is made at the first call and kept is there at the later ones: that changes nothing for them
             new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._gx_owner is None
             storage.touch(self) if new else storage.changing(self, name)
-        try:
+        try:  # of the base class, since `setattr` would come back here
             object.__setattr__(self, name, value)
         except AttributeError as error:
             if not _has_no_setter(type(self), name):
                 raise
             raise attributes.not_to_set(self, name) from error
+        # a property or descriptor may keep the value elsewhere, and then nothing hangs here
         if changes and name in self.__dict__:
             adopt(self, (name,), value)
             if self._gx_watched:
@@ -173,12 +182,12 @@ class Module(Adopting, Holder, Constructed):
         return walk_with_edges(self)
 
     def _gx_children(self) -> list[tuple[Edge, Child]]:
-        """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
+        """Return edges and children in definition order; a container is a child if it holds a Node somewhere."""
         self._gx_ensure_state()
         return self._gx_held()
 
     def _gx_held(self) -> list[tuple[Edge, Child]]:
-        """The same, as they are now: nothing is made."""
+        """Return the same, as they are now: nothing is made."""
         skip = ignored(type(self))
         return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
@@ -207,7 +216,9 @@ class Module(Adopting, Holder, Constructed):
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
         self._gx_asked()
-        return [node for node in walk(self) if isinstance(node, Variable)]
+        nodes = list(walk(self))
+        look_for_lost(nodes)
+        return [node for node in nodes if isinstance(node, Variable)]
 
     @property
     def trainable_variables(self) -> list[Variable]:
@@ -220,7 +231,7 @@ class Module(Adopting, Holder, Constructed):
         return [v for v in self.variables if not v.trainable]
 
     def named_variables(self) -> dict[str, Variable]:
-        """Variables by their path from this Module."""
+        """Return Variables by their path from this Module."""
         self._gx_asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
@@ -269,15 +280,22 @@ class Module(Adopting, Holder, Constructed):
         adopt(self, edges, new)
 
     def _gx_slot_records(self) -> Sequence[SlotRecord]:
-        """Variables kept for other Variables; optimizers have some."""
+        """Return Variables kept for other Variables; optimizers have some."""
         return ()
+
+    def _gx_forget_slots(self, but: Collection[int]) -> None:
+        """Be without the slots whose ids are not among these, which were made in vain."""
 
     def _gx_slot_class(self, name: str) -> str:
         """Return the class that gives slots of that name their meaning: those of another never take their values."""
         return type(self).__name__
 
+    def _gx_beside(self) -> Mapping[str, Module]:
+        """Return what it is trained with and does not hold, by the names of attributes."""
+        return {}
+
     def get_state(self) -> Any:
-        """Plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
+        """Return plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
         return None
 
     def set_state(self, state: Any) -> None:
@@ -298,45 +316,5 @@ def _has_no_setter(kind: type[Any], name: str) -> bool:
 
 
 def snake_case(name: str) -> str:
-    """``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
+    """Return ``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
-
-
-def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-    """The root and every Node below it with its edges from the root, each once, depth first, in definition order.
-
-    On the way, objects that nobody owns (appended to a list, or left by an owner that is gone) are adopted.
-    """
-    seen = {id(root)}
-    yield (), root
-    stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
-    owners: list[Any] = [root]
-    if isinstance(root, Module):
-        root._gx_ensure_state()
-        storage.touch(root)
-        stack.append(((), own_nodes(root)))
-    while stack:
-        prefix, nodes = stack[-1]
-        entry = next(nodes, None)
-        if entry is None:
-            stack.pop()
-            owners.pop()
-            continue
-        edges, node = entry
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        known = node._gx_owner_ref() if node._gx_owner_ref is not None else None
-        if known is not owners[-1] and node._gx_owner is None:
-            adopt_node(owners[-1], edges, node)
-        yield (*prefix, *edges), node
-        if isinstance(node, Module):
-            node._gx_ensure_state()
-            storage.touch(node)
-            stack.append(((*prefix, *edges), own_nodes(node)))
-            owners.append(node)
-
-
-def walk(root: Node) -> Iterator[Node]:
-    """The root and every Node below it, each once, depth first, in definition order."""
-    return (node for _, node in walk_with_edges(root))

@@ -5,7 +5,17 @@ A family has ``CASES``, sample inputs by name; ``REFERENCES``, the same function
 kinds of numbers that they take: bool, int8, uint8, half precision and complex, a letter for each.
 """
 
-from graftax.backend.testing.families import activations, nan_reductions, places, special, statistics
+from graftax.backend.testing.families import (
+    activations,
+    images,
+    matrices,
+    nan_reductions,
+    normalizations,
+    places,
+    special,
+    spectra,
+    statistics,
+)
 
-FAMILIES = (activations, nan_reductions, places, special, statistics)
+FAMILIES = (activations, images, matrices, nan_reductions, normalizations, places, special, spectra, statistics)
 """Every family."""

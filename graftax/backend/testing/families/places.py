@@ -62,7 +62,7 @@ def _extreme(reduce: Callable[..., Any], least: bool) -> Callable[..., Any]:
     return function
 
 
-def _softmax(x: Any, ids: Any, count: int) -> Any:
+def _softmax(x: Any, ids: object, count: int) -> Any:
     powers = np.exp(x)
     total = _by_segment(np.sum, 0.0)(powers, ids, count)
     return powers / total[ids]
@@ -75,24 +75,25 @@ def _scatter(indices: Any, values: Any, shape: Any) -> Any:
     return result
 
 
-def _scatter_update(x: Any, indices: Any, updates: Any) -> Any:
+def _scatter_update(x: object, indices: Any, updates: Any) -> Any:
     result = np.array(x)
     for i, index in enumerate(indices):
         result[tuple(index)] = updates if np.ndim(updates) == 0 else updates[i]
     return result
 
 
-def _multi_hot(indices: Any, num_classes: int, axis: int = -1, dtype: str = "float32") -> Any:
+def _multi_hot(indices: object, num_classes: int, axis: int = -1, dtype: str = "float32") -> Any:
     return np.moveaxis(np.eye(num_classes)[np.asarray(indices)].max(-2), -1, axis).astype(dtype)
 
 
 def _rearrange(x: Any, pattern: str, **sizes: int) -> Any:
-    return {
+    by_pattern: dict[str, Callable[[], Any]] = {
         "a b -> b a": lambda: x.T,
         "b (h p) w c -> b h w (p c)": lambda: np.concatenate([x[:, p::2] for p in range(2)], -1),
         "... c -> c (...)": lambda: x.reshape(-1, x.shape[-1]).T,
         "a b -> 1 b 1 a": lambda: x.T[None, :, None],
-    }[pattern]()
+    }
+    return by_pattern[pattern]()
 
 
 def _saturate(x: Any, dtype: str) -> Any:

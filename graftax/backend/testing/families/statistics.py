@@ -29,7 +29,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
+def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: Any = False) -> Any:
     if isinstance(axis, tuple):  # NumPy has no weights over several axes
         order = np.argsort(axis)
         moved = np.moveaxis(x, np.array(axis)[order], range(len(axis)))
