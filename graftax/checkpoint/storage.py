@@ -34,6 +34,10 @@ class Folder(Protocol):
         """Fill ``view`` from a file; returns how many bytes there were."""
         ...
 
+    def mapped(self, name: str) -> memoryview | None:
+        """A file mapped into memory, to be read only; None where files cannot be mapped."""
+        ...
+
     def is_current(self) -> bool:
         """True if the path still leads here; False once another checkpoint has taken its place."""
         ...
@@ -85,6 +89,10 @@ class Storage(Protocol):
         """True if there is a directory with an index; the index is not read."""
         ...
 
+    def is_there(self, path: str) -> bool:
+        """True if anything is there, a dangling link included."""
+        ...
+
     def is_directory(self, path: str) -> bool:
         """True if a directory is there."""
         ...
@@ -96,6 +104,10 @@ class Storage(Protocol):
             FileNotFoundError: nothing is there.
             NotACheckpoint, PathViolation: something is there that is no directory, or a link.
         """
+        ...
+
+    def is_being_replaced(self, path: str) -> bool:
+        """True if nothing is at the path because a living process is just replacing what was there."""
         ...
 
     def begin(self, path: str, overwrite: bool, needed: int) -> Writing:

@@ -9,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.commit import commit
+from graftax.checkpoint.export import export
 from graftax.checkpoint.folder import entries
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.local_storage import LocalStorage
@@ -16,6 +17,7 @@ from graftax.checkpoint.names import GRAPH
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.remote_storage import RemoteStorage
+from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.verify import verify
 from graftax.core.errors import (
     ArgumentError,
@@ -126,6 +128,17 @@ def test_a_missing_data_file_is_named(folder, toys):
         reader.check_files()
 
 
+def test_arrays_are_exported(folder, toys):
+    commit(f"{folder}/c", toys.draft(NEW))
+    report = export(f"{folder}/c", f"{folder}/c.npz", Subset())
+    assert report.arrays == 2
+    storage, path = place_of(f"{folder}/c.npz")
+    local = path if isinstance(storage, LocalStorage) else storage.fs.open(path, "rb")
+    np.testing.assert_array_equal(np.load(local)["values/y"], NEW["y"])
+    with pytest.raises(DestinationExists):
+        export(f"{folder}/c", f"{folder}/c.npz", Subset())
+
+
 class Broken:
     """A file system of fsspec of which the n-th changing call fails."""
 
@@ -187,7 +200,7 @@ def test_a_remote_reader_goes_on_beside_an_overwrite(toys):
     fsspec.filesystem("memory").store.clear()
 
 
-def test_a6_a_scheme_is_never_a_folder(tmp_path, toys, monkeypatch):
+def test_a_scheme_is_never_a_folder(tmp_path, toys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for url in ("nosuchscheme://bucket/x", "gs2://bucket/x"):
         with pytest.raises(ArgumentError, match="fsspec has no file system"):
@@ -199,13 +212,13 @@ def test_a6_a_scheme_is_never_a_folder(tmp_path, toys, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_a6_without_fsspec_the_extra_is_named(toys, monkeypatch):
+def test_without_fsspec_the_extra_is_named(toys, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(ArgumentError, match=r"graftax\[fsspec\]"):
         Checkpoint(v=toys.number(1)).save("s3://bucket/x")
 
 
-def test_d18_paths_that_are_none(toys):
+def test_paths_that_are_none(toys):
     checkpoint = Checkpoint(v=toys.number(1))
     for call in (checkpoint.save, checkpoint.restore):
         with pytest.raises(ArgumentTypeError, match="fsdecode"):
