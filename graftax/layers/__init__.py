@@ -36,6 +36,7 @@ from graftax.layers.dropout import Dropout as Dropout
 from graftax.layers.einsum_dense import EinsumDense as EinsumDense
 from graftax.layers.elu_layer import ELU as ELU
 from graftax.layers.embedding import Embedding as Embedding
+from graftax.layers.flax_layer import FlaxLayer as FlaxLayer
 from graftax.layers.gaussian_noise import GaussianDropout as GaussianDropout
 from graftax.layers.gaussian_noise import GaussianNoise as GaussianNoise
 from graftax.layers.gelu_layer import GELU as GELU
@@ -58,6 +59,7 @@ from graftax.layers.gru import GRUCell as GRUCell
 from graftax.layers.hashing import Hashing as Hashing
 from graftax.layers.identity import Identity as Identity
 from graftax.layers.integer_lookup import IntegerLookup as IntegerLookup
+from graftax.layers.jax_layer import JaxLayer as JaxLayer
 from graftax.layers.lambda_layer import Lambda as Lambda
 from graftax.layers.layer import Layer as Layer
 from graftax.layers.layer_normalization import LayerNormalization as LayerNormalization
@@ -125,6 +127,7 @@ from graftax.layers.stacking import Stack as Stack
 from graftax.layers.string_lookup import StringLookup as StringLookup
 from graftax.layers.text_vectorization import TextVectorization as TextVectorization
 from graftax.layers.time_distributed import TimeDistributed as TimeDistributed
+from graftax.layers.torch_layer import TorchLayer as TorchLayer
 from graftax.layers.transformer import TransformerDecoder as TransformerDecoder
 from graftax.layers.transformer import TransformerEncoder as TransformerEncoder
 from graftax.layers.unit_normalization import UnitNormalization as UnitNormalization

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from graftax import layers
 from graftax.layers.layer import Layer
+from tests.layers.foreign_modules import Linen, Torch
 
 L = layers
 
@@ -152,5 +153,8 @@ OWN: dict[str, Callable[..., Layer]] = {
     "integer_lookup": lambda: L.IntegerLookup(),
     "string_lookup": lambda: L.StringLookup(),
     "text_vectorization": lambda: L.TextVectorization(),
+    "jax_layer": lambda: L.JaxLayer(lambda params, inputs: inputs, params={}),
+    "flax_layer": lambda: L.FlaxLayer(Linen(3)),
+    "torch_layer": lambda: L.TorchLayer(Torch()),
 }
 """Those whose inputs are no floating arrays, or whose masks are tested in their own files."""

@@ -177,6 +177,9 @@ TRAINED = [
     and name not in WITHOUT_DROPOUT
 ]
 WITHOUT_ROW = {
+    "JaxLayer": "wraps what is not of this package",
+    "FlaxLayer": "wraps what is not of this package",
+    "TorchLayer": "wraps what is not of this package, and needs torch",
     "CategoryEncoding": "takes integers, and has nothing to differentiate",
     "Discretization": "gives integers",
     "Hashing": "takes text, on the host",

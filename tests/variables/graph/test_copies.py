@@ -9,6 +9,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
+from tests.layers.foreign_modules import Foreign, identity
 
 SETTINGS = {
     "units": 4,
@@ -41,6 +42,8 @@ SETTINGS = {
     "equation": "ab,bc->ac",
     "output_shape": 4,
     "sequence_length": 8,
+    "call_fn": identity,
+    "module": Foreign(3),
     "num_tokens": 4,
     "num_bins": 4,
     "scale": 0.5,
@@ -52,7 +55,12 @@ SETTINGS = {
     "intermediate_dim": 8,
     "num_experts": 3,
 }
-CHANCES = {"bin_boundaries": (0.0, 1.0), "dropout": 0.1, "recurrent_dropout": 0.1}
+CHANCES = {
+    "params": {"w": np.ones(2, "float32")},
+    "bin_boundaries": (0.0, 1.0),
+    "dropout": 0.1,
+    "recurrent_dropout": 0.1,
+}
 
 
 def every_layer():
