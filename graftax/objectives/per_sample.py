@@ -85,6 +85,23 @@ def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> A
     return ops.sum(units[0] * units[1], axis=axis)
 
 
+def pearson_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
+    """``cov(y_true, y_pred) / (std_true std_pred)`` along an axis, and 0 where one of them is constant."""
+    left, right = (y - ops.mean(y, axis=axis, keepdims=True) for y in pair(y_true, y_pred))
+    lengths = ops.norm(left, axis=axis) * ops.norm(right, axis=axis)
+    return ops.divide_no_nan(ops.sum(left * right, axis=axis), lengths)
+
+
+def concordance_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
+    """``2 cov / (var_true + var_pred + (mean_true - mean_pred)²)`` along an axis, and 0 where that is 0 / 0."""
+    y_true, y_pred = pair(y_true, y_pred)
+    means = [ops.mean(y, axis=axis, keepdims=True) for y in (y_true, y_pred)]
+    left, right = y_true - means[0], y_pred - means[1]
+    apart = ops.squeeze(ops.square(means[0] - means[1]), axis)
+    below = ops.mean(ops.square(left) + ops.square(right), axis=axis) + apart
+    return ops.divide_no_nan(2 * ops.mean(left * right, axis=axis), below)
+
+
 # --- classification -------------------------------------------------------------------------------------------------
 
 
