@@ -157,7 +157,8 @@ class R2Score(Metric):
                 weight = ops.cast(spread(sample_weight, places), places.dtype.name)
             if mask is not None:
                 weight = ops.where(spread(mask, places, "mask"), weight, 0.0)
-            self._merge(*(ops.reshape(one, (-1, y_pred.shape[-1])) for one in (y_true, y_pred)), ops.ravel(weight))
+            rows = (-1, y_pred.shape[-1])
+            self._merge(ops.reshape(y_true, rows), ops.reshape(y_pred, rows), ops.ravel(weight))
         except GraftaxError as error:
             error.add_context(f"the metric {self!r}")
             raise

@@ -88,12 +88,12 @@ class IoU(Metric):
         try:
             mask = masks.given_or_carried(mask, y_pred)
             mask = None if mask is None else as_mask(mask)
-            y_true, y_pred = ops.asarray(y_true), ops.asarray(y_pred)
+            sides = ops.asarray(y_true), ops.asarray(y_pred)
             for given in (mask, sample_weight):
                 if given is not None:
-                    y_true, y_pred = self.formula.hide(y_true, y_pred, given)
-            labels = self._labels("y_true", y_true, self.sparse_y_true)
-            predicted = self._labels("y_pred", y_pred, self.sparse_y_pred)
+                    sides = self.formula.hide(*sides, given)
+            labels = self._labels("y_true", sides[0], self.sparse_y_true)
+            predicted = self._labels("y_pred", sides[1], self.sparse_y_pred)
             labels, predicted = same_shape(labels, predicted)
             amount: Array = ops.ones(predicted.shape, "int32")
             if sample_weight is not None:
