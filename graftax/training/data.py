@@ -115,7 +115,9 @@ class IterableSource:
             yield host_batch(*unpack(batch), self._class_weights)
 
 
-def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: ClassWeights | None = None) -> Batch:
+def host_batch(
+    x: object, y: object = None, sample_weight: object = None, class_weights: ClassWeights | None = None
+) -> Batch:
     """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
     x, y, sample_weight = as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight)
     if class_weights is not None:
@@ -123,7 +125,7 @@ def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: 
     return pack(x, y, sample_weight)
 
 
-def finite_weights(sample_weight: Any) -> Any:
+def finite_weights(sample_weight: object) -> Any:
     """Sample weights as arrays of the host.
 
     Raises:
@@ -146,7 +148,7 @@ def _length(batches: Any) -> int | None:
 def make_source(
     x: Any,
     y: Any,
-    sample_weight: Any,
+    sample_weight: object,
     batch_size: int | None,
     shuffle: bool,
     steps: int | None,
@@ -184,7 +186,7 @@ def make_source(
     return IterableSource(x, steps, class_weights)
 
 
-def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None) -> Source:
+def once(x: object, y: object, sample_weight: object, batch_size: int | None, steps: int | None) -> Source:
     """The source for one pass over what the user gave, in its order.
 
     Raises:
@@ -211,7 +213,7 @@ def _gives_batches(x: Any) -> bool:
     return len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1
 
 
-def _no_data(x: Any) -> DataError:
+def _no_data(x: object) -> DataError:
     kind = type(x).__name__
     if not isinstance(x, Iterable) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
         if _gives_batches(x):
@@ -263,7 +265,7 @@ def require_enough(source: Source | None, validations: int) -> None:
         )
 
 
-def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
+def validation_source(given: object, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
     """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
     Args:
@@ -282,7 +284,7 @@ def validation_source(given: Any, batch_size: int | None, fallback: int | None, 
     return once(*parts, fallback if batch_size is None else batch_size, steps)
 
 
-def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Parts, Parts]:
+def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts]:
     """The last part of the rows, before any shuffle, is for validation.
 
     Raises:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core.errors import StateError
+from graftax.core.errors import MissingAttributeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
-from graftax.layers.layer import Layer
 from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
@@ -19,7 +18,7 @@ from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, data, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
-from graftax.training.callbacks.callback import Callback, listed
+from graftax.training.callbacks.callback import Callback, CallbackList, listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
 from graftax.training.first_step import build_all, require_restored
@@ -28,11 +27,12 @@ from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.summary import count_params, summarize
+from graftax.training.trained import Trained
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
-class Model(Layer):
+class Model(Trained):
     """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
 
     ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
@@ -65,19 +65,13 @@ class Model(Layer):
     )
 
     _gx_words: ClassVar[Words] = OF_MODELS
-    stop_training = False
-    _gx_history: History | None = None
-    _gx_objectives: Objectives | None = None
     _gx_functions: executions.CompiledSteps | None = None
     _gx_never_called: frozenset[int] = frozenset()
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 
-    if not TYPE_CHECKING:  # a checker should see which attributes there are
-
-        def __getattr__(self, name: str) -> Any:
-            elsewhere.refuse(self, name)
-            return super().__getattr__(name)
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return elsewhere.missing(self, name) or super()._gx_missing(name, said)
 
     # --- compile ----------------------------------------------------------------------------------------------------
 
@@ -164,7 +158,9 @@ class Model(Layer):
         for metric in all_metrics(self, self._gx_objectives, listed):
             metric.reset()
 
-    _gx_has_own_train_step = property(lambda self: type(self).train_step is not Model.train_step)
+    @property
+    def _gx_has_own_train_step(self) -> bool:
+        return type(self).train_step is not Model.train_step
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
@@ -241,7 +237,9 @@ class Model(Layer):
         required_objectives(self).update(y, y_pred, sample_weight, carried_masks(y_pred))
         return results(self, required_objectives(self))
 
-    def _gx_measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
+    def _gx_measure(
+        self, loss: Array, y: object, y_pred: object, sample_weight: object, masks: object
+    ) -> dict[str, Array]:
         required_objectives(self).loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)
@@ -383,10 +381,12 @@ class Model(Layer):
         return loop.on_batch(self, step, data.host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
-        """A step by name, compiled where that can be; with ``check_nans`` it raises for results that are not finite."""
         if self._gx_functions is None:
             self._gx_functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
+
+    def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
+        return CallbackList(callbacks, self, params)
 
     @keywords(elsewhere.SUMMARY)
     def summary(self, print_fn: Callable[[str], Any] = print) -> None:
