@@ -115,7 +115,7 @@ class Count(ElementMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.thresholds = thresholds if thresholds is None else _checked_thresholds(thresholds)
+        self.thresholds = thresholds if thresholds is None else checked_thresholds(thresholds)
         self._several = isinstance(thresholds, list | tuple)
         self.at = (0.5,) if self.thresholds is None else self.thresholds
         self.sums = self.add_variable((2, len(self.at)))
@@ -209,8 +209,13 @@ class FalseNegatives(Count):
     cell = FN
 
 
-def _checked_thresholds(given: float | list[float] | tuple[float, ...]) -> tuple[float, ...]:
+def checked_thresholds(given: float | list[float] | tuple[float, ...], name: str = "thresholds") -> tuple[float, ...]:
+    """Return thresholds, one or several, as a tuple of finite numbers.
+
+    Raises:
+        ArgumentError: one is none, or there are none at all.
+    """
     found = tuple(given) if isinstance(given, list | tuple) else (given,)
     if not found:
-        raise ArgumentError(f"thresholds={given!r}", "there is none to count at", "thresholds=0.5")
+        raise ArgumentError(f"{name}={given!r}", "there is none to count at", f"{name}=0.5")
     return tuple(map(arguments.threshold, found))

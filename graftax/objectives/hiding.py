@@ -34,6 +34,7 @@ class Form(Enum):
     VECTORS = "a value for each vector along an axis"
     CLASSES = "a value for each distribution over classes along an axis; targets may be labels"
     ELEMENTS = "a value for each element"
+    SAMPLES = "a value for each sample: sums over all other axes, to which 0 adds nothing"
 
 
 def value_shape(form: Form, axis: int, y_true: Shape, y_pred: Shape) -> Shape | None:
@@ -44,6 +45,8 @@ def value_shape(form: Form, axis: int, y_true: Shape, y_pred: Shape) -> Shape | 
         ((8,), (8, 5))
     """
     shape = y_pred
+    if form is Form.SAMPLES:
+        return shape[:1]
     if form is not Form.CLASSES:
         shape = min(y_true, y_pred, key=len) if y_true[: len(y_pred)] == y_pred[: len(y_true)] else y_pred
     if form is Form.ELEMENTS or (form is Form.ROWS and len(shape) < 2):
@@ -75,10 +78,18 @@ class Formula:
                 and fails where the values are weighted.
         """
         shown = self._shower(y_true, y_pred, condition)
+        target, prediction = (0, 0) if self.form is Form.SAMPLES else (TARGET, PREDICTION)
         return (
-            map_structure(lambda leaf: fill(leaf, shown(leaf), TARGET), y_true),
-            map_structure(lambda leaf: fill(leaf, shown(leaf), PREDICTION), y_pred),
+            map_structure(lambda leaf: fill(leaf, shown(leaf), target), y_true),
+            map_structure(lambda leaf: fill(leaf, shown(leaf), prediction), y_pred),
         )
+
+    def of_values(self, condition: ArrayLike, values: Array) -> ArrayLike:
+        """The condition for whole values: of a sample that is one value, something has to be visible."""
+        keep = as_condition(condition)
+        if self.form is not Form.SAMPLES or keep.ndim <= values.ndim or keep.shape[:1] != values.shape[:1]:
+            return condition
+        return ops.any(keep, axis=tuple(range(values.ndim, keep.ndim)))
 
     def hide_unusable(self, y_true: Any, y_pred: Any, weight: ArrayLike, ranges: Ranges) -> tuple[Any, Any]:
         """Return both with fillers where the weight is 0 and an element is nan, infinite or out of its range.
@@ -111,6 +122,8 @@ class Formula:
         values = self._values(tuple(y_true.shape), tuple(y_pred.shape)) if single else None
 
         def shown(leaf: Any) -> Any:
+            if self.form is Form.SAMPLES and tuple(keep.shape) == tuple(leaf.shape[: keep.ndim]):
+                return ops.reshape(keep, (*keep.shape, *[1] * (leaf.ndim - keep.ndim)))
             there = place(tuple(keep.shape), tuple(leaf.shape), values, self.axis)
             return None if there is None else there.of(keep)
 
