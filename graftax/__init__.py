@@ -45,6 +45,7 @@ _NAMES = {
     "ForwardAccumulator": "graftax.transforms.tape.forward_accumulator",
     "GradientTape": "graftax.transforms.tape.gradient_tape",
     "IndexedRows": "graftax.optimizers.engine.sparse_rows",
+    "Input": "graftax.layers.input_layer",
     "Layer": "graftax.layers.layer",
     "Model": "graftax.training.model",
     "Module": "graftax.variables.graph.module",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
     from graftax.layers import activations as activations
+    from graftax.layers.input_layer import Input as Input
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
     from graftax.layers.policy import set_dtype_policy as set_dtype_policy

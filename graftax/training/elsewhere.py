@@ -56,10 +56,7 @@ SUMMARY = {
 }
 ON_BATCH = {"class_weight": "sample_weight=..., the weight of each row's class", "return_dict": EVALUATE["return_dict"]}
 
-_PARTS = "layers are attributes of the model, or in its list"
-
 METHODS: dict[str, tuple[str, str]] = {
-    "get_layer": (_PARTS, "model.submodules"),
     "metrics_names": ("numbers have their names where they come from", "list(model.evaluate(x, y))"),
     "fit_generator": ("fit takes whatever yields batches", "model.fit(batches)"),
     "evaluate_generator": ("evaluate takes whatever yields batches", "model.evaluate(batches)"),

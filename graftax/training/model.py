@@ -33,12 +33,14 @@ from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
 class Model(Trained):
-    """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
+    """A layer with a training loop: a graph of layers, or a subclass that defines ``call`` as in any layer.
 
     ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
     (``optimizer.minimize``, `graftax.value_and_grad`, metrics), so that a loop of one's own is as good.
 
     Args:
+        inputs: Where a graph begins: what `graftax.Input` gave, nested as calls are to be. Defaults to None, no graph.
+        outputs: Where it ends: what layers, ops and operators made of that. Defaults to None.
         name: Its name.
         trainable: Whether its Variables may be trained.
         dtype: A dtype policy or its name.

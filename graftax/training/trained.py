@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback, CallbackList
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import Objectives
+from graftax.training.wired import Wired
 from graftax.variables.graph.module import Module
 
 
-class Trained(Layer):
+class Trained(Wired):
     """A layer with steps and metrics, as the loops behind fit, evaluate and predict need it; `Model` is one."""
 
     stop_training = False
