@@ -43,6 +43,10 @@ class LocalStorage:
         """True if there is a directory with an index; the index is not read."""
         return self.fs.exists(os.path.join(path, GRAPH)) and self.fs.is_directory(path)
 
+    def is_there(self, path: str) -> bool:
+        """True if anything is there, a dangling link included."""
+        return self.fs.exists(path)
+
     def is_directory(self, path: str) -> bool:
         """True if a directory is there."""
         return self.fs.is_directory(path)
@@ -50,6 +54,16 @@ class LocalStorage:
     def open(self, path: str) -> LocalFolder:
         """Open a directory for reading."""
         return LocalFolder(path)
+
+    def is_being_replaced(self, path: str) -> bool:
+        """True if a living process has put aside what was there, since the system cannot exchange two directories."""
+        folder, name = self.split(path)
+        with suppress(OSError):
+            for other in self.names(folder):
+                match = STAGING.fullmatch(other)
+                if match and match["name"] == name and match["state"] == "old":
+                    return is_alive(self.fs.read(os.path.join(folder, f".owner-{match['nonce']}")), 0)
+        return False
 
     def begin(self, path: str, overwrite: bool, needed: int) -> LocalWriting:
         """Begin to write a checkpoint."""

@@ -212,6 +212,7 @@ class CheckpointManager:
         map: Mapping[str, str] | None = None,
         mode: str = "exact",
         cast: str = "exact",
+        trainable: str | None = None,
     ) -> RestoreReport:
         """Restore the latest whole checkpoint; where there is none, nothing is restored.
 
@@ -221,6 +222,7 @@ class CheckpointManager:
             map: Likewise.
             mode: Likewise.
             cast: Likewise.
+            trainable: Likewise.
 
         Returns:
             The report, which has the step; ``path`` is None where nothing was restored.
@@ -228,7 +230,7 @@ class CheckpointManager:
         self.wait()
         found = self.latest()
         path = None if found is None else found.path
-        return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast)
+        return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
     @door
     def restore_or_initialize(
@@ -240,6 +242,7 @@ class CheckpointManager:
         map: Mapping[str, str] | None = None,
         mode: str = "exact",
         cast: str = "exact",
+        trainable: str | None = None,
     ) -> RestoreReport:
         """Restore the latest whole checkpoint, or call a function where there is none.
 
@@ -250,6 +253,7 @@ class CheckpointManager:
             map: Likewise.
             mode: Likewise.
             cast: Likewise.
+            trainable: Likewise.
 
         Returns:
             The report; ``path`` is None where the function was called.
@@ -257,7 +261,7 @@ class CheckpointManager:
         self.wait()
         if self.latest() is None:
             initialize()
-        return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast)
+        return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
     # --- and the folder -----------------------------------------------------------------------------------------------
 

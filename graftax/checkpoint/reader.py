@@ -4,6 +4,7 @@ Needs neither NumPy nor a backend.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -27,6 +28,7 @@ from graftax.core.errors import (
 )
 
 _TRIES = 20  # each time another overwrite must have come in between
+_PATIENCE = 2.0  # seconds to wait for what a living process is replacing
 _AHEAD = 64  # files opened ahead, so that nobody can delete them any more
 _SPARSE = 1 << 30  # bytes from which a file must take some space on its device
 _SPARSEST = 1024
@@ -252,12 +254,16 @@ def _changed(record: FileRecord, how: str) -> CheckpointError:
 
 
 def _opened(storage: Storage, where: str, path: str) -> Folder:
-    try:
-        return storage.open(where)
-    except FileNotFoundError as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise _not_there(storage, path) from None
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return storage.open(where)
+        except FileNotFoundError as error:
+            if isinstance(error, CheckpointError):
+                raise
+            if time.monotonic() > end or not (storage.is_being_replaced(where) or storage.is_checkpoint(where)):
+                raise _not_there(storage, path) from None
+        time.sleep(1e-3)
 
 
 def _not_there(storage: Storage, path: str) -> NotACheckpoint:

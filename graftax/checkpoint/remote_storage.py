@@ -80,6 +80,16 @@ class RemoteStorage:
         self.fs.invalidate_cache()
         return bool(self.fs.isfile(self.join(path, GRAPH)))
 
+    def is_there(self, path: str) -> bool:
+        """True if anything lies under that name."""
+        self.fs.invalidate_cache()
+        return bool(self.fs.exists(path))
+
+    def put_file(self, local: str, path: str) -> None:
+        """Copy a local file, in one step."""
+        with storage_errors(f"writing {path}"):
+            self.fs.put_file(local, path)
+
     def is_directory(self, path: str) -> bool:
         """True if anything lies under that name."""
         self.fs.invalidate_cache()
@@ -88,6 +98,10 @@ class RemoteStorage:
     def open(self, path: str) -> "RemoteFolder":
         """Open a directory for reading."""
         return RemoteFolder(self, self.absolute(path))
+
+    def is_being_replaced(self, path: str) -> bool:
+        """Never: an overwrite puts one index in place of the other."""
+        return False
 
     def begin(self, path: str, overwrite: bool, needed: int) -> "RemoteWriting":
         """Begin to write a checkpoint; how much space there is, no object store tells."""

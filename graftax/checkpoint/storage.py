@@ -89,6 +89,10 @@ class Storage(Protocol):
         """True if there is a directory with an index; the index is not read."""
         ...
 
+    def is_there(self, path: str) -> bool:
+        """True if anything is there, a dangling link included."""
+        ...
+
     def is_directory(self, path: str) -> bool:
         """True if a directory is there."""
         ...
@@ -100,6 +104,10 @@ class Storage(Protocol):
             FileNotFoundError: nothing is there.
             NotACheckpoint, PathViolation: something is there that is no directory, or a link.
         """
+        ...
+
+    def is_being_replaced(self, path: str) -> bool:
+        """True if nothing is at the path because a living process is just replacing what was there."""
         ...
 
     def begin(self, path: str, overwrite: bool, needed: int) -> Writing:

@@ -155,7 +155,7 @@ class Absent:
     def __set_name__(self, owner: type[Any], name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
         name, answer = owner.__name__, self._answer
         raise MissingAttributeError(f"{name} has no {self._name!r}", answer.why, answer.line.format(it=name))
 

@@ -75,7 +75,7 @@ class Culprit:
 
     @property
     def title(self) -> str:
-        """What happened, in a few words."""
+        """Return what happened, in a few words."""
         if self.given:
             return f"{self.given} has {self.kind} already before the call"
         return f"{self.op} made {self.kind}"

@@ -13,12 +13,12 @@ class Below(Protocol):
 
     @property
     def libraries(self) -> Collection[str]:
-        """Their top-level packages."""
+        """Return their top-level packages."""
         ...
 
     @property
     def notices(self) -> Collection[str]:
-        """How the notes begin that they add to exceptions."""
+        """Return how the notes begin that they add to exceptions."""
         ...
 
 

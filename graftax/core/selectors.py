@@ -72,7 +72,7 @@ class Selector:
         """Return True if the path alone is selected; roles, classes and predicates never match a bare path."""
         return self.sees((path,), None, None)
 
-    def sees(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def sees(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         """Return True if something with these paths is selected: its own, and those of the weights it is a part of."""
         if self.parts:
             found = (part.sees(paths, role, item) for part in self.parts)
@@ -95,12 +95,12 @@ class Selector:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Its kind, and those of its parts."""
+        """Return its kind, and those of its parts."""
         return frozenset({self.kind}).union(*(part.kinds for part in self.parts))
 
     @property
     def by_path(self) -> bool:
-        """True for what names places, which a typing error can miss."""
+        """Return True for what names places, which a typing error can miss."""
         return self.kind in ("glob", "regex")
 
     def pick(self, items: Iterable[tuple[Sequence[str], T]], what: str) -> list[T]:
@@ -146,7 +146,7 @@ class Tally:
         self._classes: dict[str, None] = {}
         self._hit: set[int] = set()
 
-    def see(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def see(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         """Return True if it is selected."""
         self.paths.append(paths[0])
         if role:

@@ -75,7 +75,7 @@ class VariableLike:
     @property
     @abstractmethod
     def value(self) -> Array:
-        """The array as it is now."""
+        """Return the array as it is now."""
         raise AttributeError(f"{type(self).__name__} must define the property 'value'")
 
 
@@ -93,7 +93,7 @@ class Calls(Protocol[R_co]):
 
     @property
     def call(self) -> Callable[..., R_co]:
-        """The method."""
+        """Return the method."""
         ...
 
 

@@ -65,7 +65,7 @@ class AddsLosses(KerasNames):
 
     @property
     def losses(self) -> list[Array]:
-        """Terms of the loss: what this layer and those below added, and the penalties of their trainable weights.
+        """Return terms of the loss: what this layer and those below added, and penalties of their trainable weights.
 
         Each layer that has ever added a term gives one number: the sum of its terms in its latest outermost call, which
         is a call that no call of another layer is around. An outermost call of a layer begins by forgetting the terms

@@ -78,7 +78,7 @@ class Buildable(Module):
     def _gx_dtypes(self) -> DTypePolicy:
         raise NotImplementedError
 
-    def _gx_example_of(self, shape: Any) -> Array:
+    def _gx_example_of(self, shape: object) -> Array:
         """Return zeros of a shape, as an input for which the layer is built."""
         raise NotImplementedError
 
@@ -127,10 +127,10 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(build)
     @door
-    def run(self: Buildable, input_shape: Any) -> None:
+    def run(self: Buildable, input_shape: object) -> None:
         make(self, input_shape, lambda shape: build(self, shape))
 
-    def make(self: Buildable, input_shape: Any, build: Callable[[Any], None]) -> None:
+    def make(self: Buildable, input_shape: object, build: Callable[[Any], None]) -> None:
         if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
             build(input_shape)
             return
@@ -168,7 +168,7 @@ def under_way() -> bool:
     return _under_way.top is not None
 
 
-def _check_same_shape(layer: Buildable, input_shape: Any) -> None:
+def _check_same_shape(layer: Buildable, input_shape: object) -> None:
     """Raise if a built layer is to be built for another shape; the size of the batch may be another one."""
     if shapes.agree(layer._gx_input_shape, input_shape):
         return

@@ -7,7 +7,7 @@ from typing import Any
 from graftax.core import tree
 
 
-def all_numbers(value: Any) -> bool:
+def all_numbers(value: object) -> bool:
     """Return True for nested lists of Python numbers, at least one."""
     leaves = tree.flatten(value)
     return bool(leaves) and all(isinstance(leaf, bool | int | float) for leaf in leaves)
@@ -19,7 +19,7 @@ def describe_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     if not tree.is_leaf(value):
         shown = ", ".join(f"{path}: {_describe(leaf)}" for path, leaf in tree.flatten_with_paths(value)[:4])
         return f"({shown})"

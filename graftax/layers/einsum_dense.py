@@ -155,7 +155,7 @@ class EinsumDense(KernelLayer):
         return self.finish(ops.einsum(self.equation, x, self.kernel))
 
     def _sizes(self, shape: Shape) -> dict[str, int]:
-        """The size of each axis of the input."""
+        """Return the size of each axis of the input."""
         names = self.axes[0]
         if len(shape) < len(names) or (len(shape) > len(names) and not self.any_front):
             raise ShapeError(

@@ -28,17 +28,17 @@ class KerasNames(Buildable):
 
     @Fallback
     def weights(self) -> list[Variable]:
-        """Weights and state, in definition order; no seeds and no metrics."""
+        """Return weights and state, in definition order; no seeds and no metrics."""
         return [v for v in self.variables if v.role in ("weight", "state")]
 
     @Fallback
     def trainable_weights(self) -> list[Variable]:
-        """Those of the weights that optimizers may move."""
+        """Return those of the weights that optimizers may move."""
         return [v for v in self.trainable_variables if v.role in ("weight", "state")]
 
     @Fallback
     def non_trainable_weights(self) -> list[Variable]:
-        """The other weights."""
+        """Return the other weights."""
         return [v for v in self.non_trainable_variables if v.role in ("weight", "state")]
 
     def get_weights(self) -> list[np.ndarray[Any, Any]]:

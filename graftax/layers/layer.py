@@ -187,22 +187,22 @@ class Layer(AddsLosses):
 
     @Fallback
     def policy(self) -> DTypePolicy:
-        """The dtype policy."""
+        """Return the dtype policy."""
         return self._gx_dtypes
 
     @property
     def dtype(self) -> str:
-        """The dtype of its weights."""
+        """Return the dtype of its weights."""
         return self._gx_dtypes.variable_dtype
 
     @property
     def compute_dtype(self) -> str:
-        """The dtype in which it computes."""
+        """Return the dtype in which it computes."""
         return self._gx_dtypes.compute_dtype
 
     @Fallback
     def input_shape(self) -> Any:
-        """The shape (or structure of shapes) that it was built for; None before."""
+        """Return the shape (or structure of shapes) that it was built for; None before."""
         return self._gx_input_shape
 
     if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives
@@ -331,7 +331,7 @@ class Layer(AddsLosses):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _gx_abstract_shapes(self, input_shape: Any) -> Any:
+    def _gx_abstract_shapes(self, input_shape: object) -> Any:
         example = shapes.map_shapes(self._gx_example_of, input_shape)
         try:
             found = self.build_for(example)

@@ -157,7 +157,7 @@ class Recurrent(Stateful, RecurrentWeights):
 
 
 def over_time(step: Callable[[Any, Any], Any], state: tuple[Array, ...], rows: Any) -> tuple[tuple[Array, ...], Array]:
-    """The last state, and what each step gave, stacked: a compiled loop, or a loop in Python where there is none."""
+    """Return the last state, and what each step gave, stacked: by a compiled loop, or one in Python."""
     if not rows[0].shape[0]:
         raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
     if registry.current().has("control_flow"):

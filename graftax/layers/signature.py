@@ -27,7 +27,7 @@ class Signature(NamedTuple):
 
     @property
     def takes_training(self) -> bool:
-        """Whether it is told if this is training."""
+        """Return whether it is told if this is training."""
         return "training" in self.positions
 
     def given(self, name: str | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -54,7 +54,7 @@ class Signature(NamedTuple):
         return bool(flag)
 
     def put(
-        self, name: str, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, name: str, value: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call with another value for a parameter."""
         position = self._position(name)

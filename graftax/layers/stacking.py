@@ -89,7 +89,7 @@ class Stack(Layer):
         return self._looped(x)
 
     def _looped(self, x: Array) -> Array:
-        """One of the layers, run in a loop over the Variables of all."""
+        """Return one of the layers, run in a loop over the Variables of all."""
         first, parts = self.layers[0], [layer.named_variables() for layer in self.layers]
         kinds = [{path: (v.shape, v.dtype, v.role) for path, v in part.items()} for part in parts]
         for i, kind in enumerate(kinds):

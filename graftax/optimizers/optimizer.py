@@ -151,7 +151,7 @@ class Optimizer(Planning, PureUpdates):
         value = super()._gx_given(name, value)
         if name == "ema_momentum" and value is not None:
             self._gx_count("averaged_updates")
-        elif name == "accumulation_steps" and value > 1:
+        elif name == "accumulation_steps" and cast(int, value) > 1:
             self._gx_count("gathered")
         return value
 
@@ -242,7 +242,7 @@ class Optimizer(Planning, PureUpdates):
 
         return value_and_grad(both, wrt=wrt, has_aux=True)()
 
-    def scale_loss(self, loss: Any) -> Array:
+    def scale_loss(self, loss: object) -> Array:
         """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
         return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))
 

@@ -7,7 +7,7 @@ mechanism that there is. It is no part of the object graph: it is neither saved 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graftax.backend.protocol import Backend
 from graftax.core.typedefs import Array
@@ -38,7 +38,7 @@ class _Sum(Storage):
             self.buffer = self.zero
         return self.buffer
 
-    def check(self, value: Any) -> None:
+    def check(self, value: object) -> None:
         """Raise for a value that would outlive its trace, unless plain JAX traces all: there it can be read inside."""
         if frames.top is not None and value is not self.zero:
             super().check(value)
@@ -74,12 +74,12 @@ class AddedLoss(Variable):
 
     @property
     def backend(self) -> Backend:
-        """Whose array it is."""
+        """Return whose array it is."""
         return self._storage.backend
 
     @property
     def _gx_path(self) -> str:
-        """What messages call it."""
+        """Return what messages call it."""
         layer = self._layer()
         return "added loss" if layer is None else f"{layer._gx_path or layer.name}/added loss"
 

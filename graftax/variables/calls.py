@@ -44,11 +44,11 @@ class CallContext:
         self.masks_met = False
         """Whether a layer inside was given an array with a mask."""
 
-    def mask_of(self, value: Any) -> Any:
+    def mask_of(self, value: object) -> Any:
         """Return the mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
         return masks.mask_of(value)
 
-    def set_mask(self, value: Any, mask: Any) -> None:
+    def set_mask(self, value: object, mask: object) -> None:
         """Give an array (or each of a structure) its mask."""
         masks.set_mask(value, mask)
 

@@ -39,7 +39,7 @@ class CreatorScope:
 
     @property
     def name(self) -> str:
-        """How the creator is called in messages."""
+        """Return how the creator is called in messages."""
         return getattr(self.creator, "__qualname__", None) or repr(self.creator)
 
     def applies(self, spec: VariableSpec, whole: VariableSpec) -> bool:

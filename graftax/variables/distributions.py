@@ -32,7 +32,7 @@ SPREAD = Kind(lambda x: (x >= 0) & (x < math.inf), "a standard deviation is a fi
 SHARE = Kind(lambda x: (x >= 0) & (x <= 1), "a probability is a number from 0 to 1", 0.5)
 
 
-def shape_first(draw: str, shape: Any) -> Shape:
+def shape_first(draw: str, shape: object) -> Shape:
     """Return the shape of draws as a tuple of integers.
 
     Raises:
@@ -175,7 +175,7 @@ def scores(logits: ArrayLike, axis: int, shape: Shape | None) -> tuple[Array, in
     return (array if is_floating(array.dtype) else array.astype("float32")), int(axis)
 
 
-def rows(x: Any) -> Any:
+def rows(x: object) -> Any:
     """Return how many numbers to shuffle, or an array with rows.
 
     Raises:
@@ -192,7 +192,7 @@ def rows(x: Any) -> Any:
     return array
 
 
-def _integer(name: str, value: Any) -> int:
+def _integer(name: str, value: object) -> int:
     plain = unwrap(value)
     arrays = registry.current().arrays
     if getattr(plain, "shape", None) == () and arrays.is_array(plain) and arrays.is_concrete(plain):
@@ -210,14 +210,14 @@ def _broadcasts(given: Shape, shape: Shape) -> bool:
     return all(a in (1, b) for a, b in zip(given[::-1], shape[::-1], strict=False))
 
 
-def _misfit(name: str, kind: Kind, host: Any) -> ArgumentError | None:
+def _misfit(name: str, kind: Kind, host: object) -> ArgumentError | None:
     bad = np.asarray(host)[~np.asarray(kind.fits(host))]
     if not bad.size:
         return None
     return ArgumentError(f"{name} with the number {bad.flat[0]:.6g}", kind.reason, f"{name}={kind.example}")
 
 
-def _reversed(low: Any, high: Any) -> ArgumentError:
+def _reversed(low: object, high: object) -> ArgumentError:
     return ArgumentError(
         f"minval={low:.6g}, maxval={high:.6g}", "the lower bound comes first", f"minval={high:.6g}, maxval={low:.6g}"
     )

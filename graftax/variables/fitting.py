@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graftax.backend.protocol import Backend
@@ -14,7 +12,7 @@ from graftax.core.typedefs import Array, Shape
 _KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can become one of a later kind
 
 
-def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str) -> Array:
+def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, what: str) -> Array:
     """Return the value as an array of that shape (any, if None) and dtype.
 
     Args:
@@ -50,7 +48,7 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
     return array
 
 
-def fit_term(backend: Backend, value: Any, shape: Shape, dtype: str, what: str) -> Array:
+def fit_term(backend: Backend, value: object, shape: Shape, dtype: str, what: str) -> Array:
     """Return the value as an array of that dtype that broadcasts to a shape, to be added to one of it.
 
     Raises:
@@ -70,7 +68,7 @@ def fit_term(backend: Backend, value: Any, shape: Shape, dtype: str, what: str) 
     return term
 
 
-def _kind_of_numbers(value: Any) -> str | None:
+def _kind_of_numbers(value: object) -> str | None:
     """Return the widest kind among Python numbers, alone or in lists; None for anything else."""
     names = {type(leaf).__name__ for leaf in tree.flatten(value)}
     return max(names, key=_rank) if names and names <= {"bool", "int", "float", "complex"} else None

@@ -14,7 +14,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.fitting import loses_nothing
 
 
-def named(function: Any) -> str:
+def named(function: object) -> str:
     """Return how a function is called in messages.
 
     Example:
@@ -64,7 +64,7 @@ def activated(activation: Callable[[Array], Array], x: Array, shape: Shape | Non
     return out  # type: ignore[no-any-return]
 
 
-def initial_value(initializer: Any, value: Any, shape: Shape, dtype: str, path: str, backend: Backend) -> Array:
+def initial_value(initializer: object, value: object, shape: Shape, dtype: str, path: str, backend: Backend) -> Array:
     """Return what an initializer gave as an array of a dtype.
 
     Raises:

@@ -38,7 +38,7 @@ def reset(seed: int) -> None:
     _state.epoch += 1
 
 
-def checked_seed(seed: Any, instead: str = "seed=0") -> int:
+def checked_seed(seed: object, instead: str = "seed=0") -> int:
     """Return the seed, if it is one.
 
     Raises:
@@ -105,7 +105,7 @@ def back_to(point: Mark) -> None:
 _drawn: dict[int, tuple[weakref.ref[Any], int, Counter[str]]] = {}
 
 
-def _uses(source: Any, path: str) -> int:
+def _uses(source: object, path: str) -> int:
     """Return how often something drew for a path before, since the global seed was set."""
     known = _drawn.get(id(source))
     if known is None or known[0]() is not source or known[1] != _state.epoch:
@@ -115,7 +115,7 @@ def _uses(source: Any, path: str) -> int:
     return known[2][path] - 1
 
 
-def variable_key(owner: Node | None, path: str, seed: int | None = None, source: Any = None) -> Any:
+def variable_key(owner: Node | None, path: str, seed: int | None = None, source: object = None) -> Any:
     """Return the key for what hangs at ``path`` below the root of ``owner``: ``fold(fold(seed, root), path)``.
 
     A seed of its own makes it independent of the global seed and of the root; the path still counts, and how often

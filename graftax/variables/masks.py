@@ -26,12 +26,12 @@ def any_set() -> bool:
     return bool(_entries)
 
 
-def _entry(value: Any) -> _Entry | None:
+def _entry(value: object) -> _Entry | None:
     found = _entries.get(id(value))
     return found if found is not None and found.owner() is value else None
 
 
-def mask_of(value: Any) -> Any:
+def mask_of(value: object) -> Any:
     """Return the mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
     if not _entries:
         return None
@@ -42,18 +42,18 @@ def mask_of(value: Any) -> Any:
     return masks if any(mask is not None for mask in tree.flatten(masks)) else None
 
 
-def given_or_carried(mask: Any, value: Any) -> Any:
+def given_or_carried(mask: object, value: object) -> Any:
     """Return the mask that was given, else the one that an array carries; None for a structure of arrays."""
     return mask_of(value) if mask is None and tree.is_leaf(value) else mask
 
 
-def is_calm(value: Any) -> bool:
+def is_calm(value: object) -> bool:
     """Return True for an array without a mask, or one that has no nan and no infinity where its mask hides."""
     found = _entry(value)
     return found is None or found.calm
 
 
-def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
+def set_mask(value: Any, mask: object, calm: bool = False) -> None:
     """Give an array (or each of a structure) its mask, in place of another one; None changes nothing.
 
     Args:
@@ -79,7 +79,7 @@ def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
     _entries[key] = _Entry(weakref.ref(value, forget), mask, calm)
 
 
-def carry_over(old: Any, new: Any) -> None:
+def carry_over(old: object, new: object) -> None:
     """Give the mask of an array to another one, which stands for the same values."""
     if (found := _entry(old)) is not None:
         set_mask(new, found.mask, found.calm)

@@ -76,7 +76,7 @@ def compute(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[
     return getattr(ufunc, method)(*(_on_host(one) for one in inputs), **settings)
 
 
-def _on_host(value: Any) -> Any:
+def _on_host(value: object) -> Any:
     return np.asarray(value) if isinstance(value, VariableLike) else value
 
 

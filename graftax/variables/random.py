@@ -65,7 +65,7 @@ class SeedGenerator(Module):
 
     @property
     def state(self) -> Variable:
-        """The Variable that has the key from which the next draw follows."""
+        """Return the Variable that has the key from which the next draw follows."""
         return self.build()
 
     @state.setter

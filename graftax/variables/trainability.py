@@ -39,7 +39,7 @@ class Trainability:
 
     @property
     def trained(self) -> bool:
-        """Whether optimizers move the Variable now."""
+        """Return whether optimizers move the Variable now."""
         return self.made and not self.frozen and not self.resting
 
     def with_frozen(self, frozen: bool) -> Trainability:

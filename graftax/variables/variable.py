@@ -142,17 +142,17 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def shape(self) -> Shape:
-        """Its shape, which never changes."""
+        """Return its shape, which never changes."""
         return self._shape
 
     @property
     def dtype(self) -> str:
-        """Its dtype by name, which never changes."""
+        """Return its dtype by name, which never changes."""
         return self._dtype
 
     @property
     def name(self) -> str:
-        """The given name, else the last edge of its path."""
+        """Return the given name, else the last edge of its path."""
         if self._gx_name is not None:
             return self._gx_name
         edges = self._gx_way()
@@ -160,7 +160,7 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def owner(self) -> Module | None:
-        """The Module that holds this Variable, the first one that did; None if there is none (any more)."""
+        """Return the Module that holds this Variable, the first one that did; None if there is none (any more)."""
         return cast("Module | None", self._gx_owner)
 
     @property
@@ -169,7 +169,7 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def trainable(self) -> bool:
-        """Whether optimizers may move it; False while a Module above it is frozen, or an expression has it rest."""
+        """Return whether optimizers may move it: not while it is frozen, nor while an expression has it rest."""
         touch(self)
         return self.trainability.trained
 
@@ -184,7 +184,7 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def regularizer(self) -> Regularizer | None:
-        """The penalty on its value, which counts in ``losses`` of the layers above it; None for none."""
+        """Return the penalty on its value, which counts in ``losses`` of the layers above it; None for none."""
         touch(self)
         return self.__dict__.get("regularizer")
 
@@ -194,7 +194,7 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def constraint(self) -> Constraint | None:
-        """The projection that optimizers apply after each update."""
+        """Return the projection that optimizers apply after each update."""
         touch(self)
         return self.__dict__.get("constraint")
 
@@ -202,13 +202,13 @@ class Variable(Leaf, Arithmetic):
     def constraint(self, value: ConstraintLike) -> None:
         self._set("constraint", constraints.get(value))
 
-    def _set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: object) -> None:
         if self.__dict__.get(name) is not value:
             changing(self, name)
             structure.bump()
         self.__dict__[name] = value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_gx_name") or "variable", name, value)
         object.__setattr__(self, name, value)
 
@@ -216,7 +216,7 @@ class Variable(Leaf, Arithmetic):
 
     @property
     def value(self) -> Array:
-        """The array as it is now; inside a layer of mixed precision, a weight in the layer's compute dtype."""
+        """Return the array as it is now; inside a layer of mixed precision, a weight in the layer's compute dtype."""
         value = self._storage.read()
         wanted = autocast.top
         if wanted is not None and wanted != self._dtype and self.role == "weight" and is_floating(self._dtype):
@@ -271,7 +271,7 @@ class Variable(Leaf, Arithmetic):
             ) from error
         self._storage.write(arrays.set_at(old, key, new))
 
-    def _term(self, value: Any, verb: str) -> Array:
+    def _term(self, value: object, verb: str) -> Array:
         """Return what is added to the value: an array that broadcasts to its shape."""
         if getattr(value, "shape", None) == self._shape:
             return self._fit(value, verb)
@@ -290,7 +290,7 @@ class Variable(Leaf, Arithmetic):
             and not arrays.is_weak(value)
         )
 
-    def _fit(self, value: Any, verb: str) -> Array:
+    def _fit(self, value: object, verb: str) -> Array:
         storage = self._storage
         if tracer_of(storage.backend, value):
             storage.check(value)  # before anything is computed from it
@@ -344,7 +344,7 @@ def make(spec: VariableSpec) -> Variable:
 
 
 def _describe(
-    initial_value: Any, shape: Shape | None, dtype: DTypeLike | None, initializer: Any
+    initial_value: object, shape: Shape | None, dtype: DTypeLike | None, initializer: object
 ) -> tuple[Shape, str, Any]:
     arrays = registry.current().arrays
     if initial_value is None:

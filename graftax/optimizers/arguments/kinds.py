@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from graftax.backend import registry
-from graftax.core.dtypes import is_floating
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.arguments import foreign_names
@@ -135,7 +135,7 @@ def is_real_scalar(holder: object) -> bool:
     An expression without a dtype of its own, such as a product of two Variables, counts as one.
     """
     name = str(getattr(holder, "dtype", "float32"))
-    return tuple(getattr(holder, "shape", ())) == () and name != "bool" and "complex" not in name
+    return tuple(getattr(holder, "shape", ())) == () and name != "bool" and not is_complex(name)
 
 
 def _plain(given: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from graftax.backend import registry
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.optimizers.engine.numbers import cast_to, widest
@@ -35,7 +36,7 @@ def keep(owner: Module, before: object, given: Any) -> Any:
     if (
         isinstance(given, type | bool)
         or not (number or callable(given) or holder)
-        or (holder and str(getattr(given, "dtype", "")).startswith(("bool", "complex")))
+        or (holder and (is_complex(kind := getattr(given, "dtype", "")) or str(kind) == "bool"))
     ):
         raise ArgumentTypeError(
             f"learning_rate={given!r:.100}",

@@ -57,11 +57,11 @@ class Settings:
     optimizer: int | None = None
     by: tuple[str, ...] = ()
 
-    def decays(self, weight_decay: Any, l2: Any) -> tuple[Any, Any]:
+    def decays(self, weight_decay: object, l2: object) -> tuple[Any, Any]:
         """Return both decays, where the optimizer has these."""
         return weight_decay if self.weight_decay is None else self.weight_decay, l2 if self.l2 is None else self.l2
 
-    def limit(self, adaptive_clip: Any) -> Any:
+    def limit(self, adaptive_clip: object) -> Any:
         """Return the adaptive limit, where the optimizer has this; None for none."""
         mine = self.adaptive_clip
         return adaptive_clip if mine is None else None if not isinstance(mine, VariableLike) and mine == inf else mine

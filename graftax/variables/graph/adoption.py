@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.core.typedefs import VariableLike
 from graftax.variables.graph.copies import Copied, Pending
 from graftax.variables.graph.freezing import Freezing
@@ -16,7 +14,7 @@ class Adopting(Copied, Freezing):
     """The part of a Module that other Nodes hang below."""
 
 
-def adopt(owner: Adopting, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
+def adopt(owner: Adopting, edges: tuple[Edge, ...], value: object, depth: int = 0) -> None:
     """Let what is found in an attribute hang below a Module, with the values that wait for it."""
     if isinstance(value, Node):
         adopt_node(owner, edges, value)

@@ -18,7 +18,7 @@ class Candidate(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its own path."""
+        """Return its own path."""
         return self.paths[0]
 
 

@@ -91,7 +91,7 @@ class Copied(Branch):
             carried.hang(self)
 
     def _gx_readopt(self) -> None:
-        """Own what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
+        """Adopt what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
         mine = list(own_nodes(self))
         for edges, node in mine:
             if node._gx_owner is None:

@@ -28,7 +28,7 @@ class Freezing(Branch):
 
     @property
     def trainable(self) -> bool:
-        """False freezes every Variable below, those still to be made included; True undoes that."""
+        """Return False freezes every Variable below, those still to be made included; True undoes that."""
         storage.touch(self)
         return not self._gx_frozen
 

@@ -88,7 +88,7 @@ class Module(Adopting, Holder, Constructed):
 
     @classmethod
     def _gx_prepare_class(cls) -> None:
-        """Change what a class has just defined, such as its ``build``; called once for each class."""
+        """Adapt what a class has just defined, such as its ``build``; called once for each class."""
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
         from_config = attributes.Absent(attributes.FROM_CONFIG)
@@ -134,11 +134,11 @@ class Module(Adopting, Holder, Constructed):
         """Return the error for an attribute that is not there, ``said`` being what Python says of it."""
         return attributes.missing(self, name, "module", attributes.OF_MODULES)
 
-    def _gx_given(self, name: str, value: Any) -> Any:
+    def _gx_given(self, name: str, value: object) -> Any:
         """Return what is to be kept of a value that is assigned to an attribute; raise if nothing is."""
         return value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         value = self._gx_given(name, value)
         names = names_by_class[type(self)]
         if name in names.words:
@@ -193,28 +193,28 @@ class Module(Adopting, Holder, Constructed):
 
     @Fallback
     def owner(self) -> Module | None:
-        """The Module that holds this one, the first that did; None if there is none (any more)."""
+        """Return the Module that holds this one, the first that did; None if there is none (any more)."""
         return cast("Module | None", self._gx_owner)
 
     @Fallback
     def path(self) -> str:
-        """Where it hangs: the edges from its outermost owner, such as ``layers/0``; the owner adds none."""
+        """Return where it hangs: the edges from its outermost owner, such as ``layers/0``; the owner adds none."""
         return self._gx_path
 
     @property
     def name(self) -> str:
-        """The given name, else the class name in snake case."""
+        """Return the given name, else the class name in snake case."""
         return self._gx_name or snake_case(type(self).__name__)
 
     @property
     def submodules(self) -> list[Module]:
-        """All Modules below this one, each once, depth first."""
+        """Return all Modules below this one, each once, depth first."""
         self._gx_asked()
         return [node for node in walk(self) if isinstance(node, Module) and node is not self]
 
     @property
     def variables(self) -> list[Variable]:
-        """All Variables below this Module, each once, in definition order."""
+        """Return all Variables below this Module, each once, in definition order."""
         self._gx_asked()
         nodes = list(walk(self))
         look_for_lost(nodes)
@@ -222,12 +222,12 @@ class Module(Adopting, Holder, Constructed):
 
     @property
     def trainable_variables(self) -> list[Variable]:
-        """The Variables that optimizers may move."""
+        """Return the Variables that optimizers may move."""
         return [v for v in self.variables if v.trainable]
 
     @property
     def non_trainable_variables(self) -> list[Variable]:
-        """The rest."""
+        """Return the rest."""
         return [v for v in self.variables if not v.trainable]
 
     def named_variables(self) -> dict[str, Variable]:

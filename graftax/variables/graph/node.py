@@ -29,13 +29,13 @@ class Node:
 
     @property
     def _gx_owner(self) -> Branch | None:
-        """The Module that holds this object, the first one that did; None if there is none (any more)."""
+        """Return the Module that holds this object, the first one that did; None if there is none (any more)."""
         found = self._gx_locate()
         return found[0] if found else None
 
     @property
     def _gx_path(self) -> str:
-        """Where it hangs: the edges from its outermost owner, such as ``layers/0/kernel``; the owner adds none."""
+        """Return where it hangs: the edges from its outermost owner, as in ``layers/0/kernel``; the owner adds none."""
         return "/".join(map(str, self._gx_way()))
 
     def _gx_way(self) -> tuple[Edge, ...]:
@@ -80,7 +80,7 @@ class Branch(Node):
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Return what it is called in messages."""
         raise NotImplementedError
 
 
@@ -93,7 +93,7 @@ class Leaf(Node):
 
     @property
     def path(self) -> str:
-        """Where it hangs in the object graph; its name while nothing holds it."""
+        """Return where it hangs in the object graph; its name while nothing holds it."""
         return self._gx_path
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def ignored(kind: type[Any]) -> frozenset[str]:
     return names_by_class[kind].ignored
 
 
-def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
+def items_of(container: object) -> Iterator[tuple[Edge, Any]]:
     """Yield edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
     if isinstance(container, dict):
         for key, value in container.items():
@@ -160,7 +160,7 @@ def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
         yield from zip(names or range(len(container)), container, strict=True)
 
 
-def holds_node(value: Any, seen: set[int] | None = None) -> bool:
+def holds_node(value: object, seen: set[int] | None = None) -> bool:
     """Return True for a Node, and for a container that has one somewhere."""
     if isinstance(value, Node):
         return True
@@ -176,7 +176,7 @@ def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """Yield the Nodes that a Module holds itself, directly or in containers."""
     seen: set[int] = set()
 
-    def visit(edges: tuple[Edge, ...], value: Any) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    def visit(edges: tuple[Edge, ...], value: object) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         if isinstance(value, Node):
             yield edges, value
         elif isinstance(value, list | tuple | dict) and id(value) not in seen:

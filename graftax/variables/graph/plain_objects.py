@@ -57,7 +57,7 @@ def _look_through(module: Branch) -> None:
 
 
 def _in_plain_objects(
-    value: Any, path: str, holder: object = None, depth: int = 0
+    value: object, path: str, holder: object = None, depth: int = 0
 ) -> Iterator[tuple[object, str, Node]]:
     """Yield the Nodes that plain objects hold, each with the object and the way there; ``holder`` is the one around."""
     if isinstance(value, Node):
@@ -73,7 +73,7 @@ def _in_plain_objects(
             yield from _in_plain_objects(content, f"{path}.{name}", value, depth + 1)
 
 
-def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
+def _attributes(value: object) -> Iterator[tuple[str, Any]]:
     """Yield what an object keeps itself: nothing is computed, since properties and ``__getattr__`` are not asked."""
     with suppress(AttributeError):  # it has slots alone
         yield from list(object.__getattribute__(value, "__dict__").items())

@@ -22,13 +22,13 @@ class Same:
 
     __slots__ = ("_find",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         try:
             self._find: Any = weakref.ref(value)
         except TypeError:
             self._find = lambda: value
 
-    def is_it(self, value: Any) -> bool:
+    def is_it(self, value: object) -> bool:
         """Return True if ``value`` is that object."""
         return self._find() is value
 
@@ -46,12 +46,12 @@ COMPARED_BYTES = 2**16
 """The size up to which a NumPy array is compared by its content, at each call."""
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Return True for what is compared by type and value: numbers, strings, None."""
     return isinstance(value, _SCALARS)
 
 
-def print_of(value: Any, depth: int = 0) -> Print:
+def print_of(value: object, depth: int = 0) -> Print:
     """Return how a value is now: scalars by value and type, what changes in place by content, the rest by identity."""
     if is_plain(value):
         return type(value).__name__, value
@@ -72,7 +72,7 @@ def print_of(value: Any, depth: int = 0) -> Print:
     return Same(value)
 
 
-def is_small_array(value: Any) -> TypeGuard[np.ndarray[Any, Any]]:
+def is_small_array(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
     """Return True for a NumPy array that is compared by its content."""
     return isinstance(value, np.ndarray) and value.nbytes <= COMPARED_BYTES and not value.dtype.hasobject
 
@@ -82,7 +82,7 @@ def _members(value: set[Any]) -> tuple[Any, ...]:
     return plain, *(Same(one) for one in sorted((one for one in value if not is_plain(one)), key=id))
 
 
-def changing_in(value: Any, depth: int = 0) -> Iterator[Any]:
+def changing_in(value: object, depth: int = 0) -> Iterator[Any]:
     """Yield what may change in place without a word in a value, itself included: lists, dicts, sets, small arrays."""
     if isinstance(value, list | dict | set) or (is_small_array(value) and not is_constant(value)):
         yield value
@@ -99,7 +99,7 @@ def changing_in(value: Any, depth: int = 0) -> Iterator[Any]:
 _MAY_CHANGE = (list, tuple, dict, set, np.ndarray, Adjustable)
 
 
-def may_change(value: Any) -> bool:
+def may_change(value: object) -> bool:
     """Return True for what may change, or hold something that does, without an attribute being assigned."""
     return isinstance(value, _MAY_CHANGE)
 
@@ -120,7 +120,7 @@ def kept(container: Any, gone: Callable[[Any], None]) -> list[Any]:
     return [_weakly(entry, gone) for entry in entries]
 
 
-def _weakly(value: Any, gone: Callable[[Any], None]) -> Any:
+def _weakly(value: object, gone: Callable[[Any], None]) -> Any:
     try:
         return weakref.ref(value, gone)
     except TypeError:

@@ -63,7 +63,7 @@ class Pack:
 
     @property
     def buffer(self) -> Array:
-        """The row alone."""
+        """Return the row alone."""
         while True:
             self.join()
             row = arrived(self)
@@ -79,7 +79,7 @@ class Pack:
 
     @property
     def path(self) -> str:
-        """Those of the storages, for messages."""
+        """Return those of the storages, for messages."""
         return ", ".join(storage.path for storage in self.storages)
 
     # --- as a list of buffers -----------------------------------------------------------------------------------------

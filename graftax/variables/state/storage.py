@@ -71,7 +71,7 @@ class Frame:
         if self.parent is not None:
             self.parent.group(storages)
 
-    def first_value(self, tracer: Any) -> Any:
+    def first_value(self, tracer: object) -> Any:
         """Return what a traced argument is at the call under which it is traced; None for any other traced value."""
         return self.parent.first_value(tracer) if self.parent is not None else None
 
@@ -79,7 +79,7 @@ class Frame:
         """Return the state of a random stream that a function gets: each row of a mapped one has its own branch."""
         return self.parent.branched(key) if self.parent is not None else key
 
-    def left(self, value: Any, name: str) -> None:
+    def left(self, value: object, name: str) -> None:
         """Note that the value of a Variable of that name became a NumPy array, from which no gradient comes back."""
         if self.parent is not None:
             self.parent.left(value, name)
@@ -108,7 +108,7 @@ class Storage:
 
     @property
     def buffer(self) -> Array:
-        """The array itself."""
+        """Return the array itself."""
         buffers, index = self.place
         buffer = buffers[index]
         if buffer is None or type(buffer) is Donation:  # it has just moved, or a step in another thread has it
@@ -123,12 +123,12 @@ class Storage:
 
     @property
     def user(self) -> Node | None:
-        """The Variable behind it, unless it is gone."""
+        """Return the Variable behind it, unless it is gone."""
         return self._user()
 
     @property
     def path(self) -> str:
-        """The path of the Variable behind it, for messages."""
+        """Return the path of the Variable behind it, for messages."""
         user = self._user()
         return user._gx_path if user is not None else "(a variable that is gone)"
 
@@ -183,7 +183,7 @@ class Storage:
         with at_rest((self,)):
             self.write(change(self.read()))
 
-    def check(self, value: Any) -> None:
+    def check(self, value: object) -> None:
         """Raise if the value may not be assigned here: it would outlive its trace, or the line runs at another time."""
         frame = frames.top
         transforms = self.backend.tracing if self.backend.has("tracing") else None
@@ -261,7 +261,7 @@ def together(storages: Sequence[Placed]) -> list[Any]:
     return buffers
 
 
-def tracer_of(backend: Backend, value: Any) -> bool:
+def tracer_of(backend: Backend, value: object) -> bool:
     """Return True if the value is traced."""
     return backend.has("tracing") and backend.tracing.is_tracer(value)
 
@@ -295,7 +295,7 @@ def changing(node: Node, name: str) -> None:
         frame.changing(node, name)
 
 
-def first_value(tracer: Any) -> Any:
+def first_value(tracer: object) -> Any:
     """Return what a traced argument of a compiled function is at its first call; None for any other traced value."""
     frame = frames.top
     return frame.first_value(tracer) if frame is not None else None
