@@ -16,7 +16,7 @@ _SHARES = (accuracy.BinaryAccuracy, classification.Precision, classification.Rec
 
 
 def pairs(metrics: object, loss: object) -> Iterator[tuple[Any, Any]]:
-    """Metrics and the losses beside them, as far as what `compile` got tells without the outputs of the model."""
+    """Yield metrics and the losses beside them, as far as `compile` tells without the outputs of the model."""
     if isinstance(loss, Mapping):
         if isinstance(metrics, Mapping):
             yield from ((one, loss[name]) for name in metrics if name in loss for one in flatten(metrics[name]))

@@ -134,7 +134,7 @@ def get(
     y_pred_shape: Shape | None = None,
     loss: object = None,
 ) -> Metric:
-    """A metric from its name, from a function of ``(y_true, y_pred)``, or as it is; a name becomes the metric's name.
+    """Return a metric from its name, from a function of ``(y_true, y_pred)``, or as it is; it keeps the name.
 
     A name carries no arguments, and stands for one number: ``"f1_score"`` is the mean over classes. A metric by name,
     for targets of the kind that the loss takes, reads logits where the loss does, leaves out the class that it ignores,
@@ -193,7 +193,7 @@ def get(
 
 
 def needs_shapes(metric: object) -> bool:
-    """True for the names that only the first batch can explain.
+    """Tell whether a name is one that only the first batch can explain.
 
     Example:
         >>> needs_shapes("accuracy"), needs_shapes("mae")
@@ -203,7 +203,7 @@ def needs_shapes(metric: object) -> bool:
 
 
 def target_kind(y_true_shape: Shape, y_pred_shape: Shape, loss: object = None) -> str:
-    """``"binary"``, ``"sparse"`` (labels) or ``"categorical"`` (one-hot rows): as the loss says, else by the shapes.
+    """Return ``"binary"``, ``"sparse"`` (labels) or ``"categorical"`` (one-hot rows): by the loss, else by shapes.
 
     Raises:
         ShapeError: the shapes fit none of these.
@@ -238,7 +238,7 @@ def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: object)
 
 
 def _said_by(loss: object, kind: str, cls: type[Metric]) -> dict[str, Any]:
-    """What a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
+    """Return what a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
     from_logits = bool(getattr(loss, "from_logits", False))
     if cls in _CROSSENTROPIES.values() or cls is auc.AUC:
         said: dict[str, Any] = {"from_logits": from_logits}
