@@ -9,9 +9,9 @@ from graftax.checkpoint import values
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.drawing import Drawing, Seen, Sketch
 from graftax.checkpoint.files import FileSystem
-from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Root
+from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.not_saved import Beside, plain_attributes
-from graftax.checkpoint.subset import Subset
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset
 from graftax.checkpoint.uncollected import uncollected
 from graftax.checkpoint.waiting import add_waiting
 from graftax.checkpoint.writer_record import writer_record
