@@ -10,13 +10,13 @@ _FOREIGN = 24 * 3600  # seconds after which a process that cannot be asked about
 
 
 def own_record() -> bytes:
-    """The record of this process."""
+    """Return the record of this process."""
     record = {**_place(), "pid": os.getpid(), "start": _start(os.getpid()), "time": time.time()}
     return json.dumps(record).encode()
 
 
 def is_alive(record: bytes | None, age: float) -> bool:
-    """True if the process of a record may still be at work.
+    """Return True if the process of a record may still be at work.
 
     Args:
         record: What was found; None if there is none.
@@ -49,7 +49,7 @@ def _decoded(record: bytes | None) -> dict[str, Any] | None:
 
 
 def _place() -> dict[str, str]:
-    """What must agree for a process number to mean the same process: host, boot, namespace of numbers."""
+    """Return what must agree for a process number to mean the same process: host, boot, namespace of numbers."""
     try:
         pids = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -58,7 +58,7 @@ def _place() -> dict[str, str]:
 
 
 def _start(pid: int) -> str:
-    """When a process began, as its system counts; empty where that is not told."""
+    """Return when a process began, as its system counts; empty where that is not told."""
     fields = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 
