@@ -50,7 +50,7 @@ _NAMES = {
     "Module": "graftax.variables.graph.module",
     "Optimizer": "graftax.optimizers.optimizer",
     "Reparam": "graftax.reparam.base",
-    "SeedGenerator": "graftax.variables.random",
+    "SeedGenerator": "graftax.variables.streams",
     "Sequential": "graftax.training.sequential",
     "Slot": "graftax.optimizers.engine.slot",
     "Variable": "graftax.variables.variable",
@@ -84,7 +84,7 @@ _NAMES = {
     "scan": "graftax.transforms.flow.scan",
     "select": "graftax.core.selectors",
     "set_dtype_policy": "graftax.layers.policy",
-    "set_random_seed": "graftax.variables.random",
+    "set_random_seed": "graftax.variables.streams",
     "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
@@ -176,9 +176,9 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.variables.creation import variable_creator_scope as variable_creator_scope
     from graftax.variables.graph.explain import explain as explain
     from graftax.variables.graph.module import Module as Module
-    from graftax.variables.random import SeedGenerator as SeedGenerator
-    from graftax.variables.random import set_random_seed as set_random_seed
     from graftax.variables.spec import VariableSpec as VariableSpec
+    from graftax.variables.streams import SeedGenerator as SeedGenerator
+    from graftax.variables.streams import set_random_seed as set_random_seed
     from graftax.variables.variable import Variable as Variable
 else:
     __all__ = ["__version__", *sorted((*_MODULES, *_NAMES))]

@@ -155,7 +155,7 @@ class Checkpoint:
             cast: ``"exact"``: dtypes must agree; ``"safe"``: widening is allowed; ``"any"``: everything is.
             trainable: ``"saved"``: what is restored is trained or frozen as it was saved; ``"program"``: as it is in
                 the program. Defaults to ``"saved"`` in mode ``"exact"`` without ``only``, else to ``"program"``; the
-                report lists what differs.
+                report lists what differs, and a warning tells what is unfrozen without being asked for.
 
         Raises:
             MatchError: it does not fit; one of its subclasses that says how. Lists every conflict, and has the report.

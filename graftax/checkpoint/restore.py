@@ -21,6 +21,7 @@ from graftax.checkpoint.state import revived
 from graftax.checkpoint.subset import Subset, saved_spot
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
+from graftax.core import user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, StateError, UnusedInCheckpoint
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
@@ -88,6 +89,8 @@ def _restore(
         known = flags(match, _whose(trainable, mode, subset))
         ready = _on_devices(match, values)
         session = _session(match, slots, {node: values[node] for node in waiting}, cast)
+        if trainable is None:
+            _warn_of_thawing(known)
         with uninterrupted() as raise_if_interrupted:
             notes = _apply_python(match, changes, values)
             if random is not None:
@@ -114,6 +117,17 @@ def _whose(trainable: str | None, mode: str, subset: Subset) -> bool:
     if trainable is None:
         return mode == "exact" and not subset.is_narrow
     return trainable == "saved"
+
+
+def _warn_of_thawing(known: list[Flag]) -> None:
+    """Tell that what the program has frozen will be trained: elsewhere, loading weights leaves that alone."""
+    thawed = [flag.path for flag in known if flag.is_applied and flag.saved]
+    if thawed:
+        some = ", ".join(thawed[:3]) + (", …" if len(thawed) > 3 else "")
+        user_line.warn(
+            f"the restore unfreezes {len(thawed)} of what the program has frozen, as it was saved: {some}. "
+            'Instead: trainable="program" keeps it frozen; trainable="saved" says that this is meant'
+        )
 
 
 def _judge(match: Match, report: RestoreReport) -> None:

@@ -19,6 +19,7 @@ from graftax.checkpoint.paths import find_edge, node_paths
 from graftax.checkpoint.reader import Reader, located
 from graftax.checkpoint.state import revived
 from graftax.checkpoint.subscripts import bounds, meets, within
+from graftax.checkpoint.uncollected import uncollected
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError, MissingArray, StateError
 from graftax.core.short_traceback import door
@@ -32,6 +33,7 @@ class SavedArrays(Mapping[str, HostArray]):
     in the place of the checkpoint meanwhile changes nothing. Close it, or use it in a ``with`` block.
     """
 
+    @uncollected()
     def __init__(self, path: str | os.PathLike[str], mmap: bool) -> None:
         self._reader = Reader(path)
         self._maps: dict[int, HostArray] | None = None

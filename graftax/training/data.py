@@ -24,11 +24,11 @@ class Source(Protocol):
 
     @property
     def steps(self) -> int | None:
-        """Batches in an epoch, or None if nobody knows before the end."""
+        """Return how many batches an epoch has, or None if nobody knows before the end."""
         ...
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of an epoch, counted from 0."""
+        """Yield the batches of an epoch, counted from 0."""
         ...
 
 
@@ -71,7 +71,7 @@ class ArraySource:
             )
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of an epoch."""
+        """Yield the batches of an epoch."""
         first = number * self.steps
         order: Any = None
         for position in range(first, first + self.steps):
@@ -108,7 +108,7 @@ class IterableSource:
         self._stream: Iterator[Any] | None = None
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of an epoch; fewer than ``steps``, or none, once the iterable has ended."""
+        """Yield the batches of an epoch; fewer than ``steps``, or none, once the iterable has ended."""
         if self._stream is None or not self.goes_on:
             self._stream = iter(self._batches)
         for batch in itertools.islice(self._stream, self.steps):
@@ -118,7 +118,7 @@ class IterableSource:
 def host_batch(
     x: object, y: object = None, sample_weight: object = None, class_weights: ClassWeights | None = None
 ) -> Batch:
-    """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
+    """Return the parts of one batch as arrays of the host, weighted by class where that is wanted."""
     x, y, sample_weight = as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight)
     if class_weights is not None:
         sample_weight = class_weights.times(y, sample_weight)
@@ -126,7 +126,7 @@ def host_batch(
 
 
 def finite_weights(sample_weight: object) -> Any:
-    """Sample weights as arrays of the host.
+    """Return sample weights as arrays of the host.
 
     Raises:
         ArgumentError: a weight is nan or infinite; names its row.
@@ -154,7 +154,7 @@ def make_source(
     steps: int | None,
     class_weights: ClassWeights | None = None,
 ) -> Source:
-    """The source for what the user gave: arrays, or an iterable of batches.
+    """Return the source for what the user gave: arrays, or an iterable of batches.
 
     Raises:
         DataError: an iterable together with ``y`` or ``sample_weight``, or something else altogether.
@@ -187,7 +187,7 @@ def make_source(
 
 
 def once(x: object, y: object, sample_weight: object, batch_size: int | None, steps: int | None) -> Source:
-    """The source for one pass over what the user gave, in its order.
+    """Return the source for one pass over what the user gave, in its order.
 
     Raises:
         DataError: as `make_source`, or there are more steps than batches.
@@ -199,7 +199,7 @@ def once(x: object, y: object, sample_weight: object, batch_size: int | None, st
 
 
 def _gives_batches(x: Any) -> bool:
-    """True for what has an index for each batch, such as a PyDataset of Keras: its parts have rows in common."""
+    """Tell whether it has an index for each batch, as a PyDataset of Keras: its parts have rows in common."""
     if any(base.__name__ in ("PyDataset", "Sequence") and base.__module__ != "typing" for base in type(x).__mro__):
         return True
     if any(base.__name__ == "Dataset" and base.__module__.startswith("torch.") for base in type(x).__mro__):
@@ -243,7 +243,7 @@ ANEW = "a list of batches, list(batches), or an object whose __iter__ starts ane
 
 
 def goes_on(source: Source) -> bool:
-    """Whether a source is an iterator, which comes to its end once and does not start anew."""
+    """Tell whether a source is an iterator, which comes to its end once and does not start anew."""
     return isinstance(source, IterableSource) and source.goes_on
 
 
@@ -266,7 +266,7 @@ def require_enough(source: Source | None, validations: int) -> None:
 
 
 def validation_source(given: object, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
-    """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
+    """Return the source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
     Args:
         given: What the user gave.
@@ -285,7 +285,7 @@ def validation_source(given: object, batch_size: int | None, fallback: int | Non
 
 
 def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts]:
-    """The last part of the rows, before any shuffle, is for validation.
+    """Split off the last part of the rows, before any shuffle, for validation.
 
     Raises:
         DataError: not arrays, or nothing would be left for one side.

@@ -25,7 +25,7 @@ from graftax.transforms.flow.own_changes import ChangingBodyError
 
 
 def rows_of(outputs: object) -> int:
-    """The number of rows of a batch, seen from the model's output."""
+    """Return the number of rows of a batch, seen from the model's output."""
     shape = getattr(tree.flatten(outputs)[0], "shape", ())
     return shape[0] if shape else 1
 
@@ -155,7 +155,7 @@ def evaluate(
 
 @contextmanager
 def _own_count(model: Trained, what: str) -> Iterator[None]:
-    """Inside of another loop of the model, as in a callback: the numbers of that one go on as they were."""
+    """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
     with at_work(model, what) as nested:
         kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
         try:
@@ -260,7 +260,7 @@ def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:
-    """What a step returned, the loss first, for which people look.
+    """Return what a step returned, the loss first, for which people look.
 
     Raises:
         ArgumentTypeError: the step returned no dict of numbers by name.

@@ -115,12 +115,12 @@ class Model(Trained):
 
     @property
     def steps_per_execution(self) -> int:
-        """Batches that `fit` trains on in one run, as given to `compile`; 1 where steps are not compiled."""
+        """Return how many batches `fit` trains on in one run, as given to `compile`; 1 where it is not compiled."""
         return 1 if self._gx_run_eagerly else self._gx_steps_per_execution
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
+        """Return the optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
 
         Raises:
             StateError: there is none.
@@ -129,12 +129,12 @@ class Model(Trained):
 
     @Fallback
     def history(self) -> History | None:
-        """What the latest `fit` returned; None before."""
+        """Return what the latest `fit` returned; None before."""
         return self._gx_history
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Losses and metrics given to `compile`.
+        """Return losses and metrics given to `compile`.
 
         Raises:
             StateError: the model is not compiled.
@@ -143,7 +143,7 @@ class Model(Trained):
 
     @property
     def metrics(self) -> list[Metric]:
-        """All: the mean of the loss, those given to `compile`, those that the model and its layers hold.
+        """Return all metrics: the mean of the loss, those given to `compile`, those that model and layers hold.
 
         A model may define it to list more, as in Keras; it need not.
         """
@@ -165,7 +165,7 @@ class Model(Trained):
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
     def train_step(self, batch: Batch) -> dict[str, Array]:
-        """One step of training: forward, loss, gradient, update, metrics. Compiled by fit.
+        """Take one step of training: forward, loss, gradient, update, metrics. Compiled by fit.
 
         Args:
             batch: ``(x, y)`` or ``(x, y, sample_weight)``.
@@ -192,14 +192,14 @@ class Model(Trained):
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
-        """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
+        """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
         step = executions.begun_anew(self, self.train_step)
         with undone_if_raised(self):
             logs = scan(lambda c, batch: (c, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
-        """One batch of an evaluation: forward, loss, metrics. Compiled by evaluate."""
+        """Evaluate one batch: forward, loss, metrics. Compiled by evaluate."""
         x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)
@@ -208,11 +208,11 @@ class Model(Trained):
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def predict_step(self, x: Any) -> Any:
-        """The output for one batch. Compiled by predict."""
+        """Compute the output for one batch. Compiled by predict."""
         return self(x, training=False)
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Array:
-        """The loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
+        """Compute the loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
 
         Raises:
             StateError: there is nothing to add up.
@@ -332,7 +332,7 @@ class Model(Trained):
         steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> dict[str, float]:
-        """The loss and the metrics over a data set, by name; arguments as for `fit`."""
+        """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
         source = data.once(x, y, sample_weight, size, steps)
@@ -349,7 +349,7 @@ class Model(Trained):
         steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> Any:
-        """The outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
+        """Return the outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
 
         Of batches ``(x, y)`` it takes ``x``.
 
@@ -366,7 +366,7 @@ class Model(Trained):
     def train_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
-        """One training step on one batch; the metrics start over unless told."""
+        """Take one training step on one batch; by default the metrics start over."""
         return self._gx_on_batch("train_step", (x, y, sample_weight), reset_metrics)
 
     @door
@@ -374,7 +374,7 @@ class Model(Trained):
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
-        """Loss and metrics of one batch; the metrics start over unless told."""
+        """Return loss and metrics of one batch; by default the metrics start over."""
         return self._gx_on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
     def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:

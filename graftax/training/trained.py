@@ -23,12 +23,12 @@ class Trained(Layer):
 
     @property
     def steps_per_execution(self) -> int:
-        """Batches that are trained on in one run."""
+        """Return how many batches are trained on in one run."""
         raise NotImplementedError
 
     @property
     def metrics(self) -> list[Metric]:
-        """All that is measured."""
+        """Return all that is measured."""
         raise NotImplementedError
 
     def reset_metrics(self) -> None:
@@ -37,7 +37,7 @@ class Trained(Layer):
 
     @property
     def _gx_has_own_train_step(self) -> bool:
-        """Whether the step of training is one of the user's."""
+        """Tell whether the step of training is one of the user's."""
         raise NotImplementedError
 
     def _gx_beside(self) -> Mapping[str, Module]:

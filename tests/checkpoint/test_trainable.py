@@ -30,7 +30,13 @@ def test_a_whole_program_is_trained_as_it_was_saved(saved):
     assert ("net/layers/0/kernel", False, False) in report.trainable
     assert "was frozen when it was saved; is frozen now" in str(report)
     assert other.unfreeze("layers/0/**") == ["layers/0/kernel", "layers/0/bias"]
-    Checkpoint(net=net).restore(saved(net=model()))
+    frozen, path = trained(net), saved(net=model())
+    with pytest.raises(
+        UserWarning, match="unfreezes 5 of what the program has frozen, as it was saved: net/layers/0/kern"
+    ):
+        Checkpoint(net=net).restore(path)
+    assert trained(net) == frozen  # as an error, it comes before anything is changed
+    Checkpoint(net=net).restore(path, trainable="saved")
     assert trained(net) == trained(model())
     assert Checkpoint(net=net).restore(saved(net=model())).trainable == ()
 
