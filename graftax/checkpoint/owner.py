@@ -6,6 +6,7 @@ import socket
 import time
 from typing import Any
 
+_WRITING = 60  # seconds after which a record that cannot be read will never be finished
 _FOREIGN = 24 * 3600  # seconds after which a process that cannot be asked about counts as dead
 
 
@@ -23,6 +24,8 @@ def is_alive(record: bytes | None, age: float) -> bool:
         age: Seconds since the staging directory last changed; decides where the process cannot be asked about.
     """
     found = _decoded(record)
+    if record is not None and found is None:  # killed while it wrote this, or just writing
+        return age < _WRITING
     here = _place()
     if found is None or any(found.get(key) != here[key] for key in ("host", "pids")):
         return age < _FOREIGN
