@@ -80,7 +80,7 @@ class _Part:
         self._tensors: dict[int, int] = {}
 
     def draft(self) -> Draft:
-        """The part as a draft, whose arrays are read when it is their turn."""
+        """Return the part as a draft, whose arrays are read when it is their turn."""
         index = self._index
         for node in self._nodes:
             for tensor in index.nodes[node].tensors:

@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
     beside: tuple[str, ...] = ()
 
     def report(self, path: str, nbytes: int | None = None) -> SaveReport:
-        """What is told of it; without the size of its files, that of its arrays."""
+        """Return what is told of it; without the size of its files, that of its arrays."""
         items = self.draft.items
         size = sum(item.nbytes for item in items) if nbytes is None else nbytes
         return SaveReport(path, self.draft.step, len(items), size, *self[1:])
@@ -110,7 +110,7 @@ class Preparation:
         return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside)
 
     def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
-        """The sketch of the last time, if nothing has changed since, or a new one."""
+        """Return the sketch of the last time, if nothing has changed since, or a new one."""
         if subset.is_all and self._sketch is not None and self._seen is not None and self._seen.is_still(self.roots):
             return self._sketch
         graph = Graph(dict(self.roots))
