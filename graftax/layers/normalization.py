@@ -153,7 +153,7 @@ class Normalization(Layer):
         self.count.assign(min(total, 2**31 - 1))
 
     def _given(self, shape: Shape) -> tuple[Any, ...]:
-        mean, variance = self.given or ()
+        mean, variance = self.given or (np.zeros(()), np.ones(()))
         try:
             return np.broadcast_to(mean, shape), np.broadcast_to(variance, shape)
         except ValueError:

@@ -84,11 +84,11 @@ def range_of(value: Sequence[float]) -> tuple[float, float]:
         ArgumentError: it is something else.
     """
     low, high = tuple(value) if isinstance(value, list | tuple) and len(value) == 2 else (None, None)
-    if not (_is_number(low) and _is_number(high)) or not low < high:  # type: ignore[operator]
+    if not (_is_number(low) and _is_number(high)) or not low < high:
         raise ArgumentError(
             f"value_range={value!r:.60}", "it is the lowest and the highest value of a pixel", "value_range=(0, 255)"
         )
-    return float(low), float(high)  # type: ignore[arg-type]
+    return float(low), float(high)
 
 
 def _is_number(value: Any) -> bool:
