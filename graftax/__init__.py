@@ -39,6 +39,7 @@ _NAMES = {
     "ArraySpec": "graftax.transforms.py_function",
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
+    "CheckpointManager": "graftax.checkpoint.manager",
     "Culprit": "graftax.core.culprit",
     "DTypePolicy": "graftax.layers.policy",
     "ForwardAccumulator": "graftax.transforms.tape.forward_accumulator",
@@ -78,7 +79,7 @@ _NAMES = {
     "map_fn": "graftax.transforms.flow.scan",
     "py_function": "graftax.transforms.py_function",
     "recompute_grad": "graftax.transforms.gradients.custom_gradient",
-    "remat": "graftax.transforms.flow.scan",
+    "remat": "graftax.transforms.flow.remat",
     "run_eagerly": "graftax.transforms.compile.run_eagerly",
     "scan": "graftax.transforms.flow.scan",
     "select": "graftax.core.selectors",
@@ -94,7 +95,7 @@ _NAMES = {
     "value_and_gradients_function": "graftax.transforms.gradients.gradients_function",
     "variable_creator_scope": "graftax.variables.creation",
     "vectorized_map": "graftax.transforms.flow.vectorized_map",
-    "while_loop": "graftax.transforms.flow.branches",
+    "while_loop": "graftax.transforms.flow.while_loop",
 }
 """Classes and functions of graftax, and the module that defines each."""
 
@@ -108,6 +109,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import optimizers as optimizers
     from graftax import reparam as reparam
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.core import errors as errors
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
@@ -133,11 +135,11 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.device import device as device
     from graftax.transforms.flow.branches import cond as cond
     from graftax.transforms.flow.branches import switch as switch
-    from graftax.transforms.flow.branches import while_loop as while_loop
+    from graftax.transforms.flow.remat import remat as remat
     from graftax.transforms.flow.scan import map_fn as map_fn
-    from graftax.transforms.flow.scan import remat as remat
     from graftax.transforms.flow.scan import scan as scan
     from graftax.transforms.flow.vectorized_map import vectorized_map as vectorized_map
+    from graftax.transforms.flow.while_loop import while_loop as while_loop
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
     from graftax.transforms.gradients.custom_gradient import custom_gradient as custom_gradient

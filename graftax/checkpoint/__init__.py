@@ -3,7 +3,7 @@
 Example:
     >>> import graftax as gx
     >>> dir(gx.checkpoint)
-    ['Checkpoint', 'RestoreReport', 'SaveReport']
+    ['Checkpoint', 'CheckpointManager', 'Record', 'RestoreReport', 'SaveReport', 'SavedArray', 'SavedArrays', 'read']
 """
 
 from importlib import import_module
@@ -12,15 +12,34 @@ TYPE_CHECKING = False  # type checkers go by the name
 
 if TYPE_CHECKING:
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.checkpoint.report import RestoreReport as RestoreReport
+    from graftax.checkpoint.retention import Record as Record
     from graftax.checkpoint.save import SaveReport as SaveReport
+    from graftax.checkpoint.saved_arrays import SavedArray as SavedArray
+    from graftax.checkpoint.saved_arrays import SavedArrays as SavedArrays
+    from graftax.checkpoint.saved_arrays import read as read
 
-__all__ = ["Checkpoint", "RestoreReport", "SaveReport"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointManager",
+    "Record",
+    "RestoreReport",
+    "SaveReport",
+    "SavedArray",
+    "SavedArrays",
+    "read",
+]
 
 _HOMES = {
     "Checkpoint": "graftax.checkpoint.checkpoint",
+    "CheckpointManager": "graftax.checkpoint.manager",
+    "Record": "graftax.checkpoint.retention",
     "RestoreReport": "graftax.checkpoint.report",
     "SaveReport": "graftax.checkpoint.save",
+    "SavedArray": "graftax.checkpoint.saved_arrays",
+    "SavedArrays": "graftax.checkpoint.saved_arrays",
+    "read": "graftax.checkpoint.saved_arrays",
 }
 """Whoever looks at a checkpoint only, such as ``graftax ckpt ls``, imports no array library."""
 

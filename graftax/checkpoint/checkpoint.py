@@ -6,12 +6,15 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from graftax.checkpoint.background import Background
 from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
-from graftax.checkpoint.restore import restore
-from graftax.checkpoint.save import SaveReport, save
+from graftax.checkpoint.restore import check_choices, restore
+from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.argument_kinds import checked_flag
+from graftax.core.errors import ArgumentError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 
@@ -46,6 +49,8 @@ class Checkpoint:
         if not roots:
             raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")
         self.roots = dict(roots)
+        self._preparation = Preparation(self.roots)
+        self._background: Background[SaveReport] = Background()
         Graph(self.roots, settles=False)  # raises now rather than at the first save, and draws nothing
 
     def save(
@@ -57,6 +62,8 @@ class Checkpoint:
         skip: SelectorLike | None = None,
         step: int | None = None,
         meta: Mapping[str, Any] | None = None,
+        base: str | os.PathLike[str] | None = None,
+        async_: bool = False,
     ) -> SaveReport:
         """Save to exactly this path, as a directory that is there as a whole or not at all.
 
@@ -71,16 +78,51 @@ class Checkpoint:
             skip: Save all but what this selects.
             step: A number to list it under.
             meta: Values of your own: numbers, text, lists, dicts.
+            base: A checkpoint that lies beside it. Arrays that this has, too, by dtype, shape and checksums, are not
+                written again but referred to: a frozen base model is written once. As long as others refer to it, it
+                is neither replaced nor pruned.
+            async_: Return as soon as all values are taken, and write beside the program. The values are those of this
+                moment, whatever is assigned or trained meanwhile. One save is in flight at a time: the next one waits
+                for it. See `wait`.
 
         Raises:
             DestinationExists: something is there already.
+            CheckpointInUse: other checkpoints refer to the one that would be replaced.
             StorageFull, StorageFailure: it could not be written; nothing was published.
             UnsupportedValue: some Python state or dtype cannot be saved.
+            AsyncSaveFailed: the save before, beside the program, has failed.
             SelectorError: a selector matches nothing.
             StateError: a function is being compiled, so Variables have no values.
         """
-        _check_path("save", path)
-        return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta)
+        place_of(path)
+        overwrite, async_ = checked_flag("overwrite", overwrite), checked_flag("async_", async_)
+        self._background.wait()
+        prepared = self._preparation.prepare(path, Subset(only, skip), step, meta)
+        if not async_:
+            return write(path, prepared, overwrite=overwrite, base=base)
+        self._background.submit(
+            f"the save of {os.fspath(path)}", lambda: write(path, prepared, overwrite=overwrite, base=base)
+        )
+        return prepared.report(os.fspath(path))
+
+    def wait(self) -> SaveReport | None:
+        """Wait for the save beside the program; returns its report, or None if there was none.
+
+        Raises:
+            AsyncSaveFailed: it failed. What fails and is never waited for is raised by the next save, or told when
+                Python ends.
+
+        Example:
+            >>> import os, tempfile
+            >>> import graftax as gx
+            >>> checkpoint = Checkpoint(w=gx.Variable([1.0, 2.0]))
+            >>> path = os.path.join(tempfile.mkdtemp(), "first")
+            >>> checkpoint.save(path, async_=True).arrays
+            1
+            >>> checkpoint.wait().path == path
+            True
+        """
+        return self._background.wait()
 
     def restore(
         self,
@@ -91,40 +133,56 @@ class Checkpoint:
         map: Mapping[str, str] | None = None,
         mode: str = "exact",
         cast: str = "exact",
+        trainable: str | None = None,
     ) -> RestoreReport:
-        """Give the objects their saved values, all or none: if anything does not fit, nothing is changed.
+        """Give the objects their saved values, all or none: whatever goes wrong on the way, nothing is changed.
 
-        Values for layers that are not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether
-        all have arrived.
+        That counts for Variables, Python state, slots, and for an interruption by Ctrl-C. Values for layers that are
+        not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether all have arrived.
+
+        Slots go with their Variable, and only to an optimizer of the class that they were saved from. The global seed
+        and its stream come back in mode ``"exact"`` without ``only``, or where that selects ``"gx.random"``.
 
         Args:
             path: A checkpoint; None restores nothing, for ``restore(latest)`` before there is one.
             only: Restore only what this selects, in paths of the program that begin with the name of a root.
-            skip: Restore all but what this selects.
-            map: Paths of the program and the paths of the checkpoint that they take their values from.
+            skip: Restore all but what this selects, and but the slots that belong to it.
+            map: Paths of the program and the paths of the checkpoint that they take their values from: any that
+                ``graftax ckpt show`` prints, those of slots included, or globs on both sides, whose stars stand for the
+                same text. What is given away is gone from its old place; to take a value twice, name both places.
             mode: ``"exact"``: nothing unmatched on either side of the parts asked for; ``"cover"``: every Variable gets
                 a value; ``"overlap"``: whatever matches, at least one value for each root.
             cast: ``"exact"``: dtypes must agree; ``"safe"``: widening is allowed; ``"any"``: everything is.
+            trainable: ``"saved"``: what is restored is trained or frozen as it was saved; ``"program"``: as it is in
+                the program. Defaults to ``"saved"`` in mode ``"exact"`` without ``only``, else to ``"program"``; the
+                report lists what differs, and a warning tells what is unfrozen without being asked for.
 
         Raises:
             MatchError: it does not fit; one of its subclasses that says how. Lists every conflict, and has the report.
             NotACheckpoint, IncompleteCheckpoint: there is none.
             CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
             SelectorError: a selector matches nothing.
+            ArgumentError: ``map`` names what the program has not, or what is left out; or there is no such choice.
+
+        Example:
+            >>> import os, tempfile
+            >>> import graftax as gx
+            >>> path = os.path.join(tempfile.mkdtemp(), "old")
+            >>> old = {"first": gx.Variable(1.0), "second": gx.Variable(2.0)}
+            >>> _ = Checkpoint(layers=old).save(path)
+            >>> new = {"first": gx.Variable(0.0), "middle": gx.Variable(0.5), "last": gx.Variable(0.0)}
+            >>> report = Checkpoint(layers=new).restore(
+            ...     path, map={"layers/last": "layers/second"}, skip="layers/middle"
+            ... )
+            >>> {name: float(v) for name, v in new.items()}
+            {'first': 1.0, 'middle': 0.5, 'last': 2.0}
         """
+        check_choices(mode, cast, trainable, map)
+        subset = Subset(only, skip)
         if path is None:
             return RestoreReport(None)
-        _check_path("restore", path)
-        return restore(path, Graph(self.roots), Subset(only, skip), dict(map or {}), mode, cast)
+        place_of(path)
+        return restore(path, self.roots, subset, dict(map or {}), mode, cast, trainable)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"
-
-
-def _check_path(verb: str, path: object) -> None:
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentTypeError(
-            f"Checkpoint.{verb} got path={path!r:.100} of type {type(path).__name__}",
-            "a checkpoint is a directory, named by text or a path",
-            f'checkpoint.{verb}("runs/step-100")',
-        )

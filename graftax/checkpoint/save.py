@@ -2,30 +2,31 @@
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from graftax.checkpoint import values
-from graftax.checkpoint.arrays import to_bytes
 from graftax.checkpoint.commit import Draft, commit
+from graftax.checkpoint.drawing import Drawing, Seen, Sketch
 from graftax.checkpoint.files import FileSystem
-from graftax.checkpoint.graph import Graph, Place, SlotPlace
-from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
-from graftax.checkpoint.layout import Item
+from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Root
+from graftax.checkpoint.not_saved import Beside, plain_attributes
 from graftax.checkpoint.subset import Subset
-from graftax.checkpoint.waiting import WaitingPlace, add_waiting
-from graftax.core.errors import ArgumentError, StateError, UnsupportedValue
-from graftax.reparam.adapted import adapter_of
-from graftax.variables.state import storage
+from graftax.checkpoint.uncollected import uncollected
+from graftax.checkpoint.waiting import add_waiting
+from graftax.checkpoint.writer_record import writer_record
+from graftax.core.errors import ArgumentError
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
-
-_INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
 
 
 class SaveReport(NamedTuple):
     """What a save wrote, and which slots it had to leave out because their Variable was not part of it.
 
     ``waiting`` are the paths of restored values that still wait for layers that are not built: the new checkpoint has
-    them as the one has that they come from.
+    them as the one has that they come from. ``plain`` are attributes of classes of yours that hold numbers, text or
+    other data, and are no Variables: they are not saved. ``beside`` names optimizers of compiled models that are no
+    root, and so not saved either.
     """
 
     path: str
@@ -34,33 +35,101 @@ class SaveReport(NamedTuple):
     nbytes: int
     left_out: tuple[str, ...]
     waiting: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"saved {self.arrays:,} arrays, {self.nbytes:,} bytes, at {self.path}"]
         lines += [f"  left out {path}: its variable was not saved" for path in self.left_out]
         lines += [f"  passed on {path}: it still waits for its layer to be built" for path in self.waiting]
+        lines += [f"  not saved: {part}; make it a root: Checkpoint(..., optimizer=...)" for part in self.beside]
+        if self.plain:
+            some = ", ".join(self.plain[:3]) + (", ..." if len(self.plain) > 3 else "")
+            count = f"{len(self.plain):,} plain attribute{'s' if len(self.plain) > 1 else ''}"
+            lines.append(f"  not saved: {count}, {some}; keep what changes in Variables or in get_state()")
         return "\n".join(lines)
 
 
-def save(
+class Prepared(NamedTuple):
+    """A save of which nothing can change any more: arrays are references, Python state is a copy."""
+
+    draft: Draft
+    left_out: tuple[str, ...]
+    waiting: tuple[str, ...]
+    plain: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+    def report(self, path: str, nbytes: int | None = None) -> SaveReport:
+        """What is told of it; without the size of its files, that of its arrays."""
+        items = self.draft.items
+        size = sum(item.nbytes for item in items) if nbytes is None else nbytes
+        return SaveReport(path, self.draft.step, len(items), size, *self[1:])
+
+
+def write(
     path: str | os.PathLike[str],
-    graph: Graph,
-    subset: Subset,
+    prepared: Prepared,
     *,
     overwrite: bool = False,
-    step: int | None = None,
-    meta: Mapping[str, Any] | None = None,
+    base: str | os.PathLike[str] | None = None,
     fs: FileSystem | None = None,
 ) -> SaveReport:
-    """Write the chosen part of a graph; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
-    if step is not None and (type(step) is not int or not 0 <= step < 1 << 63):
-        raise ArgumentError(f"step={step!r}", "a step is an int, zero or more", "step=int(counter.value)")
-    meta = dict(meta or {})
-    if not all(type(key) is str for key in meta):
-        raise ArgumentError(f"meta with the keys {list(meta)!r:.100}", "the keys of meta are text", 'meta={"note": 1}')
-    values.encode(meta, "meta")
+    """Write what was prepared; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
+    index = commit(path, prepared.draft, overwrite=overwrite, fs=fs, base=base)
+    return prepared.report(os.fspath(path), index.nbytes)
+
+
+class Preparation:
+    """Takes a program as it is, again and again; see `prepare`."""
+
+    def __init__(self, roots: Mapping[str, Root]) -> None:
+        self.roots = roots
+        self._seen: Seen | None = None
+        self._sketch: Sketch | None = None
+
+    @uncollected()
+    def prepare(
+        self,
+        path: str | os.PathLike[str],
+        subset: Subset,
+        step: int | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Prepared:
+        """Take the chosen part of the program as it is now."""
+        if step is not None and (type(step) is not int or not 0 <= step < 1 << 63):
+            raise ArgumentError(f"step={step!r}", "a step is an int, zero or more", "step=int(counter.value)")
+        meta = dict(meta or {})
+        if not all(type(key) is str for key in meta):
+            raise ArgumentError(
+                f"meta with the keys {list(meta)!r:.100}", "the keys of meta are text", 'meta={"note": 1}'
+            )
+        values.encode(meta, "meta")
+        sketch = self._drawn(path, subset)
+        draft = sketch.filled(step, deepcopy(meta), writer_record())
+        beside = sketch.beside.told() if sketch.beside is not None else ()
+        return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside)
+
+    def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
+        """The sketch of the last time, if nothing has changed since, or a new one."""
+        if subset.is_all and self._sketch is not None and self._seen is not None and self._seen.is_still(self.roots):
+            return self._sketch
+        graph = Graph(dict(self.roots))
+        sketch = _sketch(path, graph, subset)
+        if subset.is_all:
+            is_settled = not sketch.waiting and not any(_is_pending(place.thing) for place in graph.places)
+            self._sketch = sketch if is_settled else None
+            self._seen = Seen(graph, self.roots) if is_settled else None
+        return sketch
+
+
+def _is_pending(thing: Any) -> bool:
+    return isinstance(thing, Module) and thing._gx_pending is not None
+
+
+def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketch:
     add_waiting(graph)
     leaves = [place for place in graph.places if place.kind.is_leaf]
+    random = graph.random if RANDOM_SPOT in subset else None
     subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])
     chosen = {place for place in leaves if place.spot in subset}
     if not chosen:
@@ -75,12 +144,13 @@ def save(
             "the layers that hold them are not built, so that there are no weights",
             "build the model first: call it on an example",
         )
-    drawing = _Drawing(graph, chosen, subset.is_all)
-    wanted = [slot for slot in graph.slots if slot.slot.spot in subset]
-    left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
-    draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta)
-    index = commit(path, draft, overwrite=overwrite, fs=fs)
-    return SaveReport(os.fspath(path), step, len(index.tensors), index.nbytes, tuple(left_out), drawing.waiting)
+    drawing = Drawing(graph, chosen, subset.is_all)
+    for slot in graph.slots:
+        if slot.slot.spot in subset:
+            drawing.add_slot(slot)
+    plain = plain_attributes(graph) if subset.is_all else ()
+    beside = Beside(graph) if subset.is_all else None
+    return drawing.sketch()._replace(random=random, plain=plain, beside=beside)
 
 
 def _is_stream_of_unbuilt(thing: Any) -> bool:
@@ -92,109 +162,3 @@ def _is_stream_of_unbuilt(thing: Any) -> bool:
             return True
         above = above._gx_owner
     return False
-
-
-class _Drawing:
-    """The draft as it grows: nodes in depth-first order, so that the arrays of one module lie side by side."""
-
-    def __init__(self, graph: Graph, chosen: set[Place], whole: bool) -> None:
-        self.items: list[Item] = []
-        self.nodes: list[NodeRecord] = []
-        self.slots: list[SlotRecord] = []
-        self.waiting: tuple[str, ...] = ()
-        self._numbers: dict[Place, int] = {}
-        self._names: set[str] = set()
-        kept = _with_ancestors(graph, chosen) | (set(graph.roots.values()) if whole else set())
-        waiting = [place for place in reversed(graph.roots.values()) if place in kept]
-        order: list[Place] = []
-        while waiting:
-            place = waiting.pop()
-            if place not in self._numbers:
-                self._numbers[place] = len(order)
-                order.append(place)
-                waiting += [child for child in reversed(place.edges.values()) if child in kept]
-        for place in order:
-            edges = tuple([(edge, self._numbers[child]) for edge, child in place.edges.items() if child in kept])
-            self.nodes.append(self._node(place, edges))
-        self.roots = {name: self._numbers[place] for name, place in graph.roots.items() if place in kept}
-
-    def add_slot(self, slot: SlotPlace) -> bool:
-        """Add a slot; False if its optimizer or its Variable is not part of the draft."""
-        if slot.variable not in self._numbers or slot.optimizer not in self._numbers:
-            return False
-        if slot.slot not in self._numbers:
-            self._numbers[slot.slot] = len(self.nodes)
-            self.nodes.append(self._node(slot.slot, ()))
-        numbers = self._numbers
-        self.slots.append(SlotRecord(numbers[slot.optimizer], slot.name, numbers[slot.variable], numbers[slot.slot]))
-        return True
-
-    def _node(self, place: Place, edges: tuple[Any, ...]) -> NodeRecord:
-        payload: Any = None
-        kind = place.kind
-        if isinstance(place, WaitingPlace):
-            payload = place.record.payload
-            if kind is Kind.VARIABLE:
-                self.waiting += (place.path,)
-                payload = (self._item(place.path, place.value), *payload[1:])
-        elif kind is Kind.VARIABLE:
-            tensor = self._item(place.path, host_value(place.thing, place.path))
-            adapter = adapter_of(place.thing)
-            attributes = {} if adapter is None else {"adapter": adapter}
-            payload = (tensor, bool(place.thing.trainable), place.role, attributes)
-        elif kind is Kind.VALUE:
-            payload = place.thing.get_state()
-            if type(payload) is bytes:
-                kind = Kind.BYTES
-                raw = memoryview(payload)
-                held = payload if len(raw) <= _INLINE else self._add(Item("uint8", (len(raw),), place.path, raw))
-                payload = ("bytes", held)
-            else:
-                values.encode(payload, place.path)
-        return NodeRecord(kind, place.type, edges, payload)
-
-    def _item(self, path: str, array: Any) -> int:
-        return self._add(Item(array.dtype.name, array.shape, path, to_bytes(array, path)))
-
-    def _add(self, item: Item) -> int:
-        name = "%5F_metadata__" if item.name == "__metadata__" else item.name
-        if name in self._names:
-            raise UnsupportedValue(f"two values at {name}", "a path could not tell them apart", "rename an attribute")
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            raise UnsupportedValue(f"the path {name!r}", "it is no valid Unicode", "rename the key") from error
-        self._names.add(name)
-        self.items.append(item._replace(name=name))
-        return len(self.items) - 1
-
-
-def host_value(variable: Any, path: str) -> Any:
-    """The value of a Variable on the host.
-
-    Raises:
-        StateError: it is being traced, so there is no value now.
-    """
-    value = variable.value
-    if storage.tracer_of(variable._storage.backend, value):
-        raise StateError(
-            f"{path} has no value now, since a function is being traced",
-            "a checkpoint inside a compiled function would be saved once, while compiling, and never again",
-            "save outside of the compiled function, between two calls of it",
-        )
-    return variable._storage.backend.arrays.to_numpy(value)
-
-
-def _with_ancestors(graph: Graph, chosen: set[Place]) -> set[Place]:
-    parents: dict[Place, list[Place]] = {}
-    for place in graph.places:
-        for child in place.edges.values():
-            parents.setdefault(child, []).append(place)
-    kept = set(chosen)
-    waiting = list(chosen)
-    while waiting:
-        for parent in parents.get(waiting.pop(), ()):
-            if parent not in kept:
-                kept.add(parent)
-                waiting.append(parent)
-    return kept

@@ -21,18 +21,20 @@ def run(options: Namespace) -> int:
         tally.check("--only")
     if options.json:
         head = {"path": options.checkpoint, "step": index.step, "created": index.created, "bytes": index.nbytes}
-        print_json({**head, "meta": index.meta, "entries": lines})
+        print_json({**head, "meta": index.meta, "random": index.random, "entries": lines})
         return 0
     step = "" if index.step is None else f"step {index.step:,}, "
     print(f"{options.checkpoint}: {step}{len(index.tensors):,} arrays, {size(index.nbytes)}, {moment(index.created)}")
     table([_row(line) for line in lines], right=(3,), indent="  ")
+    if index.random is not None:
+        print(f"gx.random {short(index.random)}")
     for key, value in index.meta.items():
         print(f"meta {printable(key)} = {short(value)}")
     return 0
 
 
 def _lines(index: Index) -> list[dict[str, Any]]:
-    """Nodes in the order of their paths' first appearance, depth first; slots after all else."""
+    """Return nodes in the order of their paths' first appearance, depth first; slots after all else."""
     paths = node_paths(index)
     order: list[int] = []
     waiting = list(reversed(index.roots.values()))

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 
@@ -20,7 +21,7 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str 
 
 
 def size(count: int) -> str:
-    """Bytes for people.
+    """Return a number of bytes for people.
 
     Example:
         >>> size(512), size(20_480_000)
@@ -37,7 +38,7 @@ def size(count: int) -> str:
 
 
 def moment(created: int) -> str:
-    """Nanoseconds since the epoch as local time."""
+    """Return nanoseconds since the epoch as local time."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(created / 1e9))
     except (OverflowError, ValueError, OSError):
@@ -45,12 +46,12 @@ def moment(created: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a file without what would move the cursor or colour the terminal."""
+    """Return text from a file without what would move the cursor or colour the terminal."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def short(value: Any, limit: int = 70) -> str:
-    """A saved Python value on one line."""
+def short(value: object, limit: int = 70) -> str:
+    """Return a saved Python value on one line."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write out integers of thousands of digits
@@ -58,9 +59,9 @@ def short(value: Any, limit: int = 70) -> str:
     return printable(text if len(text) <= limit else f"{text[: limit - 3]}...")
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """Print JSON; values that JSON lacks are shown as text."""
-    print(json.dumps(_plain(content), indent=1))
+    print(json.dumps(_plain(content), indent=1, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
@@ -69,4 +70,6 @@ def _plain(value: Any) -> Any:
         return {key if type(key) is str else repr(key): _plain(item) for key, item in value.items()}
     if kind is list or kind is tuple:
         return [_plain(item) for item in value]
+    if kind is float and not isfinite(value):  # JSON has no such numbers
+        return repr(value)
     return value if kind in (str, int, float, bool, type(None)) else repr(value)

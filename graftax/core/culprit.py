@@ -75,13 +75,13 @@ class Culprit:
 
     @property
     def title(self) -> str:
-        """What happened, in a few words."""
+        """Return what happened, in a few words."""
         if self.given:
             return f"{self.given} has {self.kind} already before the call"
         return f"{self.op} made {self.kind}"
 
     def lines(self) -> list[str]:
-        """Where it happened and what from, one fact each."""
+        """Return where it happened and what from, one fact each."""
         found = [f"layer: {self.layer}"] if self.layer else []
         if not self.given:
             found.append(f"direction: {'backward' if self.backward else 'forward'}")
@@ -97,7 +97,7 @@ class Culprit:
         return found
 
     def to_error(self) -> GraftaxError:
-        """The error that tells it."""
+        """Return the error that tells it."""
         if self.error is not None:
             error = self.error
         else:

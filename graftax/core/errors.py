@@ -16,10 +16,12 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "AssignmentError",
+    "AsyncSaveFailed",
     "BackendCapabilityError",
     "BackendError",
     "CheckError",
     "CheckpointError",
+    "CheckpointInUse",
     "CompileError",
     "CorruptCheckpoint",
     "CorruptData",
@@ -32,6 +34,7 @@ __all__ = [
     "DestinationExists",
     "ForeignFile",
     "FormatTooNew",
+    "FormatTooOld",
     "GradientError",
     "GraftError",
     "GraftaxError",
@@ -71,8 +74,8 @@ class GraftaxError(Exception):
 
     Args:
         received: What came: names, values, shapes, paths.
-        reason: Why it cannot be.
-        instead: The line to write instead.
+        reason: Why it cannot be. Defaults to ``""``.
+        instead: The line to write instead. Defaults to ``""``.
 
     ``place`` is the user's line, as file and number: the innermost one outside of graftax and JAX; None where the user
     makes the error.
@@ -118,7 +121,7 @@ class GraftaxError(Exception):
 
 
 def _cut(text: str, longest: int | None) -> str:
-    """The text without its middle, if it is longer.
+    """Return the text without its middle, if it is longer.
 
     Example:
         >>> _cut("x = " + 100 * "1, ", 40)
@@ -266,6 +269,10 @@ class FormatTooNew(CheckpointError):
     """Written by a later version, or with a feature this one does not know."""
 
 
+class FormatTooOld(CheckpointError):
+    """Written by a version whose format was a draft."""
+
+
 class CorruptCheckpoint(CheckpointError, ValueError):
     """Bytes that are not what was written."""
 
@@ -332,6 +339,10 @@ class RenameConflict(MatchError):
     """Two renames that land on one target."""
 
 
+class MissingArray(CheckpointError, KeyError):
+    """A path under which a checkpoint holds no array."""
+
+
 class SaveError(CheckpointError):
     """A save that could not be finished; nothing was published."""
 
@@ -342,6 +353,14 @@ class UnsupportedValue(SaveError, TypeError):
 
 class DestinationExists(SaveError, FileExistsError):
     """Something lies at the target path already."""
+
+
+class CheckpointInUse(SaveError):
+    """A checkpoint whose files others refer to, and which so must stay as it is."""
+
+
+class AsyncSaveFailed(SaveError):
+    """A save that went on beside the program failed; the cause says how."""
 
 
 class StorageFull(SaveError, OSError):

@@ -31,12 +31,12 @@ class ScopeStack(Generic[T]):
 
     @property
     def items(self) -> tuple[T, ...]:
-        """All scopes, outermost first."""
+        """Return all scopes, outermost first."""
         return self._items.get()
 
     @property
     def top(self) -> T | None:
-        """The innermost scope, or None."""
+        """Return the innermost scope, or None."""
         items = self._items.get()
         return items[-1] if items else None
 
@@ -98,5 +98,5 @@ def register_ambient(read: Callable[[], Hashable]) -> None:
 
 
 def ambient() -> tuple[Hashable, ...]:
-    """All such settings now; a compiled function is traced anew for each combination."""
+    """Return all such settings now; a compiled function is traced anew for each combination."""
     return tuple([read() for read in _ambient])

@@ -75,7 +75,7 @@ class VariableLike:
     @property
     @abstractmethod
     def value(self) -> Array:
-        """The array as it is now."""
+        """Return the array as it is now."""
         raise AttributeError(f"{type(self).__name__} must define the property 'value'")
 
 
@@ -93,7 +93,7 @@ class Calls(Protocol[R_co]):
 
     @property
     def call(self) -> Callable[..., R_co]:
-        """The method."""
+        """Return the method."""
         ...
 
 
@@ -105,6 +105,6 @@ Initializer: TypeAlias = Callable[[Array, Shape, str], Array]
 """``initializer(key, shape, dtype) -> array``, pure; the key is a uint32 array of shape (2,)."""
 
 
-def unwrap(x: Any) -> Any:
-    """The value of a `VariableLike`; anything else as it is."""
+def unwrap(x: object) -> Any:
+    """Return the value of a `VariableLike`; anything else as it is."""
     return x.value if isinstance(x, VariableLike) else x

@@ -97,7 +97,7 @@ def leaky_relu(x: ArrayLike, negative_slope: float = 0.2) -> Array:
 
     Args:
         x: The input.
-        negative_slope: 0.2 as in Keras; JAX and PyTorch have 0.01.
+        negative_slope: 0.2 as in Keras; JAX and PyTorch have 0.01. Defaults to 0.2.
 
     Example:
         >>> [round(y, 3) for y in leaky_relu([-1.0, 2.0]).tolist()]
@@ -111,7 +111,7 @@ def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
 
     Args:
         x: The input.
-        alpha: Minus the value far on the left.
+        alpha: Minus the value far on the left. Defaults to 1.0.
 
     Example:
         >>> [round(y, 4) for y in elu([-1.0, 2.0]).tolist()]
@@ -141,7 +141,7 @@ def gelu(x: ArrayLike, approximate: bool = False) -> Array:
 
     Args:
         x: The input.
-        approximate: True for the tanh approximation, the default of JAX; Keras, PyTorch and this are exact unless told.
+        approximate: True for the tanh approximation, the default of JAX; Keras, PyTorch and this are exact by default.
 
     Example:
         >>> round(float(gelu(1.0)), 4), round(float(gelu(1.0, approximate=True)), 4)
@@ -244,7 +244,7 @@ def softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
 
     Args:
         x: The input.
-        axis: The axes over which the sum is 1.
+        axis: The axes over which the sum is 1. Defaults to -1.
 
     Example:
         >>> softmax([0.0, 0.0]).tolist()
@@ -258,7 +258,7 @@ def log_softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
 
     Args:
         x: The input.
-        axis: The axes over which the exponentials sum to 1.
+        axis: The axes over which the exponentials sum to 1. Defaults to -1.
 
     Example:
         >>> log_softmax([0.0, -1000.0]).tolist()

@@ -48,20 +48,20 @@ class AdaptivePooling(Layer):
         return narrow(x, given)
 
     def widened(self, x: Array) -> Array:
-        """What is computed with."""
+        """Return what is computed with."""
         return x
 
     def reduced(self, x: Array, axis: int) -> Array:
-        """One axis pooled whole; subclasses must define it."""
+        """Return one axis pooled whole; subclasses must define it."""
         raise TypeError(f"{type(self).__name__} must define reduced(x, axis)")
 
     def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
-        """One axis pooled by windows of several sizes; subclasses must define it."""
+        """Return one axis pooled by windows of several sizes; subclasses must define it."""
         raise TypeError(f"{type(self).__name__} must define pooled_unevenly(x, axis, m)")
 
 
 def bounds(n: int, m: int) -> tuple[Any, Any]:
-    """Where the ``m`` windows over ``n`` values begin and end."""
+    """Return where the ``m`` windows over ``n`` values begin and end."""
     i = np.arange(m)
     return i * n // m, -(-(i + 1) * n // m)
 

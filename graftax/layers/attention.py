@@ -117,7 +117,7 @@ class Attention(Layer):
         return (out, weights) if flag("return_attention_scores", return_attention_scores) else out
 
     def scores(self, query: Array, key: Array) -> Array:
-        """How much each row of the query looks at each of the keys, before the softmax."""
+        """Return how much each row of the query looks at each of the keys, before the softmax."""
         if self.concat_score_weight is not None:
             total = query[:, :, None] + key[:, None]
             if self.scale is not None:
@@ -127,7 +127,7 @@ class Attention(Layer):
         return scores if self.scale is None else scores * self.scale
 
     def compute_mask(self, inputs: Any, mask: Any) -> Array | None:
-        """That of the query."""
+        """Return that of the query."""
         given = mask[0] if isinstance(mask, list | tuple) else mask
         return None if given is None else as_bool(given)
 

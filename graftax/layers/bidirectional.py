@@ -132,7 +132,7 @@ class Bidirectional(Layer):
         return (one + other) / 2 if self.merge_mode == "ave" else (one, other)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """That of the input for a sequence; none for a last step."""
+        """Return that of the input for a sequence; none for a last step."""
         if mask is None or not self.forward_layer.return_sequences:
             return None
         return (mask, mask) if self.merge_mode is None else mask

@@ -59,7 +59,7 @@ def _pair(value: Any) -> tuple[int, int]:
         if isinstance(value, list | tuple):
             low, high = (_size(n) for n in value)
             return low, high
-        return (_size(value),) * 2
+        return _size(value), _size(value)
     except (TypeError, ValueError):
         return -1, -1
 

@@ -87,7 +87,7 @@ class Conv(KernelLayer):
         return self.finish(ops.conv(x, self.kernel, self.strides, padding, self.dilation_rate, self.groups))
 
     def bordered(self, x: Array) -> tuple[Array, str | Pairs]:
-        """The input with borders of its own values, if these are asked for, and the padding that is left to do."""
+        """Return the input with borders of its own values, if these are asked for, and what padding is left to do."""
         if self.padding_mode == "zeros":
             return x, self.padding
         window = tuple((n - 1) * d + 1 for n, d in zip(self.kernel_size, self.dilation_rate, strict=True))

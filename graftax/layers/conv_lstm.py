@@ -191,7 +191,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
         return (out, *last) if self.return_state else out
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """That of the input for a sequence, in the order of the output; none for a last step."""
+        """Return that of the input for a sequence, in the order of the output; none for a last step."""
         own = mask if self.return_sequences else None
         if own is not None and self.go_backwards:
             own = ops.flip(as_bool(own), 1)

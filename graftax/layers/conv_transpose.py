@@ -92,7 +92,7 @@ class ConvTranspose(KernelLayer):
         return self.finish(out)
 
     def _borders(self, sizes: Shape) -> tuple[tuple[tuple[int, int], ...], Shape]:
-        """What is cut from the ends of all that the windows write, and how many zeros come after it."""
+        """Return what is cut from the ends of all that the windows write, and how many zeros come after it."""
         cuts, added = [], []
         for i, n in enumerate(sizes):
             span = (self.kernel_size[i] - 1) * self.dilation_rate[i] + 1

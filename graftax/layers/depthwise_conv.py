@@ -74,7 +74,7 @@ class DepthwiseConv(KernelLayer):
         return self.finish(self.depthwise(x, self.kernel))
 
     def depthwise(self, x: Array, kernel: Variable) -> Array:
-        """Each channel convolved with kernels of its own: ``(*window, channels, depth_multiplier)``."""
+        """Convolve each channel with kernels of its own: ``(*window, channels, depth_multiplier)``."""
         *window, channels, _ = kernel.shape
         check_last_axis(x, channels)
         spans = tuple((n - 1) * d + 1 for n, d in zip(window, self.dilation_rate, strict=True))

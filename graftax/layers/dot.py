@@ -88,7 +88,7 @@ class Dot(Layer):
         return narrow(out if out.ndim > 1 else out[:, None], given)
 
     def compute_mask(self, inputs: Any, mask: Any) -> None:
-        """None: what the axes of the result stand for is not known."""
+        """Return None: what the axes of the result stand for is not known."""
 
 
 def _unit(x: Array, axis: int) -> Array:

@@ -29,12 +29,12 @@ class GlobalPooling(Layer):
         return self.pooled(x)
 
     def pooled(self, x: Array) -> Array:
-        """What is left of the axes of space; subclasses must define it."""
+        """Return what is left of the axes of space; subclasses must define it."""
         raise TypeError(f"{type(self).__name__} must define pooled(x)")
 
 
 def mean(x: Array, axes: Shape, keepdims: bool) -> Array:
-    """The mean over axes, summed in float32 at least; 0 over no values at all."""
+    """Return the mean over axes, summed in float32 at least; 0 over no values at all."""
     total = ops.sum(wide(x), axis=axes, keepdims=keepdims)
     return narrow(total / max(1, math.prod(x.shape[i] for i in axes)), x)
 
@@ -120,7 +120,7 @@ class GlobalAveragePooling1D(GlobalPooling):
         return narrow(total / ops.maximum(count, 1), x)
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> None:
-        """None: it is used up here."""
+        """Return None: it is used up here."""
 
 
 class GlobalAveragePooling2D(GlobalPooling):

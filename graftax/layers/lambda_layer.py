@@ -64,14 +64,14 @@ class Lambda(Layer):
         return self.function(x, **{**given, **self.arguments})
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """What ``mask`` says; the mask that comes is dropped where it says nothing."""
+        """Return what ``mask`` says; the mask that comes is dropped where it says nothing."""
         if callable(self.mask):
             return self.mask(inputs, mask)
         return super().compute_mask(inputs, mask) if self.mask is None else self.mask
 
 
 def _parameters(function: Callable[..., Any]) -> Container[str]:
-    """The names of the parameters of a function; none for a builtin that does not tell."""
+    """Return the names of the parameters of a function; none for a builtin that does not tell."""
     try:
         return inspect.signature(function).parameters
     except ValueError:

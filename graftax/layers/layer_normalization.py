@@ -18,26 +18,26 @@ from graftax.variables.regularizers import RegularizerLike
 
 
 class LayerNormalization(ScaleAndShift):
-    r"""Shifts and scales each element to mean 0 and variance 1 over some axes, the last unless told.
+    r"""Shifts and scales each element to mean 0 and variance 1 over some axes, by default the last.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 
     Where a mask tells positions along these axes apart, those that it hides do not count.
 
     Args:
-        axis: The axis, or axes, over which mean and variance are taken.
-        epsilon: Added to the variance: 1e-3 as in Keras; PyTorch has 1e-5, Flax 1e-6.
-        center: Whether there is a ``beta``.
-        scale: Whether there is a ``gamma``.
-        beta_initializer: What ``beta``, of the sizes of the axes, starts as.
-        gamma_initializer: What ``gamma`` starts as.
-        beta_regularizer: Penalty on ``beta``.
-        gamma_regularizer: Penalty on ``gamma``.
-        beta_constraint: Projection of ``beta`` after each update.
-        gamma_constraint: Projection of ``gamma`` after each update.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`; the arithmetic is in float32 at least.
+        axis: The axis, or axes, over which mean and variance are taken. Defaults to -1.
+        epsilon: Added to the variance: 1e-3 as in Keras; PyTorch has 1e-5, Flax 1e-6. Defaults to 1e-3.
+        center: Whether there is a ``beta``. Defaults to True.
+        scale: Whether there is a ``gamma``. Defaults to True.
+        beta_initializer: What ``beta``, of the sizes of the axes, starts as. Defaults to ``"zeros"``.
+        gamma_initializer: What ``gamma`` starts as. Defaults to ``"ones"``.
+        beta_regularizer: Penalty on ``beta``. Defaults to None.
+        gamma_regularizer: Penalty on ``gamma``. Defaults to None.
+        beta_constraint: Projection of ``beta`` after each update. Defaults to None.
+        gamma_constraint: Projection of ``gamma`` after each update. Defaults to None.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`; the arithmetic is in float32 at least. Defaults to None.
 
     Shape:
         ``(...) -> (...)``

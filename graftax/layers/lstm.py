@@ -64,32 +64,34 @@ class LSTM(LSTMStep, Recurrent):
 
     Args:
         units: Size of the output and of the state.
-        activation: The function of what is written and of what is given out.
-        recurrent_activation: The function of the gates.
-        use_bias: Whether there is a bias.
-        kernel_initializer: What ``W``, of shape ``(in, 4 * units)``, starts as.
-        recurrent_initializer: What ``U``, of shape ``(units, 4 * units)``, starts as.
-        bias_initializer: What ``b``, of shape ``(4 * units,)``, starts as.
-        unit_forget_bias: Whether the part of ``b`` that is in charge of keeping starts as 1 in any case.
-        kernel_regularizer: Penalty on ``W``.
-        recurrent_regularizer: Penalty on ``U``.
-        bias_regularizer: Penalty on ``b``.
-        kernel_constraint: Projection of ``W`` after each update.
-        recurrent_constraint: Projection of ``U`` after each update.
-        bias_constraint: Projection of ``b`` after each update.
-        dropout: The share of inputs dropped in training, the same ones at all steps.
+        activation: The function of what is written and of what is given out. Defaults to ``"tanh"``.
+        recurrent_activation: The function of the gates. Defaults to ``"sigmoid"``.
+        use_bias: Whether there is a bias. Defaults to True.
+        kernel_initializer: What ``W``, of shape ``(in, 4 * units)``, starts as. Defaults to ``"glorot_uniform"``.
+        recurrent_initializer: What ``U``, of shape ``(units, 4 * units)``, starts as. Defaults to ``"orthogonal"``.
+        bias_initializer: What ``b``, of shape ``(4 * units,)``, starts as. Defaults to ``"zeros"``.
+        unit_forget_bias: Whether the part of ``b`` that is in charge of keeping starts as 1 in any case. Defaults to
+            True.
+        kernel_regularizer: Penalty on ``W``. Defaults to None.
+        recurrent_regularizer: Penalty on ``U``. Defaults to None.
+        bias_regularizer: Penalty on ``b``. Defaults to None.
+        kernel_constraint: Projection of ``W`` after each update. Defaults to None.
+        recurrent_constraint: Projection of ``U`` after each update. Defaults to None.
+        bias_constraint: Projection of ``b`` after each update. Defaults to None.
+        dropout: The share of inputs dropped in training, the same ones at all steps. Defaults to 0.0.
         recurrent_dropout: The share of outputs dropped on their way to the next step, the same ones at all steps.
-        seed: Fixes the draws of both; the global seed and the layer's path unless told.
-        return_sequences: Whether the output has all steps, or the last one only.
-        return_state: Whether the state after the last step is returned, too: ``out, h, c``.
-        go_backwards: Whether to go from the last step to the first; outputs come in that order.
+            Defaults to 0.0.
+        seed: Fixes the draws of both. Defaults to the global seed and the layer's path.
+        return_sequences: Whether the output has all steps, or the last one only. Defaults to False.
+        return_state: Whether the state after the last step is returned, too: ``out, h, c``. Defaults to False.
+        go_backwards: Whether to go from the last step to the first; outputs come in that order. Defaults to False.
         stateful: Whether a call without ``initial_state`` goes on from the state that the last one ended with, until
             ``reset_state()``; all calls then have batches of one size. Defaults to False.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`. Defaults to None.
 
-    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, zeros unless told.
+    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were.
 
     Shape:

@@ -53,7 +53,7 @@ class Masking(Layer):
         return hide(x, self._shown(x))
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array:
-        """True where a feature has another value, and where a mask that comes lets through."""
+        """Return True where a feature has another value, and where a mask that comes lets through."""
         return both(None if mask is None else as_bool(mask), self._shown(inputs))  # type: ignore[return-value]
 
     def _shown(self, x: Array) -> Array:

@@ -35,22 +35,22 @@ class MultiHeadAttention(Layer):
     Args:
         num_heads: Number of heads.
         key_dim: Size of queries and keys of each head.
-        value_dim: Size of values of each head; ``key_dim`` unless told.
-        num_key_value_heads: How many heads keys and values have, each shared by as many query heads; all unless told.
-        output_dim: Size of the result; that of the input unless told.
-        dropout: The share of weights dropped in training.
-        use_bias: Whether the projections have biases.
-        rotary_base: The base of a `RotaryEmbedding` of queries and keys; none unless told.
-        kernel_initializer: What the kernels start as.
-        bias_initializer: What the biases start as.
-        kernel_regularizer: Penalty on the kernels.
-        bias_regularizer: Penalty on the biases.
-        seed: Fixes the draws of the dropout; the global seed and the layer's path unless told.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`; the softmax is taken in float32 at least.
+        value_dim: Size of values of each head. Defaults to ``key_dim``.
+        num_key_value_heads: How many heads keys and values have, each shared by as many query heads. Defaults to all.
+        output_dim: Size of the result. Defaults to that of the input.
+        dropout: The share of weights dropped in training. Defaults to 0.0.
+        use_bias: Whether the projections have biases. Defaults to True.
+        rotary_base: The base of a `RotaryEmbedding` of queries and keys. Defaults to None.
+        kernel_initializer: What the kernels start as. Defaults to ``"glorot_uniform"``.
+        bias_initializer: What the biases start as. Defaults to ``"zeros"``.
+        kernel_regularizer: Penalty on the kernels. Defaults to None.
+        bias_regularizer: Penalty on the biases. Defaults to None.
+        seed: Fixes the draws of the dropout. Defaults to the global seed and the layer's path.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`; the softmax is taken in float32 at least. Defaults to None.
 
-    A call takes ``query``, ``value`` and ``key`` (``value`` unless told), and
+    A call takes ``query``, ``value`` and ``key`` (by default ``value``), and
 
     - ``attention_mask``, True where a query may look, which broadcasts to ``(batch, queries, keys)`` or
       ``(batch, heads, queries, keys)``;
@@ -212,7 +212,7 @@ class MultiHeadAttention(Layer):
         return {**rest, whose: mask}
 
     def make_cache(self, batch_size: int, length: int) -> AttentionCache:
-        """An empty cache, for as many positions as there will be.
+        """Make an empty cache, for as many positions as there will be.
 
         Args:
             batch_size: Number of sequences.
@@ -255,7 +255,7 @@ class MultiHeadAttention(Layer):
         return None if mask is None else checked(mask, tuple(x.shape), axes=2, name=name)
 
     def _pairs(self, given: Array, batch: int, queries: int, keys: int) -> Array:
-        """Where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
+        """Return where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
         pairs = given[:, None] if given.ndim == 3 else given
         whole = (batch, self.num_heads, queries, keys)
         sizes = tuple(pairs.shape)
@@ -314,12 +314,12 @@ class MultiHeadAttention(Layer):
         )
 
     def _filled(self, queries: int, keys: int, start: Any) -> Array:
-        """Each query sees the positions up to its own."""
+        """Return a mask in which each query sees the positions up to its own."""
         last = ops.arange(queries)[:, None] + start
         return ops.less_equal(ops.arange(keys)[None, :], last)[None, None]
 
     def _with_dropout(self, q: Array, k: Array, v: Array, allowed: Array | None, causal: bool) -> Array:
-        """The same, with weights that are dropped, which the plain op does not show."""
+        """Attend with weights that are dropped, which the plain op does not show."""
         groups = self.num_heads // self.num_key_value_heads
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
         wide = "float32" if str(q.dtype) in ("float16", "bfloat16") else q.dtype

@@ -184,7 +184,7 @@ class Normalization(Layer):
 
 
 def batches_of(data: Any) -> Iterable[np.ndarray[Any, Any]]:
-    """The batches of numbers of a data set: an array is one, and an iterable has several.
+    """Return the batches of numbers of a data set: an array is one, and an iterable has several.
 
     Raises:
         ArgumentTypeError: a batch is no array of numbers.
@@ -212,7 +212,7 @@ def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(unwrap(value), "float32")
     except (TypeError, ValueError):
-        array = np.float32(np.nan)  # type: ignore[assignment]
+        array = np.full((), np.nan, "float32")
     if not np.isfinite(array).all():
         raise ArgumentError(f"{name}={value!r:.60}", "it is a finite number, or an array of such", f"{name}=0.5")
     return array

@@ -47,7 +47,7 @@ class Pooling(Layer):
         single_shape(input_shape, self.space + 2, self.space + 2)
 
     def bordered(self, x: Array) -> tuple[Array, str | Pairs]:
-        """The input with borders of its own values, if these are asked for, and the padding that is left to do."""
+        """Return the input with borders of its own values, if these are asked for, and what padding is left to do."""
         return filled_borders(x, self.padding, self.padding_mode, self.pool_size, self.strides)
 
 

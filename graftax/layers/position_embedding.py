@@ -20,7 +20,7 @@ from graftax.variables.regularizers import RegularizerLike
 
 
 def checked_start(start: ArrayLike) -> Array:
-    """The position of the first row as an array.
+    """Return the position of the first row as an array.
 
     Raises:
         ShapeError: it is several.

@@ -115,7 +115,7 @@ class Recurrent(Stateful, RecurrentWeights):
         return (out, *last) if self.return_state else out
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """That of the input for a sequence, in the order of the output; none for a last step."""
+        """Return the mask of the input for a sequence, in the order of the output; None for a last step."""
         own = mask if self.return_sequences else None
         if own is not None and self.go_backwards:
             own = ops.flip(as_bool(own), 1)
@@ -143,7 +143,7 @@ class Recurrent(Stateful, RecurrentWeights):
         return tuple(ops.cast(part, x.dtype) for part in state)
 
     def _kept(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
-        """Factors that drop with a rate, the same at every step; None for none."""
+        """Return factors that drop with a rate, the same at every step; None for none."""
         if not training or rate == 0 or self.seed_generator is None:
             return None
         if rate == 1:
@@ -157,7 +157,7 @@ class Recurrent(Stateful, RecurrentWeights):
 
 
 def over_time(step: Callable[[Any, Any], Any], state: Any, rows: Any) -> tuple[Any, Array]:
-    """The last state, and what each step gave, stacked: a compiled loop, or a loop in Python where there is none."""
+    """Return the last state, and what each step gave, stacked: by a compiled loop, or one in Python."""
     if not rows[0].shape[0]:
         raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
     if registry.current().has("control_flow"):

@@ -20,12 +20,12 @@ class RecurrentCell(RecurrentWeights):
 
     @property
     def state_size(self) -> int | list[int]:
-        """The size of the state, or a list of the sizes of its parts."""
+        """Return the size of the state, or a list of the sizes of its parts."""
         return self.units if self.states == 1 else [self.units] * self.states
 
     @property
     def output_size(self) -> int:
-        """The size of the output."""
+        """Return the size of the output."""
         return self.units
 
     def build(self, input_shape: Shape) -> None:
@@ -94,13 +94,13 @@ class StackedRNNCells(Layer):
 
     @property
     def state_size(self) -> list[Any]:
-        """For each cell, a list of the sizes of the parts of its state."""
+        """Return for each cell a list of the sizes of the parts of its state."""
         sizes = [cell.state_size for cell in self.cells]
         return [size if isinstance(size, list) else [size] for size in sizes]
 
     @property
     def output_size(self) -> Any:
-        """The size of the output of the last cell."""
+        """Return the size of the output of the last cell."""
         return getattr(self.cells[-1], "output_size", None)
 
     def call(self, x: Array, states: Any = None) -> tuple[Array, list[Any]]:
@@ -119,7 +119,7 @@ class StackedRNNCells(Layer):
 
 
 def checked_cell(cell: Any) -> Any:
-    """The cell, if it is a layer that says how large its state is.
+    """Return the cell, if it is a layer that says how large its state is.
 
     Raises:
         ArgumentTypeError: it is something else.
@@ -134,7 +134,7 @@ def checked_cell(cell: Any) -> Any:
 
 
 def first_states(cell: Any, batch: int, dtype: str) -> Any:
-    """Zeros in the structure that a cell's ``state_size`` has."""
+    """Return zeros in the structure that a cell's ``state_size`` has."""
 
     def make(size: Any) -> Any:
         if isinstance(size, list):
@@ -147,7 +147,7 @@ def first_states(cell: Any, batch: int, dtype: str) -> Any:
 
 
 def agreeing(new: Any, old: Any, title: str) -> Any:
-    """The next states, if they have the structure and the shapes of those before.
+    """Return the next states, if they have the structure and the shapes of those before.
 
     Raises:
         ArgumentTypeError: the structure is another one.

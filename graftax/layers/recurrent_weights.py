@@ -81,27 +81,27 @@ class RecurrentWeights(Layer):
     def step(
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
-        """The next state, its output first; ``drive`` is what the input adds, ``seen`` the output that came before."""
+        """Return the next state, its output first; ``drive`` is what the input adds, ``seen`` the output before."""
         raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
 
     def gate(self, x: Array) -> Array:
-        """The recurrent activation of an array, for one gate or several."""
+        """Return the recurrent activation of an array, for one gate or several."""
         return activated(self.recurrent_activation, x, x.shape)
 
     def inner_bias(self) -> Array | None:
-        """What the step adds to what it computes from ``seen``; None for nothing."""
+        """Return what the step adds to what it computes from ``seen``; None for nothing."""
         return None
 
     def bias_shape(self) -> Shape:
-        """Shape of the bias."""
+        """Return the shape of the bias."""
         return (self.gates * self.units,)
 
     def first_bias(self) -> InitializerLike:
-        """What the bias starts as."""
+        """Return what the bias starts as."""
         return self.bias_initializer
 
     def driven(self, x: Array) -> Array:
-        """What inputs add: ``(..., in) -> (..., gates * units)``."""
+        """Return what inputs add: ``(..., in) -> (..., gates * units)``."""
         out = linear(x, self.kernel)
         return out if self.bias is None else ops.add(out, self.bias)
 

@@ -42,8 +42,8 @@ class Reshape(Layer):
 
     Args:
         target_shape: The new axes, without the batch; one may be -1, which stands for what is left.
-        name: As for `Layer`.
-        dtype: As for `Layer`.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``(batch, ...) -> (batch, *target_shape)``

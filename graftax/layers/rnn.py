@@ -117,7 +117,7 @@ class RNN(Stateful):
         return (out, *last) if self.return_state else out
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """That of the input for a sequence, in the order of the output; none for a last step."""
+        """Return that of the input for a sequence, in the order of the output; none for a last step."""
         own = mask if self.return_sequences else None
         if own is not None and self.go_backwards:
             own = ops.flip(as_bool(own), 1)
@@ -127,7 +127,7 @@ class RNN(Stateful):
         return (own, *[None] * (len(parts) if isinstance(parts, list) else 1))
 
     def _no_output(self, x: Array, states: Any) -> Array:
-        """Zeros of the shape of the cell's output, for steps that a mask hides at the start."""
+        """Return zeros of the shape of the cell's output, for steps that a mask hides at the start."""
         out, _ = self.cell.build_for(x, states)
         return ops.zeros(tuple(out.shape), str(out.dtype))
 

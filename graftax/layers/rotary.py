@@ -23,11 +23,11 @@ class RotaryEmbedding(Layer):
     .. math:: p \cdot \text{base}^{-2 i / \text{size}}
 
     Args:
-        base: How slow the slowest pair turns.
-        name: As for `Layer`.
-        dtype: As for `Layer`; angles are in float32 at least.
+        base: How slow the slowest pair turns. Defaults to 10000.0.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`; angles are in float32 at least. Defaults to None.
 
-    A call takes ``start=``, the position of the first row, 0 unless told; it may be traced.
+    A call takes ``start=``, the position of the first row, by default 0; it may be traced.
 
     Shape:
         ``(batch, length, heads, size) -> (batch, length, heads, size)``

@@ -78,7 +78,7 @@ class ScaleAndShift(Layer):
             )
 
     def scaled_and_shifted(self, out: Array, sizes: Shape) -> Array:
-        """``gamma * out + beta``, each where the layer has one, and reshaped to sizes that broadcast to ``out``."""
+        """Compute ``gamma * out + beta``, each where the layer has one, in sizes that broadcast to ``out``."""
         if self.gamma is not None:
             out = out * ops.reshape(ops.cast(self.gamma, out.dtype), sizes)
         if self.beta is not None:
@@ -87,7 +87,7 @@ class ScaleAndShift(Layer):
 
 
 def standardize_shown(x: Array, axes: Shape, shown: Array, epsilon: float) -> Array:
-    """``(x - mean) / sqrt(variance + epsilon)`` over axes, by the mean and variance of what is shown.
+    """Compute ``(x - mean) / sqrt(variance + epsilon)`` over axes, by the mean and variance of what is shown.
 
     Args:
         x: Finite values, of 32 bits at least.

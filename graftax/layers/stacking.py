@@ -14,7 +14,7 @@ from graftax.layers.arguments import array_shape, flag, positive
 from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.transforms.flow.scan import remat as recomputed
+from graftax.transforms.flow.remat import remat as recomputed
 from graftax.transforms.flow.scan import scan
 from graftax.transforms.functional import functional_call
 from graftax.variables.state.storage import autocast, frames
@@ -89,7 +89,7 @@ class Stack(Layer):
         return self._looped(x)
 
     def _looped(self, x: Array) -> Array:
-        """One of the layers, run in a loop over the Variables of all."""
+        """Return one of the layers, run in a loop over the Variables of all."""
         first, parts = self.layers[0], [layer.named_variables() for layer in self.layers]
         kinds = [{path: (v.shape, v.dtype, v.role) for path, v in part.items()} for part in parts]
         for i, kind in enumerate(kinds):

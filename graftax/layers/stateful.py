@@ -25,7 +25,7 @@ class Stateful(Layer):
             ]
 
     def carried_state(self, batch: int) -> list[Array]:
-        """The state that the last call ended with.
+        """Return the state that the last call ended with.
 
         Raises:
             ShapeError: it is that of another number of sequences.

@@ -114,7 +114,7 @@ class TransformerBlock(Layer):
             )
 
     def feed_forward(self, x: Array, mask: Array | None) -> Array:
-        """The small network, with what is around it."""
+        """Return the small network, with what is around it."""
         inside = self.feedforward_norm(x, mask=mask) if self.normalize_first else x
         inner = self.feedforward_intermediate(inside)
         out = x + self.feedforward_dropout(self.feedforward_output(self.activation(inner)))

@@ -37,7 +37,7 @@ class _Attributes:
         for value in self._values.values():
             self._note(value, seen)
 
-    def _note(self, value: Any, seen: set[int]) -> None:
+    def _note(self, value: object, seen: set[int]) -> None:
         if not isinstance(value, list | dict | set | tuple) or id(value) in seen:
             return
         seen.add(id(value))

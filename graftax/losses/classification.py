@@ -49,11 +49,11 @@ class BinaryCrossentropy(Loss):
         self.label_smoothing = arguments.smoothing(label_smoothing)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Targets in [0, 1], and likewise predictions that are no logits."""
+        """Return the ranges: targets in [0, 1], and likewise predictions that are no logits."""
         return {"y_true": (0, 1)} if self.from_logits else {"y_true": (0, 1), "y_pred": (0, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -97,11 +97,11 @@ class CategoricalCrossentropy(Loss):
         self.axis = arguments.axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Probabilities are not negative; a logit of minus infinity rules a class out."""
+        """Return the ranges: probabilities are not negative; a logit of minus infinity rules a class out."""
         return {"y_pred": (-math.inf if self.from_logits else 0, math.inf)}
 
 
@@ -149,17 +149,17 @@ class SparseCategoricalCrossentropy(Loss):
         self.axis = arguments.axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.sparse_categorical_crossentropy(
             y_true, y_pred, self.from_logits, self.ignore_class, self.axis
         )
 
     def keeps(self, y_true: Array, y_pred: Array) -> Array | None:
-        """Where the label is not the one to ignore."""
+        """Return where the label is not the one to ignore."""
         return targets.not_ignored(y_true, y_pred.shape, self.axis, self.ignore_class)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Labels that are classes; predictions as for `CategoricalCrossentropy`."""
+        """Return the ranges: labels that are classes; predictions as for `CategoricalCrossentropy`."""
         classes = targets.num_classes(y_pred_shape, self.axis)
         return {"y_true": (0, classes - 1), "y_pred": (-math.inf if self.from_logits else 0, math.inf)}
 
@@ -188,11 +188,11 @@ class KLDivergence(Loss):
     form = Form.VECTORS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The divergence of each sample."""
+        """Compute the divergence of each sample."""
         return per_sample.kl_divergence(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Probabilities on both sides."""
+        """Return the ranges: probabilities on both sides."""
         return {"y_true": (0, 1), "y_pred": (0, 1)}
 
 
@@ -211,11 +211,11 @@ class Hinge(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample."""
+        """Compute the error of each sample."""
         return per_sample.hinge(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Targets in [-1, 1]."""
+        """Return the ranges: targets in [-1, 1]."""
         return {"y_true": (-1, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -238,11 +238,11 @@ class SquaredHinge(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample."""
+        """Compute the error of each sample."""
         return per_sample.squared_hinge(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Targets in [-1, 1]."""
+        """Return the ranges: targets in [-1, 1]."""
         return {"y_true": (-1, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:

@@ -40,7 +40,7 @@ class Loss(Module):
 
     Args:
         reduction: One of the four.
-        name: The class name in snake case unless told.
+        name: Its name. Defaults to the class name in snake case.
 
     Example:
         >>> class Quantile(Loss):
@@ -65,7 +65,7 @@ class Loss(Module):
         self.reduction = _known(reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
-        """One number for each sample; subclasses must define it.
+        """Compute one number for each sample; subclasses must define it.
 
         Args:
             y_true: Targets as arrays, floating ones in the dtype of the predictions.
@@ -74,16 +74,16 @@ class Loss(Module):
         raise AttributeError(f"{type(self).__name__} must define call(y_true, y_pred)")
 
     def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
-        """Which samples count, as booleans; None for all. It acts like a mask."""
+        """Return which samples count, as booleans; None for all. It acts like a mask."""
         return None
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Which targets and predictions can be used, beside being finite; what cannot may have a weight of 0."""
+        """Return which targets and predictions can be used, beside being finite; what cannot may have a weight of 0."""
         return {}
 
     @property
     def formula(self) -> Formula:
-        """Which elements of targets and predictions a value is made of."""
+        """Return which elements of targets and predictions a value is made of."""
         return Formula(self.form, getattr(self, "axis", -1))
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -101,7 +101,7 @@ class Loss(Module):
         sample_weight: ArrayLike | None = None,
         mask: ArrayLike | None = None,
     ) -> Array:
-        """The reduced loss.
+        """Return the reduced loss.
 
         Args:
             y_true: Targets.
@@ -156,7 +156,7 @@ class FunctionLoss(Loss):
     Args:
         fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch.
         reduction: As for `Loss`; a single number stays what it is, except that weights cannot apply to it.
-        name: The name of the function unless told.
+        name: Its name. Defaults to that of the function.
 
     Example:
         >>> loss = FunctionLoss(lambda y_true, y_pred: abs(y_true - y_pred), reduction="sum")
@@ -177,7 +177,7 @@ class FunctionLoss(Loss):
         self.fn = fn
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
-        """What the function returns."""
+        """Return what the function returns."""
         return self.fn(y_true, y_pred)  # type: ignore[no-any-return]
 
 
@@ -185,7 +185,7 @@ _NON_EMPTY = "leave out empty batches"
 
 
 def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask: Array | None) -> Array:
-    """Per-sample values, weighted and reduced; the mask has their shape."""
+    """Weight and reduce per-sample values; the mask has their shape."""
     _known(reduction)
     weights: Array | None = None
     count: int | Array = values.size
@@ -210,7 +210,7 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
     return ops.divide_no_nan(total, ops.sum(weights))
 
 
-def _require_some(y_true: Any, y_pred: Any) -> None:
+def _require_some(y_true: object, y_pred: object) -> None:
     for name, side in (("y_true", y_true), ("y_pred", y_pred)):
         for leaf in flatten(side):
             if leaf.size == 0:

@@ -49,7 +49,7 @@ _SPELLINGS = (
 
 @door
 def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
-    """A loss from its name, from a function of ``(y_true, y_pred)``, or as it is.
+    """Return a loss from its name, from a function of ``(y_true, y_pred)``, or as it is.
 
     A name is the class name, as it is or in snake case (``"Huber"``, ``"mean_squared_error"``), or a short one.
 

@@ -44,7 +44,7 @@ class BinaryCrossentropy(SampleMetric):
         self.label_smoothing = arguments.smoothing(label_smoothing)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -83,7 +83,7 @@ class CategoricalCrossentropy(SampleMetric):
         self.axis = arguments.axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
 
 
@@ -119,13 +119,13 @@ class SparseCategoricalCrossentropy(SampleMetric):
         self.ignore_class = arguments.ignored(ignore_class)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.sparse_categorical_crossentropy(
             y_true, y_pred, self.from_logits, self.ignore_class, self.axis
         )
 
     def keeps(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array | None:
-        """Where the label is not the one to ignore."""
+        """Return where the label is not the one to ignore."""
         return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -142,7 +142,7 @@ class _Share(ElementMetric):
         self.sums = self.add_variable((2, 2))
 
     def compared(self, positive: Array, predicted: Array) -> Array:
-        """Which ones the true positives are a share of."""
+        """Return which ones the true positives are a share of."""
         raise AttributeError(f"{type(self).__name__} must define compared(positive, predicted)")
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
@@ -152,7 +152,7 @@ class _Share(ElementMetric):
         exact.add(self.sums, *(ops.sum(ops.where(one, amount, 0)) for one in found))
 
     def result(self) -> Array:
-        """The share so far; 0 of nothing."""
+        """Return the share so far; 0 of nothing."""
         sums = exact.read(self.sums)
         return ops.divide_no_nan(sums[0], sums[1])
 
@@ -171,7 +171,7 @@ class Precision(_Share):
     """
 
     def compared(self, positive: Array, predicted: Array) -> Array:
-        """Those predicted as 1."""
+        """Return the samples that are predicted as 1."""
         return predicted
 
 
@@ -189,5 +189,5 @@ class Recall(_Share):
     """
 
     def compared(self, positive: Array, predicted: Array) -> Array:
-        """Those that are 1."""
+        """Return the samples that are 1."""
         return positive

@@ -40,11 +40,11 @@ class ElementMetric(Metric):
         raise AttributeError(f"{type(self).__name__} must define count(positive, y_pred, amount)")
 
     def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
-        """Targets and predictions of one shape."""
+        """Return targets and predictions of one shape."""
         return pair(y_true, y_pred)
 
     def places(self, y_pred: Array) -> Array:
-        """An array of the shape of weights and masks."""
+        """Return an array of the shape of weights and masks."""
         return y_pred
 
     def update(
@@ -82,7 +82,7 @@ class ElementMetric(Metric):
 
 
 def four_counts(positive: Array, y_pred: Array, amount: Array, thresholds: tuple[float, ...]) -> Array:
-    """True and false positives, true and false negatives, each at every threshold; nan is on the wrong side of all.
+    """Count true and false positives and negatives at every threshold; nan is on the wrong side of all.
 
     Returns:
         Of shape ``(4, thresholds)``.
@@ -125,7 +125,7 @@ class Count(ElementMetric):
         exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.at)[self.cell])
 
     def result(self) -> Array:
-        """The count so far; of several thresholds one for each."""
+        """Return the count so far; of several thresholds one for each."""
         sums = exact.read(self.sums)
         return sums if self._several else sums[0]
 

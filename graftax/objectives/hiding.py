@@ -37,7 +37,7 @@ class Form(Enum):
 
 
 def value_shape(form: Form, axis: int, y_true: Shape, y_pred: Shape) -> Shape | None:
-    """The shape of the values; None where the formula will raise.
+    """Return the shape of the values; None where the formula will raise.
 
     Example:
         >>> value_shape(Form.ROWS, -1, (8,), (8, 1)), value_shape(Form.CLASSES, 1, (8, 5), (8, 3, 5))
@@ -66,7 +66,7 @@ class Formula:
         self.form, self.axis = form, axis
 
     def hide(self, y_true: Any, y_pred: Any, condition: ArrayLike) -> tuple[Any, Any]:
-        """Both with fillers where the condition is False; arrays, or structures of them.
+        """Return both with fillers where the condition is False; arrays, or structures of them.
 
         Args:
             y_true: Targets.
@@ -81,7 +81,7 @@ class Formula:
         )
 
     def hide_unusable(self, y_true: Any, y_pred: Any, weight: ArrayLike, ranges: Ranges) -> tuple[Any, Any]:
-        """Both with fillers where the weight is 0 and an element is nan, infinite or out of its range.
+        """Return both with fillers where the weight is 0 and an element is nan, infinite or out of its range.
 
         Other elements stay what they are, since the gradient to a weight of 0 is the value that it weighs.
         """
@@ -97,7 +97,7 @@ class Formula:
         )
 
     def visible_targets(self, y_true: Any, y_pred_shape: Shape, condition: Any) -> Any:
-        """Targets on the host with fillers where a mask is False or a weight 0; for checks before a compiled step."""
+        """Return targets on the host, with fillers where a mask is False or a weight 0; for checks before a step."""
         y_true, keep = np.asarray(y_true), np.asarray(condition) != 0
         there = place(keep.shape, y_true.shape, self._values(y_true.shape, y_pred_shape), self.axis)
         return y_true if there is None else np.where(there.of(keep), y_true, np.zeros((), y_true.dtype))
@@ -118,13 +118,13 @@ class Formula:
 
 
 def as_condition(given: ArrayLike) -> Array:
-    """Booleans: what is not 0 is True."""
+    """Return booleans: what is not 0 is True."""
     array = ops.asarray(given)
     return array if array.dtype.kind == "b" else ops.not_equal(array, 0)
 
 
 def as_mask(given: ArrayLike) -> Array:
-    """Booleans from what a user calls a mask.
+    """Return booleans from what a user calls a mask.
 
     Raises:
         ArgumentError: it holds other numbers than 0 and 1.
@@ -152,12 +152,12 @@ class Place(NamedTuple):
     samples: bool
 
     def of(self, keep: Any) -> Any:
-        """The condition so; on the host or not."""
+        """Return the condition so; on the host or not."""
         return (keep.any(axis=tuple(range(1, keep.ndim))) if self.samples else keep).reshape(self.shape)
 
 
 def place(condition: Shape, leaf: Shape, values: Shape | None, axis: int) -> Place | None:
-    """Where a condition stands in targets or predictions; None if it fits nowhere.
+    """Return where a condition stands in targets or predictions; None if it fits nowhere.
 
     Args:
         condition: The shape of a mask or weights.
@@ -200,7 +200,7 @@ def _covers(size: int, whole: int) -> bool:
 
 
 def usable(values: Array, limits: tuple[float, float] | None) -> Array | None:
-    """Which elements are finite and within limits; None for all."""
+    """Return which elements are finite and within limits; None for all."""
     low, high = limits or (-_LARGEST, _LARGEST)
     if values.dtype.kind in "iub" and limits is None:
         return None
@@ -208,7 +208,7 @@ def usable(values: Array, limits: tuple[float, float] | None) -> Array | None:
 
 
 def fill(values: Array, keep: Any, filler: float) -> Array:
-    """The values where they are to be kept, else the filler, which is 0 for integers: a class that there always is."""
+    """Return values where they are to be kept, else the filler: 0 for integers, a class that there always is."""
     if keep is None:
         return values
     return ops.where(keep, values, 0 if values.dtype.kind in "iu" else False if values.dtype.kind == "b" else filler)

@@ -24,32 +24,32 @@ def _mean(values: Array) -> Array:
 
 
 def mean_squared_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean((y_pred - y_true)²)``."""
+    """Compute ``mean((y_pred - y_true)²)``."""
     y_true, y_pred = pair(y_true, y_pred)
     return _mean(ops.square(y_pred - y_true))
 
 
 def mean_absolute_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(|y_pred - y_true|)``."""
+    """Compute ``mean(|y_pred - y_true|)``."""
     y_true, y_pred = pair(y_true, y_pred)
     return _mean(ops.abs(y_pred - y_true))
 
 
 def mean_absolute_percentage_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``100 mean(|y_pred - y_true| / max(|y_true|, 1e-7))``."""
+    """Compute ``100 mean(|y_pred - y_true| / max(|y_true|, 1e-7))``."""
     y_true, y_pred = pair(y_true, y_pred)
     return 100 * _mean(ops.abs(y_pred - y_true) / ops.maximum(ops.abs(y_true), EPSILON))
 
 
 def mean_squared_logarithmic_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean((log(1 + y_pred) - log(1 + y_true))²)``, negative values taken as 0."""
+    """Compute ``mean((log(1 + y_pred) - log(1 + y_true))²)``, negative values taken as 0."""
     y_true, y_pred = pair(y_true, y_pred)
     logs = [ops.log1p(ops.maximum(y, EPSILON)) for y in (y_true, y_pred)]
     return _mean(ops.square(logs[1] - logs[0]))
 
 
 def huber(y_true: ArrayLike, y_pred: ArrayLike, delta: float = 1.0) -> Array:
-    """``mean(d²/2 if |d| <= delta else delta |d| - delta²/2)`` with ``d = y_pred - y_true``."""
+    """Compute ``mean(d²/2 if |d| <= delta else delta |d| - delta²/2)`` with ``d = y_pred - y_true``."""
     y_true, y_pred = pair(y_true, y_pred)
     distance = ops.abs(y_pred - y_true)
     near = ops.minimum(distance, delta)  # written so that both gradients are exact at the seam
@@ -57,14 +57,14 @@ def huber(y_true: ArrayLike, y_pred: ArrayLike, delta: float = 1.0) -> Array:
 
 
 def log_cosh(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(log(cosh(y_pred - y_true)))``, without overflow and exact near 0."""
+    """Compute ``mean(log(cosh(y_pred - y_true)))``, without overflow and exact near 0."""
     y_true, y_pred = pair(y_true, y_pred)
     distance = ops.abs(y_pred - y_true)
     return _mean(distance + ops.log1p(0.5 * ops.expm1(-2 * distance)))
 
 
 def poisson(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(y_pred - y_true log(y_pred + 1e-7))``."""
+    """Compute ``mean(y_pred - y_true log(y_pred + 1e-7))``."""
     y_true, y_pred = pair(y_true, y_pred)
     check_counts(y_true)
     check_range(y_pred, 0.0, math.inf, "y_pred", "a Poisson rate is not negative", "ops.exp or softplus as activation")
@@ -77,7 +77,7 @@ def check_counts(y_true: ArrayLike) -> None:
 
 
 def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
-    """``y_true · y_pred / (‖y_true‖ ‖y_pred‖)`` along an axis, and 0 where one of them is 0."""
+    """Compute ``y_true · y_pred / (‖y_true‖ ‖y_pred‖)`` along an axis, and 0 where one of them is 0."""
     y_true, y_pred = pair(y_true, y_pred)
     units = [y / ops.maximum(ops.norm(y, axis=axis, keepdims=True), EPSILON) for y in (y_true, y_pred)]
     return ops.sum(units[0] * units[1], axis=axis)
@@ -89,7 +89,7 @@ def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> A
 def binary_crossentropy(
     y_true: ArrayLike, y_pred: ArrayLike, from_logits: bool = False, label_smoothing: float = 0.0
 ) -> Array:
-    """``-mean(y_true log p + (1 - y_true) log(1 - p))`` with ``p = y_pred``, or ``sigmoid(y_pred)`` from logits."""
+    """Compute ``-mean(y_true log p + (1 - y_true) log(1 - p))``; ``p`` is ``y_pred``, or its sigmoid."""
     y_true, y_pred = pair(y_true, y_pred)
     check_binary_targets(y_true)
     if label_smoothing:
@@ -110,7 +110,7 @@ def check_binary_targets(y_true: ArrayLike) -> None:
 def categorical_crossentropy(
     y_true: ArrayLike, y_pred: ArrayLike, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Array:
-    """``-sum(y_true log p)`` over classes, p being ``y_pred / sum(y_pred)`` or ``softmax(y_pred)``."""
+    """Compute ``-sum(y_true log p)`` over classes, p being ``y_pred / sum(y_pred)`` or ``softmax(y_pred)``."""
     y_true, y_pred = class_pair(y_true, y_pred, axis)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + label_smoothing / y_pred.shape[axis]
@@ -123,7 +123,7 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: ArrayLike, y_pred: ArrayLike, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
 ) -> Array:
-    """``-log p[y_true]``, and 0 for the class to ignore; compiled code cannot raise: a label out of range gives nan."""
+    """Compute ``-log p[y_true]``; 0 for the class to ignore, and nan for a label out of range in compiled code."""
     y_pred = floating(y_pred)
     labels = class_labels(y_true, y_pred.shape, axis, ignore_class)
     classes = y_pred.shape[axis]
@@ -138,7 +138,7 @@ def sparse_categorical_crossentropy(
 
 
 def _logs(y_pred: Array, axis: int) -> Array:
-    """Logarithms of shares of the sum; nan where that is 0, but with a finite slope, for weights of 0."""
+    """Compute logarithms of shares of the sum; nan where that is 0, but with a finite slope, for weights of 0."""
     check_range(
         y_pred, 0, math.inf, "y_pred", "probabilities are not negative; these look like logits", "from_logits=True"
     )
@@ -150,7 +150,7 @@ def _logs(y_pred: Array, axis: int) -> Array:
 
 
 def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``sum(y_true log(y_true / y_pred))`` over the last axis, both kept within [1e-7, 1]."""
+    """Compute ``sum(y_true log(y_true / y_pred))`` over the last axis, both kept within [1e-7, 1]."""
     y_true, y_pred = class_pair(y_true, y_pred)
     for name, y in (("y_true", y_true), ("y_pred", y_pred)):
         check_range(y, 0, 1, name, "probabilities are in [0, 1]; the divergence takes no logits", "ops.softmax first")
@@ -159,12 +159,12 @@ def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
 
 
 def hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(max(1 - y_true y_pred, 0))``; targets are -1 or 1, and 0 is taken as -1."""
+    """Compute ``mean(max(1 - y_true y_pred, 0))``; targets are -1 or 1, and 0 is taken as -1."""
     return _mean(_margin(y_true, y_pred))
 
 
 def squared_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(max(1 - y_true y_pred, 0)²)``; targets are -1 or 1, and 0 is taken as -1."""
+    """Compute ``mean(max(1 - y_true y_pred, 0)²)``; targets are -1 or 1, and 0 is taken as -1."""
     return _mean(ops.square(_margin(y_true, y_pred)))
 
 

@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator for a method: an argument that it does not have is told with what to write instead.
+    """Return a decorator for a method: an argument that it does not have is told with what to write instead.
 
     Args:
         elsewhere: What other libraries call their arguments, and what to write here.
@@ -37,14 +37,16 @@ def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callabl
     return decorate
 
 
-def _unknown(method: str, name: str, value: Any, known: list[str], elsewhere: Mapping[str, str]) -> ArgumentTypeError:
+def _unknown(
+    method: str, name: str, value: object, known: list[str], elsewhere: Mapping[str, str]
+) -> ArgumentTypeError:
     near = get_close_matches(name, known, n=1, cutoff=0.7)
     meant = elsewhere.get(name) or (f"{near[0]}={value!r:.40}; did you mean {near[0]}?" if near else "without it")
     return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
 
 
 def counted(name: str, value: Any, least: int = 1) -> int:
-    """The value, if it is an integer from ``least`` on.
+    """Return the value, if it is an integer from ``least`` on.
 
     Raises:
         ArgumentError: it is no integer, or too small.
@@ -58,13 +60,13 @@ def counted(name: str, value: Any, least: int = 1) -> int:
     return number
 
 
-def counted_or_none(name: str, value: Any) -> int | None:
-    """The value, if it is None or an integer above 0."""
+def counted_or_none(name: str, value: object) -> int | None:
+    """Return the value, if it is None or an integer above 0."""
     return None if value is None else counted(name, value)
 
 
-def truth(name: str, value: Any) -> bool:
-    """The value, if it is True or False.
+def truth(name: str, value: object) -> bool:
+    """Return the value, if it is True or False.
 
     Raises:
         ArgumentTypeError: it is something else.
@@ -74,8 +76,8 @@ def truth(name: str, value: Any) -> bool:
     return value
 
 
-def nan_check(value: Any, eager: bool) -> bool:
-    """``check_nans``, if the steps are compiled.
+def nan_check(value: object, eager: bool) -> bool:
+    """Return ``check_nans``, if the steps are compiled.
 
     Raises:
         ArgumentTypeError: it is no truth value.
@@ -90,8 +92,8 @@ def nan_check(value: Any, eager: bool) -> bool:
     return bool(value)
 
 
-def verbosity(value: Any) -> int | str:
-    """``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
+def verbosity(value: object) -> int | str:
+    """Return ``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
 
     Raises:
         ArgumentError: it is something else.
@@ -105,8 +107,8 @@ def verbosity(value: Any) -> int | str:
     )
 
 
-def epochs_of(initial_epoch: Any, epochs: Any) -> range:
-    """The numbers of the epochs to run.
+def epochs_of(initial_epoch: object, epochs: object) -> range:
+    """Return the numbers of the epochs to run.
 
     Raises:
         ArgumentTypeError: something is no integer.
@@ -126,9 +128,9 @@ def epochs_of(initial_epoch: Any, epochs: Any) -> range:
 
 
 def check_validation(
-    epochs: range, split: Any, given: Any, steps: Any, batch_size: Any, freq: Any
+    epochs: range, split: object, given: object, steps: object, batch_size: object, freq: object
 ) -> Callable[[int], bool]:
-    """Whether there is a validation after an epoch, counted from 0.
+    """Tell whether there is a validation after an epoch, counted from 0.
 
     Args:
         epochs: The numbers of the epochs.
@@ -175,7 +177,7 @@ def check_validation(
     return due
 
 
-def _due(freq: Any) -> Callable[[int], bool]:
+def _due(freq: object) -> Callable[[int], bool]:
     if isinstance(freq, Sequence) and not isinstance(freq, str):
         listed = {counted("validation_freq", epoch) for epoch in freq}
         if not listed:

@@ -16,28 +16,28 @@ _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128
 _SHOWN = 4
 
 
-def is_arrays(x: Any) -> bool:
-    """True for an array and for nested containers of arrays and numbers."""
+def is_arrays(x: object) -> bool:
+    """Tell whether it is an array, or nested containers of arrays and numbers."""
     if isinstance(x, list | tuple | dict):
         leaves = tree.flatten(x)
         return bool(leaves) and all(is_array(leaf) or isinstance(leaf, bool | int | float) for leaf in leaves)
     return is_array(x)
 
 
-def is_array(x: Any) -> bool:
-    """True for arrays of any library, and tables that can be one."""
+def is_array(x: object) -> bool:
+    """Tell whether it is an array of any library, or a table that can be one."""
     return hasattr(x, "shape") and (hasattr(x, "dtype") or hasattr(x, "__array__")) and not isinstance(x, type)
 
 
-def is_numbers(x: Any) -> bool:
-    """True for a number, and for lists and tuples of numbers, however nested."""
+def is_numbers(x: object) -> bool:
+    """Tell whether it is a number, or lists and tuples of numbers, however nested."""
     if isinstance(x, list | tuple):
         return all(map(is_numbers, x))
     return isinstance(x, bool | int | float)
 
 
 def as_arrays(data: Any, name: str) -> Any:
-    """Host arrays of 32 bits at most, in the same structure; lists of numbers become one array, in dicts and lists too.
+    """Return host arrays of 32 bits at most, in the same structure; a list of numbers becomes one array.
 
     Raises:
         DataError: something in it is no array of numbers, or rows of numbers differ in their length.
@@ -90,8 +90,8 @@ def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
     return array if narrow is None else _narrowed(array, narrow, name)
 
 
-def _is_of_torch(leaf: Any) -> bool:
-    """True for a tensor of torch, or of a class made from it; torch itself is not imported for that."""
+def _is_of_torch(leaf: object) -> bool:
+    """Tell whether it is a tensor of torch, or of a class made from it; torch is not imported for that."""
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(leaf).__mro__)
 
 
@@ -116,13 +116,13 @@ def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
     return found
 
 
-def take_rows(data: Any, rows: Any) -> Any:
-    """The same rows of every array of a structure."""
+def take_rows(data: object, rows: object) -> Any:
+    """Return the same rows of every array of a structure."""
     return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
 
 
 def count_rows(**parts: Any) -> int:
-    """The number of rows, the same in every array of the parts, which are named as in messages.
+    """Return the number of rows, the same in every array of the parts, which are named as in messages.
 
     Raises:
         DataError: the numbers differ, or there are none.
@@ -156,13 +156,13 @@ def count_rows(**parts: Any) -> int:
 
 
 def written(name: str, path: str) -> str:
-    """What stands at a path, as Python writes it."""
+    """Return what stands at a path, as Python writes it."""
     keys = [key if key.isdigit() else repr(key) for key in path.split("/")] if path else []
     return name + "".join(f"[{key}]" for key in keys)
 
 
 def _telling(sizes: dict[str, int]) -> list[tuple[str, int]]:
-    """Few of many, in their order, among them the first that differs from the one before."""
+    """Choose few of many, in their order, among them the first that differs from the one before."""
     if len(sizes) <= _SHOWN:
         return list(sizes.items())
     first = next(iter(sizes.values()))

@@ -17,8 +17,8 @@ Parts = tuple[Any, Any, Any]
 NAMES = ("x", "y", "sample_weight")
 
 
-def unpack(batch: Any) -> Parts:
-    """A batch as a triple: a tuple or a list is ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; all else is ``x``.
+def unpack(batch: object) -> Parts:
+    """Return a triple: a tuple or list is ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; all else is ``x``.
 
     A flat list of numbers is ``x``, too: neither targets nor inputs of a batch are one number.
 
@@ -49,15 +49,15 @@ def unpack(batch: Any) -> Parts:
     return x, y, sample_weight
 
 
-def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Batch:
-    """A batch without the parts that are missing at its end."""
+def pack(x: object, y: object = None, sample_weight: object = None) -> Batch:
+    """Return a batch without the parts that are missing at its end."""
     if sample_weight is not None:
         return x, y, sample_weight
     return (x,) if y is None else (x, y)
 
 
-def is_list_of_batches(x: Any) -> bool:
-    """True for a list whose elements are batches: tuples, lists of two or three structures of arrays, or dicts.
+def is_list_of_batches(x: object) -> bool:
+    """Tell whether elements of a list are batches: tuples, lists of two or three structures, or dicts.
 
     A list of arrays is no list of batches: a model with several inputs takes them in a list.
 
@@ -76,13 +76,13 @@ def is_list_of_batches(x: Any) -> bool:
     return all(isinstance(batch, dict) and _holds_arrays(batch) for batch in x)
 
 
-def _holds_arrays(batch: Any) -> bool:
+def _holds_arrays(batch: object) -> bool:
     leaves = [leaf for leaf in tree.flatten(batch) if leaf is not None]
     return bool(leaves) and all(is_array(leaf) for leaf in leaves)
 
 
-def parts_of_validation(given: Any) -> Parts | None:
-    """``x``, ``y`` and weights of ``validation_data``; None where it is an iterable of batches, or nothing but ``x``.
+def parts_of_validation(given: object) -> Parts | None:
+    """Return ``x``, ``y`` and weights of ``validation_data``; None for an iterable of batches, or ``x`` alone.
 
     Raises:
         DataError: a list of lists (or of dicts), which may be batches or parts.

@@ -50,7 +50,7 @@ class ClassWeights:
             raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
 
     def times(self, y: Any, sample_weight: Any) -> np.ndarray[Any, Any]:
-        """The weight of each row, times the sample weights if there are some.
+        """Return the weight of each row, times the sample weights if there are some.
 
         Raises:
             DataError: the targets are not class numbers or one-hot rows, or the sample weights are not one a row.
@@ -85,7 +85,7 @@ class ClassWeights:
                     f"class_weight={{{there[0]}: 1.0}}, with classes that there are",
                 )
 
-    def _labels(self, y: Any) -> np.ndarray[Any, Any]:
+    def _labels(self, y: object) -> np.ndarray[Any, Any]:
         if not isinstance(y, np.ndarray):
             raise DataError(
                 f"class_weight for {'no targets' if y is None else 'targets of several outputs'}",

@@ -24,11 +24,11 @@ class Source(Protocol):
 
     @property
     def steps(self) -> int | None:
-        """Batches in an epoch, or None if nobody knows before the end."""
+        """Return how many batches an epoch has, or None if nobody knows before the end."""
         ...
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of an epoch, counted from 0."""
+        """Yield the batches of an epoch, counted from 0."""
         ...
 
 
@@ -71,7 +71,7 @@ class ArraySource:
             )
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of an epoch."""
+        """Yield the batches of an epoch."""
         first = number * self.steps
         order: Any = None
         for position in range(first, first + self.steps):
@@ -108,23 +108,25 @@ class IterableSource:
         self._stream: Iterator[Any] | None = None
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of an epoch; fewer than ``steps``, or none, once the iterable has ended."""
+        """Yield the batches of an epoch; fewer than ``steps``, or none, once the iterable has ended."""
         if self._stream is None or not self.goes_on:
             self._stream = iter(self._batches)
         for batch in itertools.islice(self._stream, self.steps):
             yield host_batch(*unpack(batch), self._class_weights)
 
 
-def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: ClassWeights | None = None) -> Batch:
-    """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
+def host_batch(
+    x: object, y: object = None, sample_weight: object = None, class_weights: ClassWeights | None = None
+) -> Batch:
+    """Return the parts of one batch as arrays of the host, weighted by class where that is wanted."""
     x, y, sample_weight = as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight)
     if class_weights is not None:
         sample_weight = class_weights.times(y, sample_weight)
     return pack(x, y, sample_weight)
 
 
-def finite_weights(sample_weight: Any) -> Any:
-    """Sample weights as arrays of the host.
+def finite_weights(sample_weight: object) -> Any:
+    """Return sample weights as arrays of the host.
 
     Raises:
         ArgumentError: a weight is nan or infinite; names its row.
@@ -146,13 +148,13 @@ def _length(batches: Any) -> int | None:
 def make_source(
     x: Any,
     y: Any,
-    sample_weight: Any,
+    sample_weight: object,
     batch_size: int | None,
     shuffle: bool,
     steps: int | None,
     class_weights: ClassWeights | None = None,
 ) -> Source:
-    """The source for what the user gave: arrays, or an iterable of batches.
+    """Return the source for what the user gave: arrays, or an iterable of batches.
 
     Raises:
         DataError: an iterable together with ``y`` or ``sample_weight``, or something else altogether.
@@ -184,8 +186,8 @@ def make_source(
     return IterableSource(x, steps, class_weights)
 
 
-def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None) -> Source:
-    """The source for one pass over what the user gave, in its order.
+def once(x: object, y: object, sample_weight: object, batch_size: int | None, steps: int | None) -> Source:
+    """Return the source for one pass over what the user gave, in its order.
 
     Raises:
         DataError: as `make_source`, or there are more steps than batches.
@@ -197,7 +199,7 @@ def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int 
 
 
 def _gives_batches(x: Any) -> bool:
-    """True for what has an index for each batch, such as a PyDataset of Keras: its parts have rows in common."""
+    """Tell whether it has an index for each batch, as a PyDataset of Keras: its parts have rows in common."""
     if any(base.__name__ in ("PyDataset", "Sequence") and base.__module__ != "typing" for base in type(x).__mro__):
         return True
     if any(base.__name__ == "Dataset" and base.__module__.startswith("torch.") for base in type(x).__mro__):
@@ -211,7 +213,7 @@ def _gives_batches(x: Any) -> bool:
     return len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1
 
 
-def _no_data(x: Any) -> DataError:
+def _no_data(x: object) -> DataError:
     kind = type(x).__name__
     if not isinstance(x, Iterable) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
         if _gives_batches(x):
@@ -241,7 +243,7 @@ ANEW = "a list of batches, list(batches), or an object whose __iter__ starts ane
 
 
 def goes_on(source: Source) -> bool:
-    """Whether a source is an iterator, which comes to its end once and does not start anew."""
+    """Tell whether a source is an iterator, which comes to its end once and does not start anew."""
     return isinstance(source, IterableSource) and source.goes_on
 
 
@@ -263,8 +265,8 @@ def require_enough(source: Source | None, validations: int) -> None:
         )
 
 
-def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
-    """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
+def validation_source(given: object, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
+    """Return the source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
     Args:
         given: What the user gave.
@@ -282,8 +284,8 @@ def validation_source(given: Any, batch_size: int | None, fallback: int | None, 
     return once(*parts, fallback if batch_size is None else batch_size, steps)
 
 
-def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Parts, Parts]:
-    """The last part of the rows, before any shuffle, is for validation.
+def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts]:
+    """Split off the last part of the rows, before any shuffle, for validation.
 
     Raises:
         DataError: not arrays, or nothing would be left for one side.

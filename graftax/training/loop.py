@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +20,18 @@ from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
+from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
-if TYPE_CHECKING:
-    from graftax.training.model import Model
 
-
-def rows_of(outputs: Any) -> int:
-    """The number of rows of a batch, seen from the model's output."""
+def rows_of(outputs: object) -> int:
+    """Return the number of rows of a batch, seen from the model's output."""
     shape = getattr(tree.flatten(outputs)[0], "shape", ())
     return shape[0] if shape else 1
 
 
 def fit(
-    model: Model,
+    model: Trained,
     source: data.Source,
     validation: data.Source | None,
     epochs: range,
@@ -46,7 +44,7 @@ def fit(
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
     params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
-    hooks = CallbackList([*listed(callbacks), history, progress], model, params)
+    hooks = model._gx_hooks([*listed(callbacks), history, progress], params)
     logs: Mapping[str, Any] = {}
     with at_work(model, "fit"), closing(progress):
         model._gx_history, model.stop_training = history, False
@@ -82,7 +80,7 @@ def fit(
 
 
 def _train_epoch(
-    model: Model, batches: Iterator[Batch], hooks: CallbackList, epoch: int, check_nans: bool
+    model: Trained, batches: Iterator[Batch], hooks: CallbackList, epoch: int, check_nans: bool
 ) -> tuple[int, Mapping[str, Any]]:
     step = (
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
@@ -108,7 +106,7 @@ def _train_epoch(
     return steps, logs
 
 
-def _run(model: Model, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
+def _run(model: Trained, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
         run, given = model._gx_compiled_step("train_steps"), stacked(group)
@@ -141,11 +139,13 @@ def _no_batch(source: data.Source, reason: str) -> DataError:
     )
 
 
-def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
+def evaluate(
+    model: Trained, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]
+) -> dict[str, float]:
     """Run `test_step` over all batches."""
     progress = Progress(verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = CallbackList([*listed(callbacks), progress], model, params)
+    hooks = model._gx_hooks([*listed(callbacks), progress], params)
     try:
         with _own_count(model, "evaluate"):
             return _test(model, source, hooks)
@@ -154,8 +154,8 @@ def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: S
 
 
 @contextmanager
-def _own_count(model: Model, what: str) -> Iterator[None]:
-    """Inside of another loop of the model, as in a callback: the numbers of that one go on as they were."""
+def _own_count(model: Trained, what: str) -> Iterator[None]:
+    """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
     with at_work(model, what) as nested:
         kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
         try:
@@ -165,7 +165,7 @@ def _own_count(model: Model, what: str) -> Iterator[None]:
                 variable.assign(value)
 
 
-def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, float]:
+def _test(model: Trained, source: data.Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model._gx_compiled_step("test_step")
@@ -186,11 +186,11 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     return results
 
 
-def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
+def predict(model: Trained, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
     progress = Progress(0 if verbose == 2 else verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = CallbackList([*listed(callbacks), progress], model, params)
+    hooks = model._gx_hooks([*listed(callbacks), progress], params)
     step = model._gx_compiled_step("predict_step")
     parts = []
     try:
@@ -209,7 +209,7 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
 
 
-def _require_alike(first: Any, part: Any, number: int) -> None:
+def _require_alike(first: object, part: object, number: int) -> None:
     """Raise if rows of a batch cannot be put together with those of the first one.
 
     Raises:
@@ -236,7 +236,7 @@ def _warn_if_short(steps: int, source: data.Source) -> None:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
 
 
-def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
+def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
     """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
     what = "train_on_batch" if step == "train_step" else "test_on_batch"
     with _own_count(model, what) if starts_over else at_work(model, what):
@@ -245,7 +245,7 @@ def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[s
         return _on_batch(model, step, batch)
 
 
-def _on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
+def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     run = model._gx_compiled_step(step)
     own = step == "train_step" and model._gx_has_own_train_step
     ready = FirstStep(model, required_objectives(model), builds=own)
@@ -260,7 +260,7 @@ def _on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:
-    """What a step returned, the loss first, for which people look.
+    """Return what a step returned, the loss first, for which people look.
 
     Raises:
         ArgumentTypeError: the step returned no dict of numbers by name.

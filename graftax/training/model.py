@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core.errors import StateError
+from graftax.core.errors import MissingAttributeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
-from graftax.layers.layer import Layer
 from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
@@ -19,7 +18,7 @@ from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, data, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
-from graftax.training.callbacks.callback import Callback, listed
+from graftax.training.callbacks.callback import Callback, CallbackList, listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
 from graftax.training.first_step import build_all, require_restored
@@ -28,11 +27,12 @@ from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.summary import count_params, summarize
+from graftax.training.trained import Trained
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
-class Model(Layer):
+class Model(Trained):
     """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
 
     ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
@@ -65,19 +65,13 @@ class Model(Layer):
     )
 
     _gx_words: ClassVar[Words] = OF_MODELS
-    stop_training = False
-    _gx_history: History | None = None
-    _gx_objectives: Objectives | None = None
     _gx_functions: executions.CompiledSteps | None = None
     _gx_never_called: frozenset[int] = frozenset()
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 
-    if not TYPE_CHECKING:  # a checker should see which attributes there are
-
-        def __getattr__(self, name: str) -> Any:
-            elsewhere.refuse(self, name)
-            return super().__getattr__(name)
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return elsewhere.missing(self, name) or super()._gx_missing(name, said)
 
     # --- compile ----------------------------------------------------------------------------------------------------
 
@@ -121,12 +115,12 @@ class Model(Layer):
 
     @property
     def steps_per_execution(self) -> int:
-        """Batches that `fit` trains on in one run, as given to `compile`; 1 where steps are not compiled."""
+        """Return how many batches `fit` trains on in one run, as given to `compile`; 1 where it is not compiled."""
         return 1 if self._gx_run_eagerly else self._gx_steps_per_execution
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
+        """Return the optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
 
         Raises:
             StateError: there is none.
@@ -135,12 +129,12 @@ class Model(Layer):
 
     @Fallback
     def history(self) -> History | None:
-        """What the latest `fit` returned; None before."""
+        """Return what the latest `fit` returned; None before."""
         return self._gx_history
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Losses and metrics given to `compile`.
+        """Return losses and metrics given to `compile`.
 
         Raises:
             StateError: the model is not compiled.
@@ -149,7 +143,7 @@ class Model(Layer):
 
     @property
     def metrics(self) -> list[Metric]:
-        """All: the mean of the loss, those given to `compile`, those that the model and its layers hold.
+        """Return all metrics: the mean of the loss, those given to `compile`, those that model and layers hold.
 
         A model may define it to list more, as in Keras; it need not.
         """
@@ -164,12 +158,14 @@ class Model(Layer):
         for metric in all_metrics(self, self._gx_objectives, listed):
             metric.reset()
 
-    _gx_has_own_train_step = property(lambda self: type(self).train_step is not Model.train_step)
+    @property
+    def _gx_has_own_train_step(self) -> bool:
+        return type(self).train_step is not Model.train_step
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
     def train_step(self, batch: Batch) -> dict[str, Array]:
-        """One step of training: forward, loss, gradient, update, metrics. Compiled by fit.
+        """Take one step of training: forward, loss, gradient, update, metrics. Compiled by fit.
 
         Args:
             batch: ``(x, y)`` or ``(x, y, sample_weight)``.
@@ -196,14 +192,14 @@ class Model(Layer):
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
-        """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
+        """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
         step = executions.begun_anew(self, self.train_step)
         with undone_if_raised(self):
             logs = scan(lambda c, batch: (c, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
-        """One batch of an evaluation: forward, loss, metrics. Compiled by evaluate."""
+        """Evaluate one batch: forward, loss, metrics. Compiled by evaluate."""
         x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)
@@ -212,11 +208,11 @@ class Model(Layer):
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def predict_step(self, x: Any) -> Any:
-        """The output for one batch. Compiled by predict."""
+        """Compute the output for one batch. Compiled by predict."""
         return self(x, training=False)
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Array:
-        """The loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
+        """Compute the loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
 
         Raises:
             StateError: there is nothing to add up.
@@ -241,7 +237,9 @@ class Model(Layer):
         required_objectives(self).update(y, y_pred, sample_weight, carried_masks(y_pred))
         return results(self, required_objectives(self))
 
-    def _gx_measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
+    def _gx_measure(
+        self, loss: Array, y: object, y_pred: object, sample_weight: object, masks: object
+    ) -> dict[str, Array]:
         required_objectives(self).loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)
@@ -334,7 +332,7 @@ class Model(Layer):
         steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> dict[str, float]:
-        """The loss and the metrics over a data set, by name; arguments as for `fit`."""
+        """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
         source = data.once(x, y, sample_weight, size, steps)
@@ -351,7 +349,7 @@ class Model(Layer):
         steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> Any:
-        """The outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
+        """Return the outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
 
         Of batches ``(x, y)`` it takes ``x``.
 
@@ -368,7 +366,7 @@ class Model(Layer):
     def train_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
-        """One training step on one batch; the metrics start over unless told."""
+        """Take one training step on one batch; by default the metrics start over."""
         return self._gx_on_batch("train_step", (x, y, sample_weight), reset_metrics)
 
     @door
@@ -376,17 +374,19 @@ class Model(Layer):
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
-        """Loss and metrics of one batch; the metrics start over unless told."""
+        """Return loss and metrics of one batch; by default the metrics start over."""
         return self._gx_on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
     def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
         return loop.on_batch(self, step, data.host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
-        """A step by name, compiled where that can be; with ``check_nans`` it raises for results that are not finite."""
         if self._gx_functions is None:
             self._gx_functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
+
+    def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
+        return CallbackList(callbacks, self, params)
 
     @keywords(elsewhere.SUMMARY)
     def summary(self, print_fn: Callable[[str], Any] = print) -> None:

@@ -13,8 +13,8 @@ ONLY = ""
 """The name of the output of a model that has one."""
 
 
-def outputs_of(value: Any, what: str) -> dict[str, Any]:
-    """The outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
+def outputs_of(value: object, what: str) -> dict[str, Any]:
+    """Return the outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
     if isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):
@@ -26,8 +26,8 @@ def outputs_of(value: Any, what: str) -> dict[str, Any]:
     return {ONLY: value}
 
 
-def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
-    """Targets by the names of the outputs; a list of one stands for that one.
+def targets_of(y: object, names: list[str]) -> dict[str, Any]:
+    """Return targets by the names of the outputs; a list of one stands for that one.
 
     Raises:
         DataError: there are none, or some for outputs that there are not.
@@ -46,8 +46,8 @@ def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
     return targets
 
 
-def per_output(given: Any, names: list[str], what: str, default: Any) -> dict[str, Any]:
-    """What the user gave for each output: a dict by name, a list in order, or one for all."""
+def per_output(given: object, names: list[str], what: str, default: object) -> dict[str, Any]:
+    """Return what the user gave for each output: a dict by name, a list in order, or one for all."""
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:

@@ -11,7 +11,7 @@ from graftax.variables.graph.module import Module, walk_with_edges
 
 
 def summarize(model: Layer) -> str:
-    """Layers with their path, output shape and number of parameters; totals below."""
+    """Return a table of layers, with path, output shape and number of parameters; totals below."""
     rows = [("layer", "output shape", "parameters", "")]
     seen: set[int] = set()
     for edges, node in walk_with_edges(model):
@@ -32,7 +32,7 @@ def summarize(model: Layer) -> str:
 
 
 def count_params(model: Layer) -> int:
-    """The number of elements of all weights.
+    """Return the number of elements of all weights.
 
     Raises:
         NotBuiltError: a layer is not built.

@@ -7,7 +7,7 @@ mechanism that there is. It is no part of the object graph: it is neither saved 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graftax.backend.protocol import Backend
 from graftax.core.typedefs import Array
@@ -32,13 +32,13 @@ class _Sum(Storage):
         self.zero = zero
 
     def concrete(self) -> Array:
-        """The value; zero where it lived in a trace that is over."""
+        """Return the value; zero where it lived in a trace that is over."""
         backend = self.backend
         if backend.has("tracing") and backend.tracing.leaks(self.buffer, backend.tracing.level()):
             self.buffer = self.zero
         return self.buffer
 
-    def check(self, value: Any) -> None:
+    def check(self, value: object) -> None:
         """Raise for a value that would outlive its trace, unless plain JAX traces all: there it can be read inside."""
         if frames.top is not None and value is not self.zero:
             super().check(value)
@@ -62,7 +62,7 @@ class AddedLoss(Variable):
 
     @classmethod
     def of(cls, layer: Module, dtype: str) -> AddedLoss:
-        """The sum of nothing so far."""
+        """Return the sum of nothing so far."""
         self = cls.from_spec(
             VariableSpec(shape=(), dtype=dtype, initializer=Zeros(), trainable=False, role="counter", path="added loss")
         )
@@ -74,12 +74,12 @@ class AddedLoss(Variable):
 
     @property
     def backend(self) -> Backend:
-        """Whose array it is."""
+        """Return whose array it is."""
         return self._storage.backend
 
     @property
     def _gx_path(self) -> str:
-        """What messages call it."""
+        """Return what messages call it."""
         layer = self._layer()
         return "added loss" if layer is None else f"{layer._gx_path or layer.name}/added loss"
 

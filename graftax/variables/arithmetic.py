@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.ops.checks import check_subscript
+from graftax.variables import numpy_functions
 from graftax.variables.array_names import missing
 from graftax.variables.state.storage import frames
 
@@ -21,7 +22,10 @@ class Arithmetic(VariableLike):
     """Operators, indexing, conversion to NumPy and to Python numbers."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy arrays leave the operation to us: np.ones(3) * variable
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
+        """Return what a function of NumPy computes, such as ``np.square(variable)`` or ``np.ones(3) * variable``."""
+        return numpy_functions.compute(ufunc, method, inputs, settings)
 
     if not TYPE_CHECKING:  # a checker should see which attributes there are
 
@@ -33,22 +37,22 @@ class Arithmetic(VariableLike):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the value."""
+        """Return the shape of the value."""
         return tuple(self.value.shape)
 
     @property
     def dtype(self) -> str:
-        """The dtype of the value by name."""
+        """Return the dtype of the value by name."""
         return str(self.value.dtype)
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         size = 1
         for n in self.shape:
             size *= n
@@ -56,21 +60,21 @@ class Arithmetic(VariableLike):
 
     @property
     def T(self) -> Array:  # noqa: N802 (the name it has everywhere)
-        """The value with its axes reversed."""
+        """Return the value with its axes reversed."""
         return ops.transpose(self)
 
     @property
     def mT(self) -> Array:  # noqa: N802
-        """The value with its last two axes exchanged: each matrix transposed."""
+        """Return the value with its last two axes exchanged: each matrix transposed."""
         return ops.swapaxes(self, -1, -2)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the value takes."""
+        """Return how many bytes the value takes."""
         return self.size * int(self.value.dtype.itemsize)
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
+        """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
         if (frame := frames.top) is not None:
             frame.left(value, getattr(self, "_gx_path", type(self).__name__))
@@ -122,87 +126,87 @@ class Arithmetic(VariableLike):
     def __invert__(self) -> Array:
         return ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self)
 
-    def __add__(self, other: Any) -> Array:
+    def __add__(self, other: ArrayLike) -> Array:
         return ops.add(self, other)
 
-    def __radd__(self, other: Any) -> Array:
+    def __radd__(self, other: ArrayLike) -> Array:
         return ops.add(other, self)
 
-    def __sub__(self, other: Any) -> Array:
+    def __sub__(self, other: ArrayLike) -> Array:
         return ops.subtract(self, other)
 
-    def __rsub__(self, other: Any) -> Array:
+    def __rsub__(self, other: ArrayLike) -> Array:
         return ops.subtract(other, self)
 
-    def __mul__(self, other: Any) -> Array:
+    def __mul__(self, other: ArrayLike) -> Array:
         return ops.multiply(self, other)
 
-    def __rmul__(self, other: Any) -> Array:
+    def __rmul__(self, other: ArrayLike) -> Array:
         return ops.multiply(other, self)
 
-    def __truediv__(self, other: Any) -> Array:
+    def __truediv__(self, other: ArrayLike) -> Array:
         return ops.divide(self, other)
 
-    def __rtruediv__(self, other: Any) -> Array:
+    def __rtruediv__(self, other: ArrayLike) -> Array:
         return ops.divide(other, self)
 
-    def __floordiv__(self, other: Any) -> Array:
+    def __floordiv__(self, other: ArrayLike) -> Array:
         return ops.floor_divide(self, other)
 
-    def __rfloordiv__(self, other: Any) -> Array:
+    def __rfloordiv__(self, other: ArrayLike) -> Array:
         return ops.floor_divide(other, self)
 
-    def __mod__(self, other: Any) -> Array:
+    def __mod__(self, other: ArrayLike) -> Array:
         return ops.remainder(self, other)
 
-    def __rmod__(self, other: Any) -> Array:
+    def __rmod__(self, other: ArrayLike) -> Array:
         return ops.remainder(other, self)
 
-    def __pow__(self, other: Any) -> Array:
+    def __pow__(self, other: ArrayLike) -> Array:
         return ops.power(self, other)
 
-    def __rpow__(self, other: Any) -> Array:
+    def __rpow__(self, other: ArrayLike) -> Array:
         return ops.power(other, self)
 
-    def __matmul__(self, other: Any) -> Array:
+    def __matmul__(self, other: ArrayLike) -> Array:
         return ops.matmul(self, other)
 
-    def __rmatmul__(self, other: Any) -> Array:
+    def __rmatmul__(self, other: ArrayLike) -> Array:
         return ops.matmul(other, self)
 
-    def __and__(self, other: Any) -> Array:
+    def __and__(self, other: ArrayLike) -> Array:
         return ops.logical_and(self, other) if self.dtype == "bool" else ops.bitwise_and(self, other)
 
-    def __or__(self, other: Any) -> Array:
+    def __or__(self, other: ArrayLike) -> Array:
         return ops.logical_or(self, other) if self.dtype == "bool" else ops.bitwise_or(self, other)
 
-    def __xor__(self, other: Any) -> Array:
+    def __xor__(self, other: ArrayLike) -> Array:
         return ops.logical_xor(self, other) if self.dtype == "bool" else ops.bitwise_xor(self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    def __iadd__(self, other: Any) -> Self:  # in place, as in NumPy: `v += 1` assigns, `v` stays what it is
+    def __iadd__(self, other: ArrayLike) -> Self:  # in place, as in NumPy: `v += 1` assigns, `v` stays what it is
         return self.assign(self + other)
 
-    def __isub__(self, other: Any) -> Self:
+    def __isub__(self, other: ArrayLike) -> Self:
         return self.assign(self - other)
 
-    def __imul__(self, other: Any) -> Self:
+    def __imul__(self, other: ArrayLike) -> Self:
         return self.assign(self * other)
 
-    def __itruediv__(self, other: Any) -> Self:
+    def __itruediv__(self, other: ArrayLike) -> Self:
         return self.assign(self / other)
 
-    def __ifloordiv__(self, other: Any) -> Self:
+    def __ifloordiv__(self, other: ArrayLike) -> Self:
         return self.assign(self // other)
 
-    def __imod__(self, other: Any) -> Self:
+    def __imod__(self, other: ArrayLike) -> Self:
         return self.assign(self % other)
 
-    def __ipow__(self, other: Any) -> Self:
+    def __ipow__(self, other: ArrayLike) -> Self:
         return self.assign(self**other)
 
-    def __imatmul__(self, other: Any) -> Self:
+    def __imatmul__(self, other: ArrayLike) -> Self:
         return self.assign(self @ other)
 
     def __eq__(self, other: object) -> Any:
@@ -211,16 +215,16 @@ class Arithmetic(VariableLike):
     def __ne__(self, other: object) -> Any:
         return ops.not_equal(self, other)  # type: ignore[arg-type]
 
-    def __lt__(self, other: Any) -> Array:
+    def __lt__(self, other: ArrayLike) -> Array:
         return ops.less(self, other)
 
-    def __le__(self, other: Any) -> Array:
+    def __le__(self, other: ArrayLike) -> Array:
         return ops.less_equal(self, other)
 
-    def __gt__(self, other: Any) -> Array:
+    def __gt__(self, other: ArrayLike) -> Array:
         return ops.greater(self, other)
 
-    def __ge__(self, other: Any) -> Array:
+    def __ge__(self, other: ArrayLike) -> Array:
         return ops.greater_equal(self, other)
 
     __hash__ = object.__hash__  # by identity, although == compares elements: a Variable can be a key

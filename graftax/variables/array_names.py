@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.core.errors import AssignmentError, MissingAttributeError
 
 _OPS = (
@@ -86,7 +84,7 @@ _SETTINGS = {
 
 
 def missing(kind: str, name: str) -> MissingAttributeError | None:
-    """The error for ``w.name`` where arrays or tensors have such a thing; None where they have none."""
+    """Return the error for ``w.name`` where arrays or tensors have such a thing; None where they have none."""
     if name not in _LINES:
         return None
     return MissingAttributeError(
@@ -96,7 +94,7 @@ def missing(kind: str, name: str) -> MissingAttributeError | None:
     )
 
 
-def refuse_setting(kind: str, path: str, name: str, value: Any) -> None:
+def refuse_setting(kind: str, path: str, name: str, value: object) -> None:
     """Raise for ``w.name = value`` where it would change nothing.
 
     Raises:

@@ -21,7 +21,7 @@ class ConstructorSignature:
         <Signature (units)>
     """
 
-    def __get__(self, instance: Any, owner: type[Any]) -> inspect.Signature:
+    def __get__(self, instance: object, owner: type[Any]) -> inspect.Signature:
         first = next(base for base in owner.__mro__ if {"__init__", "__new__"} & vars(base).keys())
         if instance is not None or "__init__" not in vars(first):  # an instance is called, and has arguments of its own
             raise AttributeError("__signature__")

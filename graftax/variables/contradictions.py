@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError
@@ -13,7 +12,7 @@ from graftax.variables.spec import VariableSpec
 _MANY = re.compile(r"[/*?\[\]]")
 
 
-def check_name(name: Any, role: str) -> None:
+def check_name(name: object, role: str) -> None:
     """Raise unless a name can be a part of a path: text, without what separates paths or stands for several.
 
     Slots are called after the paths of their variables.

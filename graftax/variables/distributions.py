@@ -32,8 +32,8 @@ SPREAD = Kind(lambda x: (x >= 0) & (x < math.inf), "a standard deviation is a fi
 SHARE = Kind(lambda x: (x >= 0) & (x <= 1), "a probability is a number from 0 to 1", 0.5)
 
 
-def shape_first(draw: str, shape: Any) -> Shape:
-    """The shape of draws as a tuple of integers.
+def shape_first(draw: str, shape: object) -> Shape:
+    """Return the shape of draws as a tuple of integers.
 
     Raises:
         ArgumentTypeError: it is something else, such as a number of the distribution.
@@ -48,7 +48,7 @@ def shape_first(draw: str, shape: Any) -> Shape:
 
 
 def floating_dtype(draw: str, dtype: Any) -> str:
-    """The dtype of real draws.
+    """Return the dtype of real draws.
 
     Raises:
         DTypeError: it holds no fractions.
@@ -60,7 +60,7 @@ def floating_dtype(draw: str, dtype: Any) -> str:
 
 
 def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str) -> Any:
-    """A number as it is, or an array that broadcasts to the shape of the draws, in their dtype.
+    """Return a number as it is, or an array that broadcasts to the shape of the draws, in their dtype.
 
     Args:
         name: What it is called.
@@ -99,7 +99,7 @@ def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str)
 
 
 def ordered(low: Any, high: Any) -> tuple[Any, Any]:
-    """Both bounds, if the lower one is not above the upper one.
+    """Return both bounds, if the lower one is not above the upper one.
 
     Raises:
         ArgumentError: it is; in compiled code where that is checked.
@@ -119,7 +119,7 @@ def ordered(low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def integers(minval: Any, maxval: Any, dtype: Any) -> tuple[int, int, str]:
-    """The bounds and the dtype of integer draws.
+    """Return the bounds and the dtype of integer draws.
 
     Raises:
         DTypeError: the dtype is none of integers.
@@ -146,7 +146,7 @@ def integers(minval: Any, maxval: Any, dtype: Any) -> tuple[int, int, str]:
 
 
 def scores(logits: ArrayLike, axis: int, shape: Shape | None) -> tuple[Array, int]:
-    """Logits as real numbers, and their axis, if draws of that shape can be made from them.
+    """Return logits as real numbers, and their axis, if draws of that shape can be made from them.
 
     Raises:
         ShapeError: there is no such axis, nothing along it, or the shape does not end with that of the other axes.
@@ -175,8 +175,8 @@ def scores(logits: ArrayLike, axis: int, shape: Shape | None) -> tuple[Array, in
     return (array if is_floating(array.dtype) else array.astype("float32")), int(axis)
 
 
-def rows(x: Any) -> Any:
-    """How many numbers to shuffle, or an array with rows.
+def rows(x: object) -> Any:
+    """Return how many numbers to shuffle, or an array with rows.
 
     Raises:
         ArgumentError: a negative number, or one that is no integer.
@@ -192,7 +192,7 @@ def rows(x: Any) -> Any:
     return array
 
 
-def _integer(name: str, value: Any) -> int:
+def _integer(name: str, value: object) -> int:
     plain = unwrap(value)
     arrays = registry.current().arrays
     if getattr(plain, "shape", None) == () and arrays.is_array(plain) and arrays.is_concrete(plain):
@@ -210,14 +210,14 @@ def _broadcasts(given: Shape, shape: Shape) -> bool:
     return all(a in (1, b) for a, b in zip(given[::-1], shape[::-1], strict=False))
 
 
-def _misfit(name: str, kind: Kind, host: Any) -> ArgumentError | None:
+def _misfit(name: str, kind: Kind, host: object) -> ArgumentError | None:
     bad = np.asarray(host)[~np.asarray(kind.fits(host))]
     if not bad.size:
         return None
     return ArgumentError(f"{name} with the number {bad.flat[0]:.6g}", kind.reason, f"{name}={kind.example}")
 
 
-def _reversed(low: Any, high: Any) -> ArgumentError:
+def _reversed(low: object, high: object) -> ArgumentError:
     return ArgumentError(
         f"minval={low:.6g}, maxval={high:.6g}", "the lower bound comes first", f"minval={high:.6g}, maxval={low:.6g}"
     )

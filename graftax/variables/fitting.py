@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graftax.backend.protocol import Backend
@@ -14,8 +12,8 @@ from graftax.core.typedefs import Array, Shape
 _KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can become one of a later kind
 
 
-def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str) -> Array:
-    """The value as an array of that shape (any, if None) and dtype.
+def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, what: str) -> Array:
+    """Return the value as an array of that shape (any, if None) and dtype.
 
     Args:
         backend: Makes the array.
@@ -50,8 +48,8 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
     return array
 
 
-def fit_term(backend: Backend, value: Any, shape: Shape, dtype: str, what: str) -> Array:
-    """The value as an array of that dtype that broadcasts to a shape, to be added to one of it.
+def fit_term(backend: Backend, value: object, shape: Shape, dtype: str, what: str) -> Array:
+    """Return the value as an array of that dtype that broadcasts to a shape, to be added to one of it.
 
     Raises:
         AssignmentError: it does not broadcast, or the dtype differs.
@@ -70,8 +68,8 @@ def fit_term(backend: Backend, value: Any, shape: Shape, dtype: str, what: str) 
     return term
 
 
-def _kind_of_numbers(value: Any) -> str | None:
-    """The widest kind among Python numbers, alone or in lists; None for anything else."""
+def _kind_of_numbers(value: object) -> str | None:
+    """Return the widest kind among Python numbers, alone or in lists; None for anything else."""
     names = {type(leaf).__name__ for leaf in tree.flatten(value)}
     return max(names, key=_rank) if names and names <= {"bool", "int", "float", "complex"} else None
 
@@ -81,5 +79,5 @@ def _rank(dtype: str) -> int:
 
 
 def loses_nothing(source: str, target: str) -> bool:
-    """True if numbers of one dtype, or kind of Python numbers, can become those of another one."""
+    """Return True if numbers of one dtype, or kind of Python numbers, can become those of another one."""
     return _rank(source) <= _rank(target) or (_rank(source) == _rank("int") and _rank(target) == _rank("uint"))

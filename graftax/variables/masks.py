@@ -22,17 +22,17 @@ _entries: dict[int, _Entry] = {}  # by the identity of the array, gone with it
 
 
 def any_set() -> bool:
-    """True if some array has a mask: a quick look, for those who would look at each array otherwise."""
+    """Return True if some array has a mask: a quick look, for those who would look at each array otherwise."""
     return bool(_entries)
 
 
-def _entry(value: Any) -> _Entry | None:
+def _entry(value: object) -> _Entry | None:
     found = _entries.get(id(value))
     return found if found is not None and found.owner() is value else None
 
 
-def mask_of(value: Any) -> Any:
-    """The mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
+def mask_of(value: object) -> Any:
+    """Return the mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
     if not _entries:
         return None
     if tree.is_leaf(value):
@@ -42,24 +42,24 @@ def mask_of(value: Any) -> Any:
     return masks if any(mask is not None for mask in tree.flatten(masks)) else None
 
 
-def given_or_carried(mask: Any, value: Any) -> Any:
-    """The mask that was given, else the one that an array carries; None for a structure of arrays."""
+def given_or_carried(mask: object, value: object) -> Any:
+    """Return the mask that was given, else the one that an array carries; None for a structure of arrays."""
     return mask_of(value) if mask is None and tree.is_leaf(value) else mask
 
 
-def is_calm(value: Any) -> bool:
-    """True for an array without a mask, or one that has no nan and no infinity where its mask hides."""
+def is_calm(value: object) -> bool:
+    """Return True for an array without a mask, or one that has no nan and no infinity where its mask hides."""
     found = _entry(value)
     return found is None or found.calm
 
 
-def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
+def set_mask(value: Any, mask: object, calm: bool = False) -> None:
     """Give an array (or each of a structure) its mask, in place of another one; None changes nothing.
 
     Args:
         value: The array, or a structure of arrays.
         mask: The mask, or a structure of masks and None.
-        calm: Whether what is hidden is known to be finite.
+        calm: Whether what is hidden is known to be finite. Defaults to False.
     """
     if mask is None:
         return
@@ -79,7 +79,7 @@ def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
     _entries[key] = _Entry(weakref.ref(value, forget), mask, calm)
 
 
-def carry_over(old: Any, new: Any) -> None:
-    """The mask of an array for another one, which stands for the same values."""
+def carry_over(old: object, new: object) -> None:
+    """Give the mask of an array to another one, which stands for the same values."""
     if (found := _entry(old)) is not None:
         set_mask(new, found.mask, found.calm)

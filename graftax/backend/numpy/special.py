@@ -54,8 +54,8 @@ _TAIL = (
 )  # fmt: skip
 
 
-def erf(x: Any) -> Any:
-    """The Gauss error function, computed in float64 and returned in the dtype of ``x``."""
+def erf(x: object) -> Any:
+    """Return the Gauss error function, computed in float64 and returned in the dtype of ``x``."""
     x = np.asarray(x)
     if x.dtype.kind in "iub":
         x = x.astype(np.float32)
@@ -68,8 +68,8 @@ def erf(x: Any) -> Any:
     return np.where(np.isnan(wide), wide, result).astype(x.dtype)
 
 
-def erfinv(x: Any) -> Any:
-    """The inverse of `erf`, to the precision of float32, term by term as XLA computes it."""
+def erfinv(x: object) -> Any:
+    """Return the inverse of `erf`, to the precision of float32, term by term as XLA computes it."""
     x = np.asarray(x, np.float32)
     with np.errstate(all="ignore"):
         w = -np.log1p(x * -x)
@@ -81,8 +81,8 @@ def erfinv(x: Any) -> Any:
         return np.where(np.abs(x) == 1.0, x * np.float32(np.inf), result * x).astype(np.float32)
 
 
-def erfinv_wide(x: Any) -> Any:
-    """The inverse of `erf` in float64: Newton steps from the value in float32."""
+def erfinv_wide(x: object) -> Any:
+    """Return the inverse of `erf` in float64: Newton steps from the value in float32."""
     found = erfinv(x).astype(np.float64)
     with np.errstate(all="ignore"):
         for _ in range(3):
@@ -91,13 +91,13 @@ def erfinv_wide(x: Any) -> Any:
     return found
 
 
-def erfc(x: Any) -> Any:
-    """``1 - erf(x)``, element by element: the math library has it to the last digit."""
+def erfc(x: object) -> Any:
+    """Return ``1 - erf(x)``, element by element: the math library has it to the last digit."""
     return _each(math.erfc, x)
 
 
-def lgamma(x: Any) -> Any:
-    """The logarithm of the absolute value of the gamma function, element by element."""
+def lgamma(x: object) -> Any:
+    """Return the logarithm of the absolute value of the gamma function, element by element."""
     return _each(_lgamma, x)
 
 
@@ -117,7 +117,7 @@ _FAR = 8
 
 
 def digamma(x: Any) -> Any:
-    """The slope of `lgamma`: reflected to the right half, moved up to where the series converges."""
+    """Return the slope of `lgamma`: reflected to the right half, moved up to where the series converges."""
     wide = x.astype(np.float64)
     with np.errstate(all="ignore"):
         pole = (wide <= 0) & (wide == np.floor(wide))

@@ -34,7 +34,7 @@ class Update:
     rule: Rule
     rows: TouchedRows | None = None
 
-    def with_gradient(self, gradient: Any, rows: TouchedRows | None = None) -> Update:
+    def with_gradient(self, gradient: object, rows: TouchedRows | None = None) -> Update:
         """Return the same update along another gradient."""
         return Update(self.variable, gradient, self.slots, self.settings, self.rule, rows or self.rows)
 

@@ -68,58 +68,58 @@ class Callback(Constructed):
     params: dict[str, Any]
 
     def set_model(self, model: Model) -> None:
-        """Called first, with the model."""
+        """Take the model; called first."""
         self.model = model
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Called first, with what fit was asked to do."""
+        """Take what fit was asked to do; called first."""
         self.params = params
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Before the first epoch."""
+        """Run before the first epoch."""
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """After the last epoch, with its logs."""
+        """Run after the last epoch, with its logs."""
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Before an epoch, counted from 0."""
+        """Run before an epoch, counted from 0."""
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """After an epoch and its validation."""
+        """Run after an epoch and its validation."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a step."""
+        """Run before a step."""
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a step."""
+        """Run after a step."""
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Before an evaluation."""
+        """Run before an evaluation."""
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """After an evaluation."""
+        """Run after an evaluation."""
 
     def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a batch of an evaluation."""
+        """Run before a batch of an evaluation."""
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a batch of an evaluation."""
+        """Run after a batch of an evaluation."""
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Before a prediction."""
+        """Run before a prediction."""
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """After a prediction."""
+        """Run after a prediction."""
 
     def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a batch of a prediction."""
+        """Run before a batch of a prediction."""
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a batch of a prediction."""
+        """Run after a batch of a prediction."""
 
 
 def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
-    """The callbacks as a list; none for None.
+    """Return the callbacks as a list; none for None.
 
     Raises:
         ArgumentTypeError: it is no list, or something in it is no callback.
@@ -183,7 +183,7 @@ class CallbackList:
 
 
 def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
-    """The hook, if it can be called as it will be."""
+    """Return the hook, if it can be called as it will be."""
     wanted = list(inspect.signature(default).parameters)[1:]
     try:
         inspect.signature(hook).bind(*wanted[:-1], logs=None)

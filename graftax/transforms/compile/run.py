@@ -15,6 +15,7 @@ from graftax.backend import registry
 from graftax.backend.traced_checks import traces
 from graftax.core.errors import StateError
 from graftax.transforms.compile.trace import Entry
+from graftax.transforms.lifting.lifted import assign
 from graftax.variables.state.donation import Donation
 
 _LONE = max(map(sys.getrefcount, [object()]))
@@ -68,13 +69,13 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     return box[0]
 
 
-def _is_deleted(buffer: Any) -> bool:
+def _is_deleted(buffer: object) -> bool:
     return bool(getattr(buffer, "is_deleted", bool)())
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Inside, Ctrl-C waits: the first run goes through Python, where it could come after the buffers are given away."""
+    """Let Ctrl-C wait: a first run goes through Python, where it could come after the buffers are given away."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -96,6 +97,5 @@ def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
     # what its checks find is raised after the outermost compiled function has run
     run = entry.program.run if traces.top is not None else entry.program.run_looking
     results = run(donated, [storage.read() for storage in entry.kept], leaves)
-    for storage, value in zip(entry.written, results[entry.results :], strict=True):
-        storage.write(value)
+    assign(entry.written, results[entry.results :])
     return results

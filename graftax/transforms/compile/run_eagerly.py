@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from graftax.backend import registry
@@ -27,7 +26,7 @@ class run_eagerly:  # noqa: N801 - used as a function, and as a scope
     it was. Results are arrays, as they are when compiled, and what a compiled function may not return is refused.
 
     Args:
-        on: False to compile again.
+        on: False to compile again. Defaults to True.
 
     Raises:
         ArgumentTypeError: ``on`` is no truth value.
@@ -67,7 +66,7 @@ class run_eagerly:  # noqa: N801 - used as a function, and as a scope
 
 
 def on() -> bool:
-    """True if compiled functions run as plain Python here."""
+    """Return True if compiled functions run as plain Python here."""
     inner = _scopes.top
     return _everywhere if inner is None else inner
 
@@ -81,7 +80,7 @@ class EagerFrame(Substitution):
 
 
 def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], allows_callback: bool) -> Any:
-    """What the compiled ``fn`` would do with these arguments."""
+    """Return what the compiled ``fn`` would do with these arguments."""
     backend = registry.current()
     transforms, numpy = backend.tracing, backend.arrays.numpy
 
@@ -94,7 +93,8 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
     leaves, tree = transforms.flatten((args, kwargs))
     given = [leaf if isinstance(leaf, VariableLike) else array(leaf) for leaf in leaves]
     args, kwargs = transforms.unflatten(tree, given)
-    with _transaction(EagerFrame(allows_callback)):
+    frame = EagerFrame(allows_callback)
+    with frames.entered(frame):
         results, structure = transforms.flatten(fn(*args, **kwargs))
         results = [array(one) for one in results]
         for one in results:
@@ -104,12 +104,5 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
                     "a compiled function returns arrays, numbers, None, and nested lists, tuples and dicts of these",
                     "return only those",
                 )
+    frame.commit()
     return transforms.unflatten(structure, results)
-
-
-@contextmanager
-def _transaction(frame: EagerFrame) -> Iterator[None]:
-    with frames.entered(frame):
-        yield
-    for storage, value in frame.written.items():
-        storage.write(value)

@@ -5,29 +5,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
-from graftax.core.wrapping import wraps
 from graftax.transforms.compile.pure import compiled_if_possible
-from graftax.transforms.flow.branches import settled
-from graftax.transforms.lifting.carried import Carry, hand_on, masks_of, masks_of_rows, set_masks
-from graftax.transforms.lifting.parts import (
-    Around,
-    Bound,
-    Outline,
-    PartFrame,
-    Threaded,
-    arrays_of,
-    as_dtypes,
-    common_length,
-)
-from graftax.variables.state.storage import frames
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from graftax.transforms.flow.body import settled
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.lifting.agreement import as_dtypes, common_length
+from graftax.transforms.lifting.carried import Carry, masks_of, masks_of_rows, set_masks
+from graftax.transforms.lifting.outline import Outline, arrays_of
+from graftax.transforms.lifting.parts import Bound, Threaded
 
 
 @door
@@ -38,7 +27,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """``carry, y = fn(carry, x)`` for each row of ``xs``, from ``init``, in one compiled loop.
+    """Run ``carry, y = fn(carry, x)`` for each row of ``xs``, from ``init``, in one compiled loop.
 
     ``fn`` is traced at each eager call, so that nothing it reads is ever stale, and compiled where that is new; inside
     `graftax.jit` both is once for all. What it assigns to Variables, one step sees from the step before.
@@ -47,9 +36,9 @@ def scan(
         fn: Takes the carry and a row; returns the next carry, of the same structure, shapes and dtypes, and a result.
             It may read and write Variables, and layers may be built in it.
         init: The first carry: any structure of arrays.
-        xs: Any structure of arrays with the same number of rows; None to pass None, ``length`` times.
-        length: How many steps; must equal the number of rows if there are any.
-        reverse: Whether to go from the last row to the first; results stay with their rows.
+        xs: Any structure of arrays with the same number of rows. Defaults to None, to pass None ``length`` times.
+        length: How many steps. Defaults to the number of rows, which it must equal if there are any.
+        reverse: Whether to go from the last row to the first; results stay with their rows. Defaults to False.
 
     Returns:
         The last carry, and the results of all steps, stacked.
@@ -68,11 +57,13 @@ def scan(
         >>> float(last), sums.tolist()
         (6.0, [1.0, 3.0, 6.0])
     """
+    check_functions("scan", "graftax.scan(fn, init, xs)", fn)
     transforms = registry.current().control_flow
     rows, rows_structure = arrays_of(xs)
     steps = _steps("scan", Outline(rows_structure, rows), length)
     own = Carry("scan", init)
     kept, count = len(own.leaves), len(rows)
+    # a mask of an array of rows is cut with it, so it goes with the rows
     found_masks = masks_of_rows("scan", transforms.flatten(xs)[0])
     rows += [mask for mask in found_masks if mask is not None]
 
@@ -88,8 +79,8 @@ def scan(
             )
         return own.closed(made[0]), (made[1], masks_of(transforms.flatten(made[1])[0]))
 
-    part, start = settled(
-        "scan", step, Outline(own.structure, own.leaves), [_Row(row.shape[1:], row.dtype) for row in rows]
+    part, start, _ = settled(
+        "scan", fn, step, Outline(own.structure, own.leaves), [_Row(row.shape[1:], row.dtype) for row in rows]
     )
     threaded = Threaded(part)
     after, last, stacked = _run(threaded.bind(part), threaded.state(), start, rows, steps, reverse)
@@ -107,7 +98,7 @@ class _Row(NamedTuple):
 def _run(
     step: Bound, state: list[Any], start: list[Any], rows: list[Any], steps: int, reverse: bool
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """The state after, the last carry, the stacked results; compiled once for all scans that do the same."""
+    """Return the state after, the last carry, the stacked results; compiled once for all scans that do the same."""
     transforms = registry.current().control_flow
     dtypes = [str(leaf.dtype) for leaf in start]
     unbound = step._replace(closed=[])  # without arrays, for others to use
@@ -120,6 +111,7 @@ def _run(
         (after, last), stacked = transforms.scan(body, (state, start), rows, steps, reverse)
         return after, last, stacked
 
+    # eager: the same loop is met again and again, in a loop of Python or in training without jit
     run = loop
     if not transforms.staged_within(None) and (program := step.program.key) is not None:
         key = program, step.reads, step.writes, step.constants, tuple(dtypes), steps, reverse
@@ -137,9 +129,9 @@ class _Loops:
         self._lock = threading.Lock()
 
     def find(self, key: Hashable, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function compiled, or the one of the same key that was."""
+        """Return the function compiled, or the one of the same key that was."""
         with self._lock:
-            if key not in self.compiled:
+            if key not in self.compiled:  # under the lock: two threads would compile it twice
                 self.compiled[key] = compiled_if_possible(function)
                 if len(self.compiled) > self._kept:
                     self.compiled.popitem(last=False)
@@ -152,7 +144,7 @@ _loops = _Loops(kept=128)
 
 @door
 def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
-    """``fn`` of each row, one after the other, the results stacked; a `scan` without a carry.
+    """Apply ``fn`` to each row, one after the other, and stack the results; a `scan` without a carry.
 
     Where rows need not see what the rows before them assigned, `graftax.vectorized_map` is faster.
 
@@ -169,57 +161,8 @@ def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
         >>> map_fn(lambda x: x * seen.assign_add(1), gx.ops.asarray([5, 5, 5])).tolist(), int(seen)
         ([5, 10, 15], 3)
     """
+    check_functions("map_fn", "graftax.map_fn(fn, xs)", fn)
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
-
-
-@door
-def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[P, R]:
-    """A function that computes the same, and computes it again for its gradient, to keep less in memory.
-
-    Args:
-        fn: Returns any structure of arrays; it may read and write Variables. Its values are traced.
-        policy: What is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
-            ``"dots_without_batch"`` for those without batch axes (of dense layers, not of attention).
-
-    Raises:
-        ArgumentError: there is no such policy.
-
-    Example:
-        >>> import graftax as gx
-        >>> float(gx.grad(remat(gx.ops.sin))(0.0))
-        1.0
-    """
-    if policy not in (None, "dots", "dots_without_batch"):
-        raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
-
-    @wraps(fn)
-    @door
-    def run(*args: Any, **kwargs: Any) -> Any:
-        transforms = registry.current().control_flow
-        leaves, structure = transforms.flatten((args, kwargs))
-        is_array = registry.current().arrays.is_array
-        around = Around()
-        written: list[Any] = []
-        made: list[Any] = []
-
-        def part(given: list[Any]) -> Any:
-            values = iter(given)
-            filled = [next(values) if is_array(leaf) else leaf for leaf in leaves]
-            hand_on(leaves, filled)
-            call_args, call_kwargs = transforms.unflatten(structure, filled)
-            frame = PartFrame(around)
-            with frames.entered(frame):
-                results, out = arrays_of(cast(Callable[..., R], fn)(*call_args, **call_kwargs))
-            written[:], made[:] = list(frame.written), [out]
-            return results, masks_of(results), list(frame.written.values())
-
-        results, found_masks, after = transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)])
-        for storage, value in zip(written, after, strict=True):
-            storage.write(value)
-        set_masks(results, found_masks)
-        return transforms.unflatten(made[0], results)
-
-    return run
 
 
 def _steps(name: str, rows: Outline, length: int | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from graftax.core.errors import ArgumentTypeError, GradientError, ShapeError, St
 from graftax.core.typedefs import VariableLike, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
-from graftax.transforms.lifting.parts import arrays_of
+from graftax.transforms.lifting.outline import arrays_of
 from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable
 
@@ -35,9 +36,11 @@ class CustomRule:
         self._structure = (args, kwargs)
         self._leaves = tree.flatten(self._structure)
         self._positional = len(tree.flatten(args))
+        # of each positional argument the places of its leaves, in its structure
+        self._places = tree.rebuild(args, iter(range(self._positional)))
         self._moving = [i for i, leaf in enumerate(self._leaves) if _is_moving(leaf)]
         arrays = registry.current().arrays
-        weakly = arrays.numpy.asarray
+        weakly = arrays.numpy.asarray  # a Python number gives way to the dtype of arrays, as outside of a rule
         self.values = [
             weakly(leaf) if type(leaf) in (float, complex) else arrays.asarray(unwrap(leaf))
             for leaf in (self._leaves[i] for i in self._moving)
@@ -51,7 +54,7 @@ class CustomRule:
         self._masks: Any = None
 
     def call(self, values: list[Any]) -> tuple[list[Any], Callable[..., Any]]:
-        """The arrays of the value and of its masks, and the ``grad_fn`` of this run."""
+        """Return the arrays of the value and of its masks, and the ``grad_fn`` of this run."""
         leaves = list(self._leaves)
         for i, value in zip(self._moving, values, strict=True):
             leaves[i] = value
@@ -70,7 +73,7 @@ class CustomRule:
         return [*results, *found], made[1]
 
     def value(self, leaves: list[Any]) -> Any:
-        """What the function returns, of what `call` gives."""
+        """Return what the function returns, of what `call` gives."""
         transforms = registry.current().gradients
         results, found = leaves[: self._results], leaves[self._results :]
         set_masks(results, transforms.unflatten(self._masks, found))
@@ -79,8 +82,12 @@ class CustomRule:
     def note_read(self, storages: Iterable[Storage], grad_fn: Callable[..., Any]) -> None:
         """Say what the function read; raise if its rule cannot be told of a trainable one."""
         users = [storage.user for storage in storages]
+        # a frozen Variable needs no gradient: its rule may leave it out
         self.variables = [v for v in users if isinstance(v, Variable) and v.trainable and is_inexact(v.dtype)]
-        parameters = inspect.signature(grad_fn).parameters.values()
+        signature = _signature(grad_fn)
+        if signature is None:  # of a builtin: whether it fits is seen when it is called
+            return
+        parameters = signature.parameters.values()
         if self.variables and not any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters):
             names = ", ".join(repr(variable.path) for variable in self.variables)
             raise ArgumentTypeError(
@@ -88,11 +95,21 @@ class CustomRule:
                 "their gradients are to be told, too",
                 "def grad_fn(dy, variables=None): return dx, [dv]; or read graftax.stop_gradient(v) of a frozen one",
             )
+        told: dict[str, list[Any]] = {"variables": []} if self.variables else {}
+        try:
+            signature.bind(*[None] * self._results, **told)
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"the value of {self.name} is made of {self._results} arrays, its grad_fn has the signature "
+                f"{signature}: {error}",
+                "grad_fn gets one gradient for each array of the value, and variables= where trainable ones were read",
+                "def grad_fn(*dys): ...",
+            ) from None
 
     def gradients(
         self, grad_fn: Callable[..., Any], ys: list[Any], values: list[Any], storages: Iterable[Storage]
     ) -> list[Any]:
-        """Those of the Variables behind the storages, then those of the arrays among the arguments; None for zero.
+        """Return the gradients of the Variables behind the storages, then of the arrays given; None for zero.
 
         Args:
             grad_fn: That of a run.
@@ -101,6 +118,7 @@ class CustomRule:
             storages: All that was read.
         """
         arrays = registry.current().arrays
+        # masks come after the arrays of the value, and are none of the rule's business
         dys = [y if is_inexact(y.dtype) else arrays.numpy.zeros(y.shape, "float32") for y in ys[: self._results]]
         told: list[Any] = []
         if not self.variables:
@@ -118,6 +136,12 @@ class CustomRule:
                 f"it got {len(variables)} variables",
                 "return gradients_of_arguments, [gradients_of_variables]",
             )
+        if isinstance(made[1], dict):
+            raise GradientError(
+                f"the grad_fn of {self.name} returned the gradients of variables in a dict",
+                "they are told in the order of the variables that it gets",
+                "return dx, [gradients[v.path] for v in variables]",
+            )
         of_variables = tree.flatten(made[1]) if made[1] is not None else []
         if len(of_variables) != len(variables):
             raise GradientError(
@@ -131,8 +155,39 @@ class CustomRule:
         ]
 
     def _of_arguments(self, made: Any, values: list[Any]) -> list[Any]:
+        told = self._by_place(made)
+        for i, gradient in told.items():
+            if gradient is not None and not _is_number(self._leaves[i]):
+                raise GradientError(
+                    f"the grad_fn of {self.name} returned a gradient for argument {i}, {self._leaves[i]!r:.60}",
+                    "only arrays and numbers have gradients",
+                    "None in its place",
+                )
+        return [
+            self._fitted(told.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
+            for i, value in zip(self._moving, values, strict=True)
+        ]
+
+    def _by_place(self, made: Any) -> dict[int, Any]:
+        """Return the gradients by the places of what they belong to; by structure, or in order where they are flat."""
         numbers = [i for i, leaf in enumerate(self._leaves[: self._positional]) if _is_number(leaf)]
         moving = [i for i in self._moving if i < self._positional]
+        if type(made) in (list, tuple):  # such as (dx, []) of a rule that would tell of variables, too
+            made = [one for one in made if tree.is_leaf(one) or tree.flatten(one)]
+        for known in (range(self._positional), numbers, moving):
+            # arguments that have no gradient, such as strings, may be left out
+            kept = [one for one in self._places if not {*tree.flatten(one)}.isdisjoint(known)]
+            for like, given in ((kept, made), (kept[0] if len(kept) == 1 else None, made)):
+                if like is not None and (pairs := _paired(like, given, {*moving})) is not None:
+                    return dict(pairs)
+        if not tree.is_leaf(made) and (isinstance(made, dict) or not all(map(tree.is_leaf, made))):
+            paths = [path for path, _ in tree.flatten_with_paths(self._structure[0])]
+            raise GradientError(
+                f"the grad_fn of {self.name} returned gradients with the leaves "
+                f"{[path for path, _ in tree.flatten_with_paths(made)]} for arguments with the leaves {paths}",
+                "they have the structure of the positional arguments, or come in a flat list",
+                "return {'kernel': ..., 'bias': ...} for an argument that is a dict with these keys",
+            )
         found = tree.flatten(made)
         if len(found) not in (len(numbers), len(moving)):
             raise GradientError(
@@ -140,11 +195,11 @@ class CustomRule:
                 "there is one for each positional argument; None for zero",
                 "return dx, dy, ...",
             )
-        places = dict(zip(moving if len(found) == len(moving) else numbers, found, strict=True))
-        return [
-            self._fitted(places.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
-            for i, value in zip(self._moving, values, strict=True)
-        ]
+        return dict(zip(moving if len(found) == len(moving) else numbers, found, strict=True))
+
+    def refused(self) -> list[Callable[[], GradientError] | None]:
+        """Return for each of the values what gives the error if it is differentiated; None where the rule counts."""
+        return [None if i < self._positional else partial(by_keyword, self) for i in self._moving]
 
     def _fitted(self, gradient: Any, what: str, shape: tuple[int, ...], dtype: str) -> Any:
         if gradient is None or not is_inexact(dtype):
@@ -157,17 +212,17 @@ class CustomRule:
                 "a gradient has the shape of what it is the gradient of",
                 "ops.sum(gradient, axis) over what was broadcast",
             )
-        return value.astype(dtype)
+        return value.astype(dtype)  # NumPy may have made it double
 
 
 def differentiated_around(inputs: list[Any]) -> bool:
-    """True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
+    """Return True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
     transforms = registry.current().gradients
     return not transforms.eager() or any(map(transforms.is_tracer, inputs))
 
 
 def assigned(rule: CustomRule, storage: Storage) -> StateError:
-    """What it means that a rule assigns."""
+    """Return what it means that a rule assigns."""
     return StateError(
         f"the grad_fn of {rule.name} assigned {storage.path!r}",
         "when a gradient is taken, and how often, is not defined",
@@ -176,7 +231,7 @@ def assigned(rule: CustomRule, storage: Storage) -> StateError:
 
 
 def closed_over(rule: CustomRule) -> GradientError:
-    """What it means that a value is differentiated that the function closes over."""
+    """Return what it means that a value is differentiated that the function closes over."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, closes over an array that is differentiated outside",
         "its rule says nothing about that array",
@@ -184,8 +239,17 @@ def closed_over(rule: CustomRule) -> GradientError:
     )
 
 
+def by_keyword(rule: CustomRule) -> GradientError:
+    """Return what it means that a keyword argument is differentiated."""
+    return GradientError(
+        f"{rule.name}, a function with a gradient of its own, got a keyword argument that is differentiated",
+        "its rule says nothing about keyword arguments: grad_fn returns the gradients of positional ones",
+        "pass it as a positional argument, fn(x, scale); or ops.stop_gradient(scale), to have it constant",
+    )
+
+
 def not_told(rule: CustomRule, storage: Storage) -> GradientError:
-    """What it means that a Variable is differentiated that the rule is not told of."""
+    """Return what it means that a Variable is differentiated that the rule is not told of."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, reads {storage.path!r}, which is not trainable and whose "
         "value is differentiated",
@@ -194,17 +258,50 @@ def not_told(rule: CustomRule, storage: Storage) -> GradientError:
     )
 
 
-def _is_moving(leaf: Any) -> bool:
-    """True for what becomes an input of the rule."""
+def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
+def _paired(places: Any, made: Any, moving: set[int]) -> list[tuple[int, Any]] | None:
+    """Return each gradient with the place of what it belongs to; None if the structure is another one.
+
+    Args:
+        places: The places of leaves, in the structure of the arguments.
+        made: What the rule returned; None stands for zeros everywhere below.
+        moving: The places of arrays; what has no array below may be missing in a dict.
+    """
+    if made is None:
+        return [(place, None) for place in tree.flatten(places)]
+    if tree.is_leaf(places) or tree.is_leaf(made):
+        return [(places, made)] if tree.is_leaf(places) and tree.is_leaf(made) else None
+    if isinstance(places, dict) != isinstance(made, dict):
+        return None
+    if isinstance(places, dict):
+        missing = [place for key, below in places.items() if key not in made for place in tree.flatten(below)]
+        if not moving.isdisjoint(missing) or not all(key in places for key in made):
+            return None
+        parts = [_paired(places[key], below, moving) for key, below in made.items()]
+    elif len(places) != len(made):
+        return None
+    else:
+        parts = [_paired(one, other, moving) for one, other in zip(places, made, strict=True)]
+    return None if any(part is None for part in parts) else [pair for part in parts for pair in part or ()]
+
+
+def _is_moving(leaf: object) -> bool:
+    """Return True for what becomes an input of the rule."""
     kinds = VariableLike | np.ndarray | np.generic | float | complex
     return isinstance(leaf, kinds) or registry.current().arrays.is_array(leaf)
 
 
-def _is_number(leaf: Any) -> bool:
+def _is_number(leaf: object) -> bool:
     return isinstance(leaf, int) or _is_moving(leaf)
 
 
-def _kind(made: Any) -> str:
+def _kind(made: object) -> str:
     if isinstance(made, tuple | list):
         return f"a {type(made).__name__} of {len(made)}"
     return "one array" if hasattr(made, "shape") else f"one {type(made).__name__}"

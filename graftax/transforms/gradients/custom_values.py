@@ -13,8 +13,7 @@ from graftax.core.errors import CompileError, GradientError
 from graftax.core.typedefs import Array
 from graftax.transforms.gradients.custom_rule import CustomRule, assigned, differentiated_around
 from graftax.transforms.gradients.custom_state import GradientFrame, Reading, Stopped, move_on
-from graftax.transforms.lifting.frames import Substitution
-from graftax.transforms.lifting.parts import Around
+from graftax.transforms.lifting.frames import Around, Substitution
 from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.state.storage import Storage, frames
 
@@ -34,25 +33,25 @@ class ByValues:
 
     def __init__(self, rule: CustomRule) -> None:
         self._rule = rule
-        self._context = contextvars.copy_context()
+        self._context = contextvars.copy_context()  # the way back may be gone later, out of all scopes of the call
         self._storages: list[Storage] = []
         self._ran: _Ran | None = None
 
     def run(self) -> list[Any]:
-        """The arrays of the value; what is assigned on the way takes effect, and carries its gradient."""
+        """Return the arrays of the value; what is assigned on the way takes effect, and carries its gradient."""
         looking = self._look()
         self._storages = list(looking.found)
         leaves = self._with_rule([*looking.found.values(), *self._rule.values])
-        for storage, value in looking.written.items():
-            storage.write(value)
+        looking.commit()
         for storage in self._storages:
             if is_stream(storage) and storage not in looking.written:  # grad_fn draws from it
                 move_on(storage)
         return leaves
 
     def _look(self) -> Reading:
-        """What is read, and what is assigned."""
+        """Return what is read, and what is assigned."""
         stop = registry.current().arrays.stop_gradient
+        # which Variables are read is not known before a run, and all of them have to be inputs of the rule
         found = Reading(Around())
         try:  # with what is differentiated, of which comparisons have values
             with frames.entered(found):
@@ -75,7 +74,8 @@ class ByValues:
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
         transforms = registry.current().gradients
-        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, [None] * len(inputs))
+        refused = [*[None] * len(self._storages), *self._rule.refused()]
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, refused)
 
     def _function(self, inputs: list[Any]) -> list[Any]:
         return self._run(inputs).leaves
@@ -90,7 +90,7 @@ class ByValues:
         return leaves, [], ran
 
     def _run(self, inputs: list[Any]) -> _Ran:
-        """The run with the values of the call; a tape asks for it again."""
+        """Return the run with the values of the call; a tape asks for it again."""
         transforms = registry.current().gradients
         if transforms.staged_within(None):  # a tape looks whether this can be written down
             raise CompileError(f"{self._rule.name} asks for values", "there are none while a program is written down")

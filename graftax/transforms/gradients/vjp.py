@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError, ShapeError
-from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
-from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.gradients.directions import direction
+from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
-from graftax.transforms.lifting.parts import arrays_of
+from graftax.transforms.lifting.lifted import Lifted, Outcome
+from graftax.transforms.lifting.outline import arrays_of
 from graftax.variables.state.storage import frames
 
 MakeFrame = Callable[[list[Any]], Substitution]
@@ -30,16 +32,17 @@ class Pulled(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """What the function returned."""
+        """Return what the function returned."""
         return registry.current().gradients.unflatten(self.structure, self.leaves)
 
-    def weights(self, dy: Any = None) -> list[Any]:
-        """A weight for each element of the results: ones, or those given in the same structure."""
+    def weights(self, dy: object = None) -> list[Any]:
+        """Return a weight for each element of the results: ones, or those given in the same structure."""
         arrays, transforms = registry.current().arrays, registry.current().gradients
         if dy is None:
             return [arrays.numpy.ones_like(leaf) for leaf in self.leaves]
         # a list of numbers stands for an array where there is one result
         single = len(self.leaves) == 1 and transforms.flatten(self.value)[1] == transforms.flatten(0)[1]
+        given: list[Any]
         given, structure = ([dy], self.structure) if single else transforms.flatten(tree.reorder(dy, self.value))
         if structure != self.structure:
             raise ArgumentError(
@@ -47,7 +50,9 @@ class Pulled(NamedTuple):
                 "there is one weight for each element of the value",
                 "the structure that the function returns",
             )
-        weights = [arrays.asarray(unwrap(one), str(leaf.dtype)) for one, leaf in zip(given, self.leaves, strict=True)]
+        weights = [
+            direction(f"dy of {self.name}", one, leaf.dtype) for one, leaf in zip(given, self.leaves, strict=True)
+        ]
         for weight, leaf in zip(weights, self.leaves, strict=True):
             if tuple(weight.shape) not in ((), tuple(leaf.shape)):
                 raise ShapeError(
@@ -71,34 +76,30 @@ def pulled(
         fn: What the user calls it, for messages.
         call: Takes a list of arrays.
         values: That list.
-        frame: What Variables are inside, made from the list; as they are outside, unless told.
-        came: What the arrays of the list were made of, in its order, for their masks.
+        frame: What Variables are inside, made from the list. Defaults to None, for what they are outside.
+        came: What the arrays of the list were made of, in its order, for their masks. Defaults to nothing.
 
     Raises:
         GradientError: the result is None, or not floating.
     """
     transforms = registry.current().gradients
     parent = frames.top
-    written: list[Any] = []
-    structures: list[Any] = []
+    lifted = Lifted(partial(floating_results, fn))
 
-    def pure(given: list[Any]) -> tuple[list[Any], tuple[list[Any], list[Any]]]:
+    def pure(given: list[Any]) -> tuple[list[Any], Outcome]:
         inside = Substitution(parent, (), transforms.level()) if frame is None else frame(given)
         hand_on(came, given[: len(came)])
-        with frames.entered(inside):
-            leaves, structure = floating_results(fn, call(given))
-        written[:], structures[:] = list(inside.written), [structure]
-        return leaves, (masks_of(leaves), list(inside.written.values()))
+        outcome = lifted(inside, lambda: call(given))
+        return outcome.leaves, outcome._replace(leaves=[])
 
-    leaves, pull, (found_masks, after) = transforms.vjp_with_aux(pure, values)
-    set_masks(leaves, found_masks)
-    for storage, value in zip(written, after, strict=True):
-        storage.write(value)
-    return Pulled(function_name(fn), leaves, structures[0], lambda weights: list(pull(weights)[0]))
+    # what is assigned is no result: nobody weighs it, and its gradient goes on with the value that is committed
+    leaves, pull, outcome = transforms.vjp_with_aux(pure, values)
+    lifted.commit(outcome._replace(leaves=leaves))
+    return Pulled(function_name(fn), leaves, lifted.structure, lambda weights: list(pull(weights)[0]))
 
 
 def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], Any]:
-    """The leaves of what a function returned, and their structure.
+    """Return the leaves of what a function returned, and their structure.
 
     Raises:
         GradientError: there are none, or one is not floating.
@@ -121,7 +122,7 @@ def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], An
 
 
 def substituting(storages: Sequence[Any]) -> MakeFrame:
-    """Frames in which the first of the given values are those of Variables."""
+    """Return what makes frames in which the first of the given values are those of Variables."""
     parent = frames.top
 
     def make(given: list[Any]) -> Substitution:

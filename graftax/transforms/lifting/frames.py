@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from typing import Any
 
+from graftax.backend import registry
 from graftax.backend.program import Lift
 from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
-from graftax.variables.graph.module import Module, Node, walk
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.pack import in_groups, place_of
-from graftax.variables.state.storage import Frame, Storage
+from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.variable import Variable
 
 _PACKED = ("weight", "state", "slot")  # others, such as a counter, are looked at after each call
@@ -32,14 +34,14 @@ class CompileFrame(Frame):
         self.seen = Seen()
 
     def read(self, storage: Storage) -> Array:
-        """The value in the program so far."""
+        """Return the value in the program so far."""
         if storage not in self._now:
             self._now[storage] = self._lift.read(storage)
             self._touch_owners(storage)
         return self._now[storage]
 
     def write(self, storage: Storage, value: Array) -> None:
-        """The value from here on."""
+        """Set the value from here on."""
         self._now[storage] = value
         self._written[storage] = None
         self._touch_owners(storage)
@@ -68,11 +70,11 @@ class CompileFrame(Frame):
             if isinstance(node, Module):
                 self.touch(node)
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """Note that the function makes it."""
         self.seen.made(module)
 
-    def build(self, module: Module, done: bool) -> None:
+    def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the function does."""
         if done:
             self.seen.built(walk(module))
@@ -91,12 +93,14 @@ class CompileFrame(Frame):
             if len(group) >= _WORTH_IT:
                 self.group(group)
 
-    def first_value(self, tracer: Any) -> Any:
-        """The argument that this traced value stands for, as it is at the first call."""
+    def first_value(self, tracer: object) -> Any:
+        """Return the argument that this traced value stands for, as it is at the first call."""
+        # by identity: == of traced arrays is another traced array
         found = (value for traced, value in self._arguments if traced is tracer)
         return next(found, None)
 
     def _touch_owners(self, storage: Storage) -> None:
+        # a Variable may go with its owner, and another one come: whatever leads to it counts
         node: Node | None = storage.user
         while node is not None and (node := node._gx_owner) is not None:
             if id(node) in self.touched:
@@ -104,7 +108,7 @@ class CompileFrame(Frame):
             self.touch(node)
 
     def written(self) -> list[tuple[Storage, Array]]:
-        """What the program assigns, with the last values."""
+        """Return what the program assigns, with the last values."""
         return [(storage, self._now[storage]) for storage in self._written]
 
 
@@ -121,7 +125,7 @@ def _kind(storage: Storage) -> Hashable | None:
 class Substitution(Frame):
     """Given values in place of some Variables; assignments stay inside until whoever made it takes them out."""
 
-    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: Any) -> None:
+    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: object) -> None:
         super().__init__()
         self.parent = parent
         self.level = level
@@ -129,23 +133,58 @@ class Substitution(Frame):
         self.written: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
-        """The value given or assigned, else what the frame around sees."""
+        """Return the value given or assigned, else what the frame around sees."""
         if storage in self._now:
             return self._now[storage]
         return storage.concrete() if self.parent is None else self.parent.read(storage)
 
     def write(self, storage: Storage, value: Array) -> None:
-        """The value from here on, inside."""
+        """Set the value from here on, inside."""
         self._now[storage] = value
         self.written[storage] = value
+
+    def commit(self, but: Container[Storage] = ()) -> None:
+        """Assign, in the frame that is on top, what was assigned inside, but for some."""
+        for storage, value in self.written.items():
+            if storage not in but:
+                storage.write(value)
 
 
 class Abstract(Substitution):
     """For a look at shapes: Variables have their present values, assignments lead nowhere."""
 
-    def __init__(self, parent: Frame | None, level: Any) -> None:
+    def __init__(self, parent: Frame | None, level: object) -> None:
         super().__init__(parent, (), level)
 
     def read(self, storage: Storage) -> Array:
-        """The buffer itself: nothing is computed from it."""
+        """Return the buffer itself: nothing is computed from it."""
         return self._now.get(storage, storage.buffer)
+
+
+class PartFrame(Substitution):
+    """State inside a part of a program; what it does not have itself is read where the part is called from."""
+
+    def __init__(self, around: Around, given: Iterable[tuple[Storage, Any]] = ()) -> None:
+        super().__init__(around.frame, given, registry.current().tracing.level())
+        self._around = around
+
+    def read(self, storage: Storage) -> Array:
+        """Return the value given or assigned, else the one outside, which the part then closes over."""
+        if storage not in self._now:
+            self._now[storage] = self._around.read(storage)
+        return self._now[storage]
+
+
+class Around:
+    """Where a part of a program is called from."""
+
+    def __init__(self) -> None:
+        self._frames = frames.items
+        self.level = registry.current().tracing.level()
+        self.frame = frames.top
+
+    def read(self, storage: Storage) -> Array:
+        """Return the value there."""
+        # computed there, so that a weight that is an expression is computed once, not in each run of the part
+        with registry.current().tracing.at(self.level), frames.replaced(self._frames):
+            return storage.read()

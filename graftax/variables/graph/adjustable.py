@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.core.keywords import Constructed
 from graftax.variables.graph.structure import structure
 
@@ -27,7 +25,7 @@ class Adjustable(Constructed):
 
     __slots__ = ("_is_watched",)  # beside the settings, which are in ``__dict__``
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
         _changed(self)
 

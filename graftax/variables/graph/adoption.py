@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.core.typedefs import VariableLike
 from graftax.variables.graph.copies import Copied, Pending
 from graftax.variables.graph.freezing import Freezing
@@ -16,7 +14,7 @@ class Adopting(Copied, Freezing):
     """The part of a Module that other Nodes hang below."""
 
 
-def adopt(owner: Adopting, edges: tuple[Edge, ...], value: Any, depth: int = 0) -> None:
+def adopt(owner: Adopting, edges: tuple[Edge, ...], value: object, depth: int = 0) -> None:
     """Let what is found in an attribute hang below a Module, with the values that wait for it."""
     if isinstance(value, Node):
         adopt_node(owner, edges, value)
@@ -33,9 +31,9 @@ def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
         return
     if node._gx_owner is None:
         own(owner, edges, node)
-    if owner._gx_frozen:
+    if owner._gx_frozen:  # what is made below a frozen Module later, by a first call, is frozen, too
         if isinstance(node, Leaf):
-            node.frozen = True
+            node.trainability = node.trainability.with_frozen(True)
         elif isinstance(node, Freezing) and not node._gx_frozen and not inside(owner, node):
             node.trainable = False
     pending = owner._gx_pending
@@ -57,7 +55,12 @@ def deliver(pending: Pending, edge: Edge, node: Node) -> None:
 
 
 def set_pending(module: Adopting, pending: Pending | None) -> None:
-    """Let values wait below a Module; those whose Variables exist already are delivered at once."""
+    """Let values wait below a Module; those whose Variables exist already are delivered at once.
+
+    A Module below which values of the same restore wait already keeps them: it is held twice, or holds its own parent.
+    """
+    if pending is not None and module._gx_pending is not None and pending.is_of(module._gx_pending):
+        return
     object.__setattr__(module, "_gx_pending", pending)
     if pending is None:
         return

@@ -27,40 +27,40 @@ class Word(NamedTuple):
     instead: str
 
 
-def _is_method(value: Any) -> bool:
+def _is_method(value: object) -> bool:
     return isinstance(value, staticmethod | classmethod) or (callable(value) and not isinstance(value, type))
 
 
-def _is_made_of_a_method(value: Any) -> bool:
-    """True for a bound method, and for what wraps one, as ``self.call = graftax.jit(self.call)``."""
+def _is_made_of_a_method(value: object) -> bool:
+    """Return True for a bound method, and for what wraps one, as ``self.call = graftax.jit(self.call)``."""
     return isinstance(value, MethodType) or isinstance(getattr(value, "__wrapped__", None), MethodType | FunctionType)
 
 
-def _is_property(value: Any) -> bool:
+def _is_property(value: object) -> bool:
     return hasattr(value, "__get__") and not _is_method(value)
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     return isinstance(value, bool) or _is_settable(value)
 
 
-def _is_settable(value: Any) -> bool:
+def _is_settable(value: object) -> bool:
     return hasattr(type(value), "__set__") and (not isinstance(value, property) or value.fset is not None)
 
 
-def _never(value: Any) -> bool:
+def _never(value: object) -> bool:
     return False
 
 
-def _always(value: Any) -> bool:
+def _always(value: object) -> bool:
     return True
 
 
-def _is_plain(value: Any, kinds: tuple[type, ...]) -> bool:
+def _is_plain(value: object, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, kinds)
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(value: object) -> bool:
     return isinstance(value, set | frozenset | list | tuple) and all(isinstance(name, str) for name in value)
 
 
@@ -172,7 +172,7 @@ def check_class(kind: type[Any], words: Words) -> None:
             )
 
 
-def allowed(target: Any, name: str, value: Any, word: Word) -> Any:
+def allowed(target: object, name: str, value: object, word: Word) -> Any:
     """Return what is to be kept under a name that is taken.
 
     Raises:

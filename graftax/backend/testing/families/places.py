@@ -62,7 +62,7 @@ def _extreme(reduce: Callable[..., Any], least: bool) -> Callable[..., Any]:
     return function
 
 
-def _softmax(x: Any, ids: Any, count: int) -> Any:
+def _softmax(x: Any, ids: object, count: int) -> Any:
     powers = np.exp(x)
     total = _by_segment(np.sum, 0.0)(powers, ids, count)
     return powers / total[ids]
@@ -75,14 +75,14 @@ def _scatter(indices: Any, values: Any, shape: Any) -> Any:
     return result
 
 
-def _scatter_update(x: Any, indices: Any, updates: Any) -> Any:
+def _scatter_update(x: object, indices: Any, updates: Any) -> Any:
     result = np.array(x)
     for i, index in enumerate(indices):
         result[tuple(index)] = updates if np.ndim(updates) == 0 else updates[i]
     return result
 
 
-def _multi_hot(indices: Any, num_classes: int, axis: int = -1, dtype: str = "float32") -> Any:
+def _multi_hot(indices: object, num_classes: int, axis: int = -1, dtype: str = "float32") -> Any:
     return np.moveaxis(np.eye(num_classes)[np.asarray(indices)].max(-2), -1, axis).astype(dtype)
 
 
