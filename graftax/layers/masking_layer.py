@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array
@@ -39,12 +41,13 @@ class Masking(Layer):
         self, mask_value: float = 0.0, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        try:
-            self.mask_value = float(mask_value) if not isinstance(mask_value, str | bytes) else None
-        except (TypeError, ValueError):
-            self.mask_value = None
-        if self.mask_value is None:
+        number: float | None = None
+        if not isinstance(mask_value, str | bytes):
+            with suppress(TypeError, ValueError):
+                number = float(mask_value)
+        if number is None:
             raise ArgumentTypeError(f"mask_value={mask_value!r:.60}", "it is one number", "mask_value=0.0")
+        self.mask_value = number
 
     def call(self, x: Array) -> Array:
         return hide(x, self._shown(x))
