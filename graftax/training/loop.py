@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, Nume
 from graftax.training import data
 from graftax.training.at_work import at_work
 from graftax.training.batch import Batch, unpack
-from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.callback_list import CallbackList, listed
 from graftax.training.callbacks.history import History
+from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
@@ -45,29 +47,35 @@ def fit(
     """Run `train_step` over the batches of some epochs."""
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
-    params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
+    params = {
+        "verbose": verbose,
+        "epochs": epochs.stop,
+        "steps": source.steps,
+        "step": steps_taken(model),
+        "training": True,
+        "validating": False,
+        "validates": validation is not None,
+        "validation_steps": None if validation is None else validation.steps,
+    }
     hooks = CallbackList([*listed(callbacks), history, progress], model, params)
-    logs: Mapping[str, Any] = {}
-    with at_work(model, "fit"), closing(progress):
+    with at_work(model, "fit"), _ended(hooks, progress):
         model._gx_history, model.stop_training = history, False
         hooks.run("on_train_begin")
+        logs = Logs({})
         for epoch in epochs:
+            if model.stop_training:
+                break
             hooks.run("on_epoch_begin", epoch)
             model.reset_metrics()
-            steps, logs = _train_epoch(model, source.epoch(epoch), hooks, epoch, check_nans)
+            steps, found = _train_epoch(model, source.epoch(epoch), hooks, epoch, check_nans)
             if steps == 0:
                 _nothing_left(epoch, epochs, source)
                 break
-            logs = {name: _host(value) for name, value in logs.items()}
+            numbers = {name: _host(value) for name, value in found.items()}
             if validation is not None and is_due(epoch):
-                params["validating"] = True
-                try:
-                    found = _test(model, validation, hooks)
-                except DataError as error:
-                    error.add_context(f"the validation after epoch {epoch + 1}")
-                    raise
-                params["validating"] = False
-                logs |= {f"val_{name}": value for name, value in found.items()}
+                numbers |= _validate(model, validation, hooks, epoch)
+            logs = Logs(_with_rate(model, numbers))
+            progress.clear()
             hooks.run("on_epoch_end", epoch, logs=logs)
             if model.stop_training:
                 break
@@ -79,6 +87,36 @@ def fit(
                 break
         hooks.run("on_train_end", logs=logs)
     return history
+
+
+@contextmanager
+def _ended(hooks: CallbackList, progress: Progress) -> Iterator[None]:
+    """Inside, an error is told to the callbacks; the terminal is given back in any case."""
+    try:
+        yield
+    except BaseException as error:
+        progress.close()
+        hooks.failed(error)
+        raise
+    progress.close()
+
+
+def _validate(model: Model, source: data.Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
+    hooks.params["validating"] = True
+    try:
+        found = _test(model, source, hooks)
+    except DataError as error:
+        error.add_context(f"the validation after epoch {epoch + 1}")
+        raise
+    finally:
+        hooks.params["validating"] = False
+    return {f"val_{name}": value for name, value in found.items()}
+
+
+def _with_rate(model: Model, numbers: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of an epoch, and the learning rate at its end, if there is one and no other number has its name."""
+    rate = rate_of(model)
+    return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
 
 
 def _train_epoch(
@@ -102,6 +140,7 @@ def _train_epoch(
             raise
         required_objectives(model).warn_of_scores()
         steps += len(group)
+        hooks.params["step"] += len(group)
         hooks.run("on_train_batch_end", steps - 1, logs=logs)
         if model.stop_training:
             break
@@ -144,13 +183,11 @@ def _no_batch(source: data.Source, reason: str) -> DataError:
 def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
     progress = Progress(verbose)
-    params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = CallbackList([*listed(callbacks), progress], model, params)
-    try:
-        with _own_count(model, "evaluate"):
+    with _own_count(model, "evaluate"):
+        params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
+        hooks = CallbackList([*listed(callbacks), progress], model, params)
+        with _ended(hooks, progress):
             return _test(model, source, hooks)
-    finally:
-        progress.close()
 
 
 @contextmanager
@@ -193,7 +230,7 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
     hooks = CallbackList([*listed(callbacks), progress], model, params)
     step = model._gx_compiled_step("predict_step")
     parts = []
-    try:
+    with _ended(hooks, progress):
         hooks.run("on_predict_begin")
         for i, batch in enumerate(source.epoch(0)):
             hooks.run("on_predict_batch_begin", i)
@@ -201,8 +238,6 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
             _require_alike(parts[0], parts[-1], i)
             hooks.run("on_predict_batch_end", i)
         hooks.run("on_predict_end")
-    finally:
-        progress.close()
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)

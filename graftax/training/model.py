@@ -19,15 +19,16 @@ from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, data, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
-from graftax.training.callbacks.callback import Callback, listed
+from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.callback_list import listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
+from graftax.training.display.summary_table import count_params, summarize
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
-from graftax.training.summary import count_params, summarize
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 

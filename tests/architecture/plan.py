@@ -43,7 +43,7 @@ LAZY = {
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
-    ("graftax.training.callbacks.progress", "import_module"): "rich is optional: the extra graftax[progress]",
+    ("graftax.training.optional_libraries", "import_module"): "what extras bring is imported when it is used",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }
@@ -73,6 +73,7 @@ CIRCLES = {
         "graftax.training.callbacks.callback",
         "graftax.training.model",
     ): "a callback is shown the whole model, as users type it",
+    ("graftax.training.callbacks.callback_list", "graftax.training.model"): "callbacks are given the whole model",
     ("graftax.training.loop", "graftax.training.model"): "what is trained is a Model",
 }
 
