@@ -22,6 +22,7 @@ _MODULES = {
     "callbacks": "graftax.training.callbacks",
     "checkpoint": "graftax.checkpoint",
     "constraints": "graftax.variables.constraints",
+    "data": "graftax.training.data",
     "errors": "graftax.core.errors",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
@@ -123,6 +124,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.reparam.graft import graft as graft
     from graftax.reparam.graft import ungraft as ungraft
     from graftax.training import callbacks as callbacks
+    from graftax.training import data as data
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential

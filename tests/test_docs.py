@@ -18,7 +18,7 @@ MODULES = {
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Namespaces that are public, besides the names of graftax itself.
-NAMESPACES = ("adapters", "layers", "optimizers", "losses", "metrics", "reparam", "callbacks")
+NAMESPACES = ("adapters", "layers", "optimizers", "losses", "metrics", "reparam", "callbacks", "data")
 
 # Public names without an example of their own, and why.
 NO_EXAMPLE: dict[str, str] = {}

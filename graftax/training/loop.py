@@ -11,7 +11,6 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
-from graftax.training import data
 from graftax.training.at_work import at_work
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, Logs
@@ -22,6 +21,9 @@ from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
+from graftax.training.sources import choosing as data
+from graftax.training.sources.on_device import host_of, plain
+from graftax.training.sources.source import Source
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ def rows_of(outputs: Any) -> int:
 
 def fit(
     model: Model,
-    source: data.Source,
-    validation: data.Source | None,
+    source: Source,
+    validation: Source | None,
     epochs: range,
     verbose: int | str,
     callbacks: Sequence[Callback],
@@ -101,7 +103,7 @@ def _ended(hooks: CallbackList, progress: Progress) -> Iterator[None]:
     progress.close()
 
 
-def _validate(model: Model, source: data.Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
+def _validate(model: Model, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
     hooks.params["validating"] = True
     try:
         found = _test(model, source, hooks)
@@ -150,29 +152,30 @@ def _train_epoch(
 def _run(model: Model, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
-        run, given = model._gx_compiled_step("train_steps"), stacked(group)
+        run, given = model._gx_compiled_step("train_steps"), stacked([plain(batch) for batch in group])
         try:
-            ready.before(run, given, group)
+            ready.before(run, given, [host_of(batch) for batch in group])
             return loss_first(run(given), "train_step")
         except ChangingBodyError:
             pass
     logs: Mapping[str, Any] = {}
     for batch in group:
-        ready.before(step, batch, [batch])
-        logs = loss_first(step(batch), "train_step")
+        given = plain(batch)
+        ready.before(step, given, [host_of(batch)])
+        logs = loss_first(step(given), "train_step")
     return logs
 
 
 _FEWER = "fewer steps or epochs, an iterator with enough batches for all of them, or " + data.ANEW
 
 
-def _nothing_left(epoch: int, epochs: range, source: data.Source) -> None:
+def _nothing_left(epoch: int, epochs: range, source: Source) -> None:
     if epoch == epochs.start:
         raise _no_batch(source, "there is nothing to train on")
     user_line.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left. Instead: {_FEWER}")
 
 
-def _no_batch(source: data.Source, reason: str) -> DataError:
+def _no_batch(source: Source, reason: str) -> DataError:
     if not data.goes_on(source):
         return DataError("the data yielded no batch", reason, "at least one batch")
     return DataError(
@@ -180,7 +183,7 @@ def _no_batch(source: data.Source, reason: str) -> DataError:
     )
 
 
-def evaluate(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
+def evaluate(model: Model, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
     progress = Progress(verbose)
     with _own_count(model, "evaluate"):
@@ -202,7 +205,7 @@ def _own_count(model: Model, what: str) -> Iterator[None]:
                 variable.assign(value)
 
 
-def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, float]:
+def _test(model: Model, source: Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model._gx_compiled_step("test_step")
@@ -211,8 +214,9 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
-        ready.before(step, batch, [batch])
-        logs = loss_first(step(batch), "test_step")
+        given = plain(batch)
+        ready.before(step, given, [host_of(batch)])
+        logs = loss_first(step(given), "test_step")
         required_objectives(model).warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
@@ -223,7 +227,7 @@ def _test(model: Model, source: data.Source, hooks: CallbackList) -> dict[str, f
     return results
 
 
-def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
+def predict(model: Model, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
     progress = Progress(0 if verbose == 2 else verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
@@ -242,6 +246,11 @@ def predict(model: Model, source: data.Source, verbose: int | str, callbacks: Se
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+
+
+def predict_on_batch(model: Model, batch: Batch) -> Any:
+    """Run `predict_step` on one batch."""
+    return tree.map_structure(_host, model._gx_compiled_step("predict_step")(batch[0]))
 
 
 def _require_alike(first: Any, part: Any, number: int) -> None:
@@ -266,7 +275,7 @@ def _require_alike(first: Any, part: Any, number: int) -> None:
         )
 
 
-def _warn_if_short(steps: int, source: data.Source) -> None:
+def _warn_if_short(steps: int, source: Source) -> None:
     if source.steps is not None and steps < source.steps:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
 

@@ -11,29 +11,31 @@ from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
-from graftax.layers.layer import Layer
 from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
-from graftax.training import arguments, data, elsewhere, executions, loop
+from graftax.training import arguments, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
 from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
-from graftax.training.display.summary_table import count_params, summarize
+from graftax.training.described import Described
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
+from graftax.training.sources import choosing as data
+from graftax.training.sources.host_batches import host_batch
+from graftax.training.sources.named_columns import with_all_columns
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
-class Model(Layer):
+class Model(Described):
     """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
 
     ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
@@ -275,10 +277,10 @@ class Model(Layer):
         """Train for some epochs.
 
         Args:
-            x: Arrays (nested as the model takes them), or an iterable of batches: tuples or lists ``x, y`` or
-                ``x, y, sample_weight``, such as torch's ``DataLoader`` yields.
-            y: Targets, for arrays.
-            batch_size: Rows in a batch, 32 unless told; for arrays.
+            x: Arrays (nested as the model takes them), tables, sparse matrices; an iterable of batches ``x, y`` or
+                ``x, y, sample_weight``, such as torch's ``DataLoader`` yields; or a data set of samples by index.
+            y: Targets, for arrays; the name of their column, where there are names.
+            batch_size: Rows in a batch, 32 unless told; for arrays and samples.
             epochs: The number of the epoch to stop before; with ``initial_epoch=3``, ``epochs=5`` runs two.
             verbose: ``"auto"``, 0 or False (quiet), 1 or True (a bar), or 2 (a line each epoch).
             callbacks: Run in this order, before the history and the bar.
@@ -315,6 +317,7 @@ class Model(Layer):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
+        x, y, validation_data = with_all_columns(x, y, validation_data)
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
@@ -380,20 +383,17 @@ class Model(Layer):
         """Loss and metrics of one batch; the metrics start over unless told."""
         return self._gx_on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
+    @door
+    @keywords(elsewhere.ON_BATCH)
+    def predict_on_batch(self, x: Any) -> Any:
+        """The output for one batch, as NumPy arrays in the structure of the model's output."""
+        return loop.predict_on_batch(self, host_batch(x))
+
     def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
-        return loop.on_batch(self, step, data.host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
+        return loop.on_batch(self, step, host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """A step by name, compiled where that can be; with ``check_nans`` it raises for results that are not finite."""
         if self._gx_functions is None:
             self._gx_functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
-
-    @keywords(elsewhere.SUMMARY)
-    def summary(self, print_fn: Callable[[str], Any] = print) -> None:
-        """Print layers, shapes and numbers of parameters, or hand the text to ``print_fn``."""
-        print_fn(summarize(self))
-
-    def count_params(self) -> int:
-        """Return the number of elements of all weights; `NotBuiltError` if a layer is not built."""
-        return count_params(self)

@@ -15,12 +15,12 @@ FLOORS = (
     ("programs", "training export"),
     (
         "doors",
-        "cli activations adapters callbacks constraints errors initializers random regularizers __init__ __main__",
+        "cli activations adapters callbacks constraints data errors initializers random regularizers __init__ __main__",
     ),
 )
 
 # Packages that are imported as users import them, since their ``__init__`` is made for that.
-DOORS = ("graftax.backend.testing", "graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks")
+DOORS = ("graftax.backend.testing", "graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks", "graftax.training.data")
 
 # Star imports: (module, what it imports from) and why it may.
 STARS = {("graftax.optimizers.__init__", "graftax.optimizers.named"): "one line for an optimizer, in one place"}

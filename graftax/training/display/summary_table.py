@@ -1,38 +1,106 @@
-"""The table that `Model.summary` prints."""
+"""The table of a model: a row for each layer, whose numbers add up to those below it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from graftax.core.errors import GraftaxError, NotBuiltError
+from graftax.core.errors import ArgumentTypeError, GraftaxError, NotBuiltError
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.variables.variable import Variable
+
+_SMALL = {"bool": 1, "int4": 0.5, "uint4": 0.5}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A layer and the weights of its own; or with what is below it that has no rows.
+
+    Args:
+        path: From the model, edge by edge.
+        kind: The name of the class.
+        shape: Of the output, as text.
+        parameters: How many numbers; None where the layer is not built.
+        size: In bytes.
+        note: ``"frozen"``, ``"not built"`` or nothing.
+    """
+
+    path: tuple[str, ...]
+    kind: str
+    shape: str
+    parameters: int | None
+    size: float
+    note: str
+
+
+class Summary:
+    """What is in a model, row by row.
+
+    Args:
+        model: The model.
+        expand: How many levels of layers inside of layers have rows; True for all, False for one.
+        show_trainable: Whether frozen layers are marked.
+
+    Raises:
+        ArgumentTypeError: ``expand`` is neither.
+    """
+
+    def __init__(self, model: Layer, expand: bool | int = True, show_trainable: bool = True) -> None:
+        if not isinstance(expand, int) or (not isinstance(expand, bool) and expand < 1):
+            raise ArgumentTypeError(
+                f"summary got expand={expand!r}", "it is how many levels have rows, or True for all", "expand=2"
+            )
+        self.model = model
+        self.title = f"{type(model).__name__} {model.name!r}"
+        self.shows_trainable = show_trainable
+        levels = None if expand is True else max(int(expand), 1)
+        self.rows = list(_rows(model, levels))
+        weights = [v for v in model.variables if v.role in ("weight", "state")]
+        self.trainable = sum(v.size for v in model.trainable_variables if v.role in ("weight", "state"))
+        self.parameters = sum(v.size for v in weights)
+        self.bytes = sum(map(_bytes, weights))
+        others = [v for v in model.variables if v.role not in ("weight", "state")]
+        self.other_bytes = sum(map(_bytes, others))
+        self.optimizer = _optimizer_of(model)
+        self.optimizer_bytes = sum(map(_bytes, _kept_by(self.optimizer)))
+        self.unbuilt = [layer._gx_path or layer.name for layer in unbuilt_below(model)]
+
+    @property
+    def totals(self) -> list[str]:
+        """The lines below the table."""
+        lines = [
+            f"parameters: {self.parameters:,} ({_size(self.bytes)})",
+            f"  trainable {self.trainable:,}, not trainable {self.parameters - self.trainable:,}",
+        ]
+        if self.other_bytes:
+            lines.append(f"seeds, metrics and other state: {_size(self.other_bytes)}")
+        if self.optimizer_bytes:
+            lines.append(f"optimizer {type(self.optimizer).__name__}: {_size(self.optimizer_bytes)}")
+        if self.unbuilt:
+            lines.append(f"not built: {len(self.unbuilt)} layers; model(x[:1]), or model.build_for(x[:1]), builds them")
+        return lines
+
+    def __str__(self) -> str:
+        cells = [("layer", "output shape", "parameters", "")]
+        for row in self.rows:
+            title = f"{'/'.join(row.path)} ({row.kind})"
+            count = "?" if row.parameters is None else f"{row.parameters:,}"
+            cells.append((title, row.shape, count, row.note if self.shows_trainable or row.note != "frozen" else ""))
+        widths = [max(len(row[i]) for row in cells) for i in range(4)]
+        line = "-" * (sum(widths) + 6)
+        text = [_line(cells[0], widths), line, *(_line(row, widths) for row in cells[1:]), line]
+        return "\n".join([self.title, *text, *self.totals])
 
 
 def summarize(model: Layer) -> str:
-    """Layers with their path, output shape and number of parameters; totals below."""
-    rows = [("layer", "output shape", "parameters", "")]
-    seen: set[int] = set()
-    for edges, node in walk_with_edges(model):
-        if node is model or not isinstance(node, Layer):
-            continue
-        own = [v for v in node.variables if id(v) not in seen and v.role in ("weight", "state")]
-        if any(isinstance(below, Layer) for below in node.submodules):
-            own = []  # counted by the layers below
-        seen.update(id(v) for v in own)
-        count = sum(v.size for v in own)
-        frozen = "" if node.trainable else "frozen"
-        title = f"{'/'.join(map(str, edges))} ({type(node).__name__})"
-        rows.append((title, _output_shape(node), f"{count:,}" if is_built(node) else "?", frozen))
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    line = "-" * (sum(widths) + 6)
-    text = [_line(rows[0], widths), line, *(_line(row, widths) for row in rows[1:]), line]
-    return "\n".join([f"{type(model).__name__} {model.name!r}", *text, *_totals(model)])
+    """Return the table as text."""
+    return str(Summary(model))
 
 
 def count_params(model: Layer) -> int:
-    """The number of elements of all weights.
+    """Return the number of elements of all weights.
 
     Raises:
         NotBuiltError: a layer is not built.
@@ -47,9 +115,47 @@ def count_params(model: Layer) -> int:
     return sum(v.size for v in model.variables if v.role in ("weight", "state"))
 
 
+def _rows(model: Layer, levels: int | None) -> list[Row]:
+    """The rows, each Variable counted in the first layer that has it and nowhere else."""
+    layers = [(tuple(map(str, edges)), node) for edges, node in walk_with_edges(model) if isinstance(node, Layer)]
+    shown = [(path, node) for path, node in layers if path and (levels is None or _depth(path, layers) <= levels)]
+    if len(layers) == 1 or bool(_own(model, layers, shown, ())):
+        shown = [((), model), *shown]
+    rows = []
+    counted: set[int] = set()
+    for path, node in shown:
+        own = [v for v in _own(node, layers, shown, path) if id(v) not in counted]
+        counted.update(map(id, own))
+        built = is_built(node) if any(p[: len(path)] == path and p != path for p, _ in shown) else _all_built(node)
+        frozen = not node.trainable or (bool(own) and not any(v.trainable for v in own if v.made_trainable))
+        frozen = frozen and (not own or any(v.made_trainable for v in own))
+        note = "" if built and not frozen else "frozen" if built else "not built"
+        number = sum(v.size for v in own) if built or own else None
+        rows.append(Row(path or (".",), type(node).__name__, _output_shape(node), number, sum(map(_bytes, own)), note))
+    return rows
+
+
+def _own(
+    node: Layer, layers: list[tuple[tuple[str, ...], Layer]], shown: list[tuple[tuple[str, ...], Layer]], path: Any
+) -> list[Variable]:
+    """The weights below a layer that are in none of the layers further in which have rows."""
+    further = [one for where, one in shown if where != path and where[: len(path)] == path]
+    theirs = {id(v) for one in further for v in one.variables}
+    return [v for v in node.variables if v.role in ("weight", "state") and id(v) not in theirs]
+
+
+def _depth(path: tuple[str, ...], layers: list[tuple[tuple[str, ...], Layer]]) -> int:
+    """How many layers there are from below the model to this one."""
+    return sum(1 for other, _ in layers if other and path[: len(other)] == other)
+
+
+def _all_built(layer: Layer) -> bool:
+    return is_built(layer) and not unbuilt_below(layer)
+
+
 def _line(row: tuple[str, str, str, str], widths: list[int]) -> str:
-    title, shape, count, frozen = row
-    return f"{title:<{widths[0]}}  {shape:<{widths[1]}}  {count:>{widths[2]}}  {frozen}".rstrip()
+    title, shape, count, note = row
+    return f"{title:<{widths[0]}}  {shape:<{widths[1]}}  {count:>{widths[2]}}  {note}".rstrip()
 
 
 def _output_shape(layer: Layer) -> str:
@@ -62,16 +168,38 @@ def _output_shape(layer: Layer) -> str:
         return "?"  # takes more than one array, say; the table is no place to fail
 
 
-def _totals(model: Module) -> list[str]:
-    trainable = sum(v.size for v in model.trainable_variables)
-    rest = sum(v.size for v in model.non_trainable_variables if v.role in ("weight", "state"))
-    total = sum(v.size * _bytes(v.dtype) for v in model.variables)
-    return [
-        f"parameters: {trainable + rest:,} ({total:,} bytes)",
-        f"  trainable {trainable:,}, not trainable {rest:,}",
-    ]
+def _optimizer_of(model: Layer) -> Any:
+    objectives = getattr(model, "_gx_objectives", None)
+    return None if objectives is None else objectives.optimizer
 
 
-def _bytes(dtype: str) -> int:
-    bits = int("".join(c for c in dtype if c.isdigit())[:2] or 8)
-    return max(bits // 8, 1)
+def _kept_by(optimizer: Any) -> list[Variable]:
+    """The Variables of an optimizer, slots among them."""
+    if not isinstance(optimizer, Module):
+        return []
+    slots = [record.slot for _, one in walk_with_edges(optimizer) for record in _records(one)]
+    return list({id(v): v for v in [*optimizer.variables, *slots] if isinstance(v, Variable)}.values())
+
+
+def _records(node: Any) -> Any:
+    return node._gx_slot_records() if isinstance(node, Module) else ()
+
+
+def _bytes(variable: Variable) -> float:
+    return variable.size * bytes_of(variable.dtype)
+
+
+def bytes_of(dtype: str) -> float:
+    """Return how many bytes a number of a dtype takes; half of one for 4 bits."""
+    if dtype in _SMALL:
+        return _SMALL[dtype]
+    bits = int("".join(c for c in dtype.removeprefix("b").partition("_")[0] if c.isdigit())[:3] or 8)
+    return bits / 8
+
+
+def _size(size: float) -> str:
+    plain = f"{int(size):,} bytes"
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= 10 * unit:
+            return f"{plain}, {size / unit:.1f} {name}"
+    return plain
