@@ -67,14 +67,8 @@ def _is_of_torch(base: type[Any]) -> bool:
 
 
 def _is_rows(x: Any) -> bool:
-    """A data set of Hugging Face, or a MapDataset of grain: iterating over it gives rows one by one."""
-    if isinstance(x, IndexedColumns) or is_table_of_rows(x):
-        return True
-    return _is_called(x, ("MapDataset",)) and type(x).__module__.startswith("grain") and not _holds_batches(x)
-
-
-def _holds_batches(x: Any) -> bool:
-    return "Batch" in type(x).__name__
+    """A data set of Hugging Face: iterating over it gives rows one by one."""
+    return isinstance(x, IndexedColumns) or is_table_of_rows(x)
 
 
 class IndexedSource:

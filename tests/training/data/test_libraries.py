@@ -95,7 +95,7 @@ def test_grain():
     rows = grain.MapDataset.source(PAIRS)
     assert losses(line(), rows.batch(2), epochs=2) == [6, 6]
     assert losses(line(), rows.to_iter_dataset().batch(2), epochs=2) == [6, 6]
-    assert losses(line(), rows, batch_size=2) == [6]
+    assert losses(line(), rows.batch(2).map(lambda batch: batch)) == [6]
     source = make_source(rows.to_iter_dataset().batch(2), None, None, None, True, None)
     stream = source.epoch(0)
     next(stream)
