@@ -40,6 +40,7 @@ _NAMES = {
     "ArraySpec": "graftax.transforms.py_function",
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
+    "CheckpointManager": "graftax.checkpoint.manager",
     "Culprit": "graftax.core.culprit",
     "DTypePolicy": "graftax.layers.policy",
     "ForwardAccumulator": "graftax.transforms.tape.forward_accumulator",
@@ -108,6 +109,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import optimizers as optimizers
     from graftax import reparam as reparam
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.core import errors as errors
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select

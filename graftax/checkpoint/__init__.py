@@ -3,7 +3,7 @@
 Example:
     >>> import graftax as gx
     >>> dir(gx.checkpoint)
-    ['Checkpoint', 'RestoreReport', 'SaveReport']
+    ['Checkpoint', 'CheckpointManager', 'Record', 'RestoreReport', 'SaveReport']
 """
 
 from importlib import import_module
@@ -12,13 +12,17 @@ TYPE_CHECKING = False  # type checkers go by the name
 
 if TYPE_CHECKING:
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.checkpoint.report import RestoreReport as RestoreReport
+    from graftax.checkpoint.retention import Record as Record
     from graftax.checkpoint.save import SaveReport as SaveReport
 
-__all__ = ["Checkpoint", "RestoreReport", "SaveReport"]
+__all__ = ["Checkpoint", "CheckpointManager", "Record", "RestoreReport", "SaveReport"]
 
 _HOMES = {
     "Checkpoint": "graftax.checkpoint.checkpoint",
+    "CheckpointManager": "graftax.checkpoint.manager",
+    "Record": "graftax.checkpoint.retention",
     "RestoreReport": "graftax.checkpoint.report",
     "SaveReport": "graftax.checkpoint.save",
 }

@@ -7,7 +7,6 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.dtypes import DTYPES
-from graftax.checkpoint.values import NumpyScalar
 from graftax.core.errors import BackendError, UnsupportedValue
 from graftax.core.typedefs import Shape
 
@@ -26,14 +25,23 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
         UnsupportedValue: the format has no such dtype.
     """
     name = array.dtype.name
+    check_dtype(name, path)
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
+
+
+def check_dtype(name: str, path: str) -> None:
+    """Raise unless the format has a dtype.
+
+    Raises:
+        UnsupportedValue: it has not.
+    """
     if name not in DTYPES:
         raise UnsupportedValue(
             f"an array of dtype {name} at {path}",
             "a checkpoint does not hold that dtype",
             f"one of {', '.join(DTYPES)}",
         )
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
 
 
 def from_bytes(data: HostArray, dtype: str, shape: Shape) -> HostArray:
@@ -67,20 +75,6 @@ def aligned(size: int) -> HostArray:
     whole = np.empty(size + ALIGNMENT, np.uint8)
     begin = -whole.ctypes.data % ALIGNMENT
     return whole[begin : begin + size]
-
-
-def python_value(value: Any) -> Any:
-    """A decoded Python value, its NumPy scalars made again."""
-    kind = type(value)
-    if kind is NumpyScalar:
-        return np.frombuffer(value.data, host_dtype(value.dtype))[0]
-    if kind is list:
-        return [python_value(item) for item in value]
-    if kind is tuple:
-        return tuple([python_value(item) for item in value])
-    if kind is dict:
-        return {python_value(key): python_value(item) for key, item in value.items()}
-    return value
 
 
 def castable(source: str, target: str, cast: str) -> bool:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from graftax.checkpoint.background import Background
 from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.restore import restore
-from graftax.checkpoint.save import SaveReport, save
+from graftax.checkpoint.save import SaveReport, prepare, write
 from graftax.checkpoint.subset import Subset
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 
@@ -46,6 +48,7 @@ class Checkpoint:
         if not roots:
             raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")
         self.roots = dict(roots)
+        self._background: Background[SaveReport] = Background()
         Graph(self.roots, settles=False)  # raises now rather than at the first save, and draws nothing
 
     def save(
@@ -57,6 +60,8 @@ class Checkpoint:
         skip: SelectorLike | None = None,
         step: int | None = None,
         meta: Mapping[str, Any] | None = None,
+        base: str | os.PathLike[str] | None = None,
+        async_: bool = False,
     ) -> SaveReport:
         """Save to exactly this path, as a directory that is there as a whole or not at all.
 
@@ -71,16 +76,50 @@ class Checkpoint:
             skip: Save all but what this selects.
             step: A number to list it under.
             meta: Values of your own: numbers, text, lists, dicts.
+            base: A checkpoint that lies beside it. Arrays that this has, too, by dtype, shape and checksums, are not
+                written again but referred to: a frozen base model is written once. As long as others refer to it, it
+                is neither replaced nor pruned.
+            async_: Return as soon as all values are taken, and write beside the program. The values are those of this
+                moment, whatever is assigned or trained meanwhile. One save is in flight at a time: the next one waits
+                for it. See `wait`.
 
         Raises:
             DestinationExists: something is there already.
+            CheckpointInUse: other checkpoints refer to the one that would be replaced.
             StorageFull, StorageFailure: it could not be written; nothing was published.
             UnsupportedValue: some Python state or dtype cannot be saved.
+            AsyncSaveFailed: the save before, beside the program, has failed.
             SelectorError: a selector matches nothing.
             StateError: a function is being compiled, so Variables have no values.
         """
-        _check_path("save", path)
-        return save(path, Graph(self.roots), Subset(only, skip), overwrite=overwrite, step=step, meta=meta)
+        place_of(path)
+        self._background.wait()
+        prepared = prepare(path, Graph(self.roots), Subset(only, skip), step, meta)
+        if not async_:
+            return write(path, prepared, overwrite=overwrite, base=base)
+        self._background.submit(
+            f"the save of {os.fspath(path)}", lambda: write(path, prepared, overwrite=overwrite, base=base)
+        )
+        return prepared.report(os.fspath(path))
+
+    def wait(self) -> SaveReport | None:
+        """Wait for the save beside the program; returns its report, or None if there was none.
+
+        Raises:
+            AsyncSaveFailed: it failed. What fails and is never waited for is raised by the next save, or told when
+                Python ends.
+
+        Example:
+            >>> import os, tempfile
+            >>> import graftax as gx
+            >>> checkpoint = Checkpoint(w=gx.Variable([1.0, 2.0]))
+            >>> path = os.path.join(tempfile.mkdtemp(), "first")
+            >>> checkpoint.save(path, async_=True).arrays
+            1
+            >>> checkpoint.wait().path == path
+            True
+        """
+        return self._background.wait()
 
     def restore(
         self,
@@ -114,17 +153,8 @@ class Checkpoint:
         """
         if path is None:
             return RestoreReport(None)
-        _check_path("restore", path)
+        place_of(path)
         return restore(path, Graph(self.roots), Subset(only, skip), dict(map or {}), mode, cast)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"
-
-
-def _check_path(verb: str, path: object) -> None:
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentTypeError(
-            f"Checkpoint.{verb} got path={path!r:.100} of type {type(path).__name__}",
-            "a checkpoint is a directory, named by text or a path",
-            f'checkpoint.{verb}("runs/step-100")',
-        )

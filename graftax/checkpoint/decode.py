@@ -3,13 +3,14 @@
 The bytes that restoring may allocate can therefore never exceed the bytes on disk.
 """
 
-import re
+from collections.abc import Callable
 from math import prod
 from typing import Any, NoReturn
 
 from graftax.checkpoint import values
 from graftax.checkpoint.boxes import check_tiling
 from graftax.checkpoint.checksums import FUNCTIONS
+from graftax.checkpoint.chunk_tables import ChunkTable, TabledChunks
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.index import (
     FEATURES,
@@ -21,8 +22,10 @@ from graftax.checkpoint.index import (
     Kind,
     NodeRecord,
     SlotRecord,
+    TableRecord,
     TensorRecord,
 )
+from graftax.checkpoint.names import DATA, STAGING, TABLE
 from graftax.core.errors import CorruptMetadata, FormatTooNew, LimitExceeded, PathViolation
 from graftax.core.typedefs import Shape
 
@@ -31,9 +34,9 @@ MAX_DIMENSION = 1 << 63
 MAX_EDGE = 4096
 MAX_NODES = 4 << 20
 MAX_EDGES = 8 << 20
-_INTS = frozenset({int})
 _KINDS = tuple(Kind)
-_FILE_NAME = re.compile(r"data-[0-9]{5}-[0-9]{5}\.safetensors", re.ASCII)
+MAX_BLOCK = 64 << 20
+MAX_TABLE = 1 << 30
 
 
 def corrupt(what: str, why: str) -> NoReturn:
@@ -41,8 +44,16 @@ def corrupt(what: str, why: str) -> NoReturn:
     raise CorruptMetadata(f"{what} in the index", why, "use another checkpoint; this one was damaged or forged")
 
 
-def decode(body: bytes | memoryview) -> Index:
+ReadTable = Callable[[str, int, int], ChunkTable]
+"""From the name and size of a chunk table, and the number of arrays, to the table."""
+
+
+def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Index:
     """The checked index.
+
+    Args:
+        body: What was inside of the envelope.
+        read_table: Gets chunk tables; without it there may be none.
 
     Raises:
         CorruptMetadata: something in it is wrong.
@@ -65,16 +76,27 @@ def decode(body: bytes | memoryview) -> Index:
     if type(created) is not int or not (step is None or type(step) is int):
         corrupt("created or step", "they are integers, the step possibly nil")
     block, kind = top.get("block"), top.get("sum")
-    if type(kind) is not str or kind not in FUNCTIONS or type(block) is not int or block < 1:
-        corrupt("sum or block", f"known checksums are {', '.join(FUNCTIONS)}, over blocks of at least a byte")
+    if type(kind) is not str or kind not in FUNCTIONS or type(block) is not int or not 1 <= block <= MAX_BLOCK:
+        corrupt("sum or block", f"known checksums are {', '.join(FUNCTIONS)}, over blocks of 1 to {MAX_BLOCK:,} bytes")
     writer = _dict(top, "writer")
     if not all(type(text) is str for text in writer.values()):
         corrupt("writer", "it maps text to text")
     meta = _dict(top, "meta")
     values.check(meta, "meta")
     files = _files(_list(top, "files"))
-    tensors = _tensors(_list(top, "tensors"), files, block)
-    _check_placement(files, tensors)
+    tables = _tables(_list(top, "tables"))
+    raw = _list(top, "tensors")
+    if tables and read_table is None:
+        corrupt("chunk tables", "they are files beside the index, which nobody reads here")
+    opened = [read_table(table.name, table.size, len(raw)) for table in tables] if read_table is not None else []
+    tensors = _tensors(raw, files, block, opened)
+    if opened:
+        areas = [(f.size - f.data_begin, f.target is None) for f in files]
+        claimed = sum(sum(table.nbytes) for table in opened)
+        if not sum(size for size, own in areas if own) <= claimed <= sum(size for size, _ in areas):
+            corrupt("the sizes of chunks", "together they are not the data of the files")
+    else:
+        check_placement(files, tensors)
     nodes = _nodes(_list(top, "nodes"), tensors)
     roots = _dict(top, "roots")
     for name, node in roots.items():
@@ -82,7 +104,7 @@ def decode(body: bytes | memoryview) -> Index:
             corrupt(f"root {name!r}", "it names a node that does not exist")
         _check_edge(name)
     slots = _slots(_list(top, "slots"), nodes)
-    return Index(save_id, created, step, writer, files, tensors, nodes, roots, slots, meta, kind, block)
+    return Index(save_id, created, step, writer, files, tensors, nodes, roots, slots, meta, kind, block, tables)
 
 
 def _list(top: dict[str, Any], key: str) -> list[Any]:
@@ -102,10 +124,12 @@ def _dict(top: dict[str, Any], key: str) -> dict[str, Any]:
 def _files(raw: list[Any]) -> tuple[FileRecord, ...]:
     files = []
     for item in raw:
-        if type(item) is not list or [type(field) for field in item] != [str, int, int, int]:
-            corrupt("a file record", "it is [name, size, data_begin, header_sum]")
+        if type(item) is not list or [type(field) for field in item[:4]] != [str, int, int, int] or len(item) != 5:
+            corrupt("a file record", "it is [name, size, data_begin, header_sum, target]")
         file = FileRecord(*item)
-        if not _FILE_NAME.fullmatch(file.name):
+        if file.target is not None:
+            _check_target(file.target)
+        if not DATA.fullmatch(file.name):
             raise PathViolation(
                 f"a data file called {file.name!r:.200}",
                 "a reader opens only names such as data-00000-00000.safetensors",
@@ -114,9 +138,41 @@ def _files(raw: list[Any]) -> tuple[FileRecord, ...]:
         if not 8 <= file.data_begin <= file.size < MAX_DIMENSION:
             corrupt(f"file {file.name}", f"its data cannot begin at {file.data_begin} of {file.size}")
         files.append(file)
-    if len({file.name for file in files}) != len(files):
+    if len({file.place for file in files}) != len(files):
         corrupt("a data file listed twice", "each is listed once")
     return tuple(files)
+
+
+def _check_target(target: Any) -> None:
+    if type(target) is not str or not is_target(target):
+        raise PathViolation(
+            f"a reference to a checkpoint called {target!r:.200}",
+            "a reader follows references to checkpoints that lie beside this one, and to nothing else",
+            "do not use this checkpoint: it was forged or made by something else",
+        )
+
+
+def is_target(name: str) -> bool:
+    """True if a checkpoint beside another may be referred to by that name."""
+    if not name or len(name.encode(errors="replace")) > 255 or name in (".", ".."):
+        return False
+    return not any(c in "/\\\0" for c in name) and STAGING.fullmatch(name) is None
+
+
+def _tables(raw: list[Any]) -> tuple[TableRecord, ...]:
+    tables = []
+    for item in raw:
+        if type(item) is not list or [type(field) for field in item] != [str, int]:
+            corrupt("a chunk table", "it is [name, size]")
+        table = TableRecord(*item)
+        if not TABLE.fullmatch(table.name):
+            raise PathViolation(f"a chunk table called {table.name!r:.200}", "a reader opens only names of its own")
+        if not 0 <= table.size <= MAX_TABLE:
+            raise LimitExceeded(f"{table.name} of {table.size:,} bytes", f"at most {MAX_TABLE:,} are read")
+        tables.append(table)
+    if len({table.name for table in tables}) != len(tables):
+        corrupt("a chunk table listed twice", "each is listed once")
+    return tuple(tables)
 
 
 def _shape(raw: Any, what: str, known: dict[Shape, Shape]) -> Shape:
@@ -135,21 +191,30 @@ def _shape(raw: Any, what: str, known: dict[Shape, Shape]) -> Shape:
     return known.setdefault(shape, shape)
 
 
-def _tensors(raw: list[Any], files: tuple[FileRecord, ...], block: int) -> tuple[TensorRecord, ...]:
-    tensors = []
+def _tensors(
+    raw: list[Any], files: tuple[FileRecord, ...], block: int, tables: list[ChunkTable]
+) -> tuple[TensorRecord, ...]:
+    tensors: list[TensorRecord] = []
     known: dict[Shape, Shape] = {}
     for item in raw:
         if type(item) is not list or len(item) != 6:
             corrupt("an array record", "it is [dtype, shape, layout, chunks, sharding, name]")
         dtype, shape, layout, chunks, sharding, name = item
-        if type(name) is not str or type(dtype) is not str or type(chunks) is not list:
-            corrupt("an array record", "its dtype and name are text and its chunks an array")
+        if type(name) is not str or type(dtype) is not str or (chunks is not None) is bool(tables):
+            corrupt("an array record", "its dtype and name are text, its chunks an array or in tables")
         kind = DTYPES.get(dtype)
         if kind is None or layout != kind.layout:
             corrupt(f"array {name!r:.200} of dtype {dtype!r:.40}, layout {layout!r:.40}", "there is no such pair")
         shape = _shape(shape, name, known)
         if sharding is not None:
             values.check(sharding, "sharding")
+        if tables:
+            rows = TabledChunks(tables, files, len(tensors), block)
+            tensors.append(TensorRecord(dtype, shape, layout, rows, sharding, name))
+            rows.record = tensors[-1]
+            continue
+        if type(chunks) is not list:
+            corrupt(f"array {name!r:.200}", "its chunks are an array")
         checked = tuple([_chunk(chunk, name, shape, kind.bits, files, block, known) for chunk in chunks])
         if len(checked) != 1 or checked[0].extent is not shape or any(checked[0].start):
             check_tiling(name, shape, [(chunk.start, chunk.extent) for chunk in checked])
@@ -167,7 +232,7 @@ def _chunk(
     file, offset, nbytes, start, extent, sums = raw
     if not type(file) is type(offset) is type(nbytes) is int or type(sums) is not bytes or not 0 <= file < len(files):
         corrupt(f"a chunk of {name!r:.200}", "it names a file that does not exist, or has no place in it")
-    _, size, begin, _ = files[file]
+    _, size, begin, _, _ = files[file]
     if not (begin <= offset and nbytes >= 0 and offset + nbytes <= size):
         corrupt(f"a chunk of {name!r:.200}", f"it leaves the data of {files[file].name}")
     start, extent = _shape(start, name, known), _shape(extent, name, known)
@@ -178,8 +243,9 @@ def _chunk(
     return Chunk(file, offset, nbytes, start, extent, sums)
 
 
-def _check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord, ...]) -> None:
-    """The chunks of each file fill its data area, without hole or overlap."""
+def check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord, ...]) -> None:
+    """Raise unless the chunks of each file fill its data area without hole or overlap; holes are legal in the files
+    of other checkpoints."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in files]
     for tensor in tensors:
         for chunk in tensor.chunks:
@@ -188,10 +254,10 @@ def _check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord,
     for file, places in zip(files, ranges, strict=True):
         end = file.data_begin
         for offset, size in sorted(places):
-            if offset != end:
+            if offset < end or (offset > end and file.target is None):
                 corrupt(f"file {file.name}", f"its arrays leave a hole or overlap at byte {min(offset, end)}")
             end = offset + size
-        if end != file.size:
+        if end != file.size and file.target is None:
             corrupt(f"file {file.name}", f"its arrays end at byte {end}, the file at {file.size}")
 
 
@@ -232,7 +298,7 @@ def _payload(kind: Kind, payload: Any, tensors: tuple[TensorRecord, ...]) -> Any
         if exists and type(trainable) is bool and type(role) is str and type(attributes) is dict:
             return tensor, trainable, role, attributes
     elif kind is Kind.VALUE:
-        values.check(payload, "a Python value")
+        values.check(payload, "a Python value", len(tensors))
         return payload
     elif kind is Kind.KEY or kind is Kind.BYTES:
         if type(payload) is list and len(payload) == 2 and type(payload[0]) is str:
@@ -244,6 +310,9 @@ def _payload(kind: Kind, payload: Any, tensors: tuple[TensorRecord, ...]) -> Any
                 return tuple(payload)
     elif kind is not Kind.VARIABLE and payload is None:
         return None
+    elif kind is Kind.OBJECT and type(payload) is dict:
+        values.check(payload, "the attributes of an object")
+        return payload
     corrupt(f"a node of kind {kind.name.lower()}", "its payload does not fit its kind, or names no array")
 
 

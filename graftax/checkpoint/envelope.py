@@ -3,10 +3,12 @@
 import struct
 
 from graftax.checkpoint.checksums import digest
-from graftax.core.errors import CorruptMetadata, FormatTooNew, LimitExceeded
+from graftax.core.errors import CorruptMetadata, FormatTooNew, FormatTooOld, LimitExceeded
 
 MAGIC = b"\x89GFXCK\n\x00"
 MAJOR, MINOR = 1, 0
+FLAGS = 1
+"""Set in format 1.0. The draft that graftax 0.1.0 wrote has none, and so knows what it cannot read."""
 SIZE = 32
 LIMIT = 32 << 20
 """Bytes of ``graph.msgpack`` that a reader accepts: 10 MB of hostile msgpack can become 600 MB of objects."""
@@ -26,7 +28,7 @@ def seal(body: bytes) -> bytes:
             f"readers accept {LIMIT - SIZE:,}; about 200,000 variables fit, or large values of get_state() are in it",
             "keep large state in Variables, or save in parts with only=",
         )
-    fields = _FIELDS.pack(MAJOR, MINOR, 0, len(body))
+    fields = _FIELDS.pack(MAJOR, MINOR, FLAGS, len(body))
     return MAGIC + fields + digest(fields + body).to_bytes(8, "little") + body
 
 
@@ -36,6 +38,7 @@ def opened(data: bytes) -> memoryview:
     Raises:
         CorruptMetadata: it is damaged, or no index at all.
         FormatTooNew: a later major version, or flags, which this version does not know.
+        FormatTooOld: the draft of the format that graftax 0.1.0 wrote.
     """
     if len(data) < SIZE or data[:8] != MAGIC:
         raise CorruptMetadata(
@@ -55,6 +58,12 @@ def opened(data: bytes) -> memoryview:
     expected = int.from_bytes(data[24:SIZE], "little")
     if found != expected:
         raise CorruptMetadata(f"checksum {found:016x}, expected {expected:016x}", "its bytes are not what was written")
-    if flags:
-        raise FormatTooNew(f"format flags {flags:#x}", "this graftax knows none", "update graftax to read it")
+    if flags == 0:
+        raise FormatTooOld(
+            "a checkpoint of graftax 0.1.0",
+            "its format was a draft, which no later version reads",
+            "with graftax 0.1.0: graftax ckpt restore CKPT weights.safetensors, which any version takes arrays from",
+        )
+    if flags != FLAGS:
+        raise FormatTooNew(f"format flags {flags:#x}", f"this graftax knows {FLAGS:#x}", "update graftax to read it")
     return memoryview(data)[SIZE:]

@@ -96,6 +96,6 @@ def _write_npz(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], sa
 
 def _write_safetensors(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes) -> None:
     items = [Item(array.dtype.name, array.shape, name, to_bytes(array, name)) for name, array in arrays.items()]
-    items.sort(key=lambda item: (len(item.data) % 64 != 0, -host_dtype(item.dtype).itemsize))
+    items.sort(key=lambda item: (item.nbytes % 64 != 0, -host_dtype(item.dtype).itemsize))
     head = header(items, save_id)
     write_all(fs, descriptor, [memoryview(head), *(item.data for item in items)], 0)

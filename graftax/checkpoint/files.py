@@ -3,7 +3,10 @@
 import ctypes
 import errno
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Thread
 
 from graftax.core.errors import SaveError, StorageFailure, StorageFull
 
@@ -38,6 +41,16 @@ class FileSystem:
         """Make a directory."""
         os.mkdir(path)
 
+    def hide(self, path: str) -> int:
+        """Let only this user look into a directory; returns who may by the rules of the system, for `reveal`."""
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        os.chmod(path, 0o700)
+        return mode
+
+    def reveal(self, path: str, mode: int) -> None:
+        """Let those look into a directory who may."""
+        os.chmod(path, mode)
+
     def create(self, path: str) -> int:
         """Make a new file and open it for writing."""
         return os.open(path, _CREATE, 0o666)
@@ -57,6 +70,26 @@ class FileSystem:
     def fsync(self, descriptor: int) -> None:
         """Wait until the content of a file is on the device."""
         os.fsync(descriptor)
+
+    def fsync_beside(self, descriptor: int) -> Callable[[], None]:
+        """Begin an fsync; what is returned waits for its end and raises what it raised."""
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self.fsync(descriptor)
+            except BaseException as error:  # noqa: BLE001 - raised by who waits
+                failed.append(error)
+
+        thread = Thread(target=work, name="graftax-fsync", daemon=True)
+        thread.start()
+
+        def wait() -> None:
+            thread.join()
+            if failed:
+                raise failed[0]
+
+        return wait
 
     def close(self, descriptor: int) -> None:
         """Close a file."""
@@ -86,6 +119,15 @@ class FileSystem:
             return False
         raise OSError(number, os.strerror(number), one, None, other)
 
+    def modified(self, path: str) -> float:
+        """When a file or directory last changed, in seconds since the epoch."""
+        return os.stat(path, follow_symlinks=False).st_mtime
+
+    def read(self, path: str) -> bytes:
+        """The content of a small file."""
+        with open(path, "rb") as file:
+            return file.read(1 << 16)
+
     def unlink(self, path: str) -> None:
         """Delete a file."""
         os.unlink(path)
@@ -114,10 +156,12 @@ def write_all(fs: FileSystem, descriptor: int, buffers: Sequence[memoryview], of
 
 
 def remove_tree(fs: FileSystem, path: str) -> None:
-    """Delete a directory of files, such as a checkpoint."""
-    for name in fs.listdir(path):
-        fs.unlink(os.path.join(path, name))
-    fs.rmdir(path)
+    """Delete a directory of files, such as a checkpoint; somebody else may be deleting it, too."""
+    with suppress(FileNotFoundError):
+        for name in fs.listdir(path):
+            with suppress(FileNotFoundError):
+                fs.unlink(os.path.join(path, name))
+        fs.rmdir(path)
 
 
 def storage_error(error: OSError, doing: str) -> SaveError:

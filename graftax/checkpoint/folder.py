@@ -1,17 +1,17 @@
 """What lies in a folder of checkpoints, told quickly: each index is checked as a whole but not record by record."""
 
-import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from graftax.checkpoint import values
-from graftax.checkpoint.envelope import LIMIT, opened
-from graftax.checkpoint.reader import GRAPH, STAGING, is_checkpoint, located
-from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, NotACheckpoint
+from graftax.checkpoint.folder_index import Summary, summary
+from graftax.checkpoint.names import GRAPH, OWNER, STAGING
+from graftax.checkpoint.places import place_of
+from graftax.checkpoint.storage import Storage
+from graftax.core.errors import CheckpointError, NotACheckpoint
 
 
 class Entry(NamedTuple):
     """One name in the folder. ``state``: ``checkpoint``, ``unfinished``, ``displaced``, ``deleted``, ``damaged`` or
-    ``foreign``; ``note`` says why it is not the first."""
+    ``foreign``; ``note`` says why it is not the first. ``targets`` are the checkpoints that it refers to."""
 
     name: str
     state: str
@@ -20,6 +20,7 @@ class Entry(NamedTuple):
     created: int = 0
     nbytes: int = 0
     tensors: int = 0
+    targets: tuple[str, ...] = ()
 
 
 def entries(folder: str) -> list[Entry]:
@@ -28,19 +29,22 @@ def entries(folder: str) -> list[Entry]:
     Raises:
         NotACheckpoint: there is no such folder.
     """
-    if is_checkpoint(folder):
-        return [_entry(*os.path.split(os.path.abspath(folder)))]
+    storage, folder = place_of(folder)
+    if storage.is_checkpoint(folder):
+        return [_entry(storage, *storage.split(folder), ())]
     try:
-        names = sorted(os.listdir(folder), key=_natural)
+        names = sorted(storage.names(folder), key=natural)
     except OSError as error:
         raise NotACheckpoint(
-            f"{folder} cannot be listed", f"{error.strerror}", "give a folder of checkpoints"
+            f"{folder} cannot be listed",
+            f"{error.strerror or 'there is no such folder'}",
+            "give a folder of checkpoints",
         ) from error
-    return [_entry(folder, name) for name in names]
+    return [_entry(storage, folder, name, names) for name in names if not OWNER.fullmatch(name)]
 
 
-def _natural(name: str) -> tuple[object, ...]:
-    """``step-9`` before ``step-10``."""
+def natural(name: str) -> tuple[object, ...]:
+    """A key for sorting: ``step-9`` before ``step-10``."""
     digits = ""
     for c in reversed(name):
         if not ("0" <= c <= "9"):
@@ -49,38 +53,46 @@ def _natural(name: str) -> tuple[object, ...]:
     return (name[: len(name) - len(digits)], int(digits[-18:] or 0), name)
 
 
-def _entry(folder: str, name: str) -> Entry:
-    path = os.path.join(folder, name)
+def _entry(storage: Storage, folder: str, name: str, beside: "list[str] | tuple[str, ...]") -> Entry:
+    path = storage.join(folder, name)
     if match := STAGING.fullmatch(name):
-        if match["state"] == "old" and is_checkpoint(path):
-            return Entry(name, "displaced", f"a killed save was replacing {match['name']}; rename it to get that back")
+        if match["name"] is not None and storage.is_checkpoint(path):
+            return _set_aside(storage, folder, name, match["name"])
         return Entry(name, "deleted" if match["name"] is None else "unfinished", "left by a process that was killed")
-    if not is_checkpoint(path):
-        if os.path.isdir(path) and any(n.startswith("data-") for n in os.listdir(path)):
+    if not storage.is_checkpoint(path):
+        try:
+            inside = storage.names(path) if storage.is_directory(path) else []
+        except OSError as error:
+            return Entry(name, "foreign", f"cannot be listed: {error.strerror}")
+        if any(part.startswith("data-") for part in inside):
             return Entry(name, "unfinished", f"no {GRAPH}, which is written last")
         return Entry(name, "foreign", "no checkpoint")
     try:
-        with located(path):
-            return _summary(name, os.path.join(path, GRAPH))
+        found = summary(storage, path)
     except (CheckpointError, OSError) as error:
         return Entry(name, "damaged", str(error).splitlines()[0])
+    missing = [target for target in found.targets if beside and target not in beside]
+    if missing:
+        return _told(name, "damaged", f"refers to {', '.join(missing)}, which is not here", found)
+    note = f"refers to {', '.join(found.targets)}" if found.targets else ""
+    return _told(name, "checkpoint", note, found)
 
 
-def _summary(name: str, graph: str) -> Entry:
-    size = os.stat(graph).st_size
-    if size > LIMIT:
-        raise LimitExceeded(f"{GRAPH} of {size:,} bytes", f"at most {LIMIT:,} are read")
-    with open(graph, "rb") as file:
-        top = values.unpack(opened(file.read(LIMIT)))
-    match top:
-        case {"created": int(created), "files": list(files), "tensors": list(tensors)}:
-            return Entry(name, "checkpoint", "", _integer(top.get("step")), created, _bytes(files), len(tensors))
-    raise CorruptMetadata("no created, files or tensors in the index", "it was damaged or forged")
+def _told(name: str, state: str, note: str, found: Summary) -> Entry:
+    return Entry(name, state, note, found.step, found.created, found.nbytes, found.tensors, found.targets)
 
 
-def _integer(step: Any) -> int | None:
-    return step if type(step) is int else None
-
-
-def _bytes(files: list[Any]) -> int:
-    return sum(size for file in files if type(file) is list and len(file) == 4 and type(size := file[1]) is int)
+def _set_aside(storage: Storage, folder: str, name: str, final: str) -> Entry:
+    """A whole checkpoint under a hidden name: a save was killed while it replaced one by the other."""
+    here = _entry(storage, folder, final, ())
+    try:
+        found = summary(storage, storage.join(folder, name))
+    except (CheckpointError, OSError):
+        return Entry(name, "unfinished", "left by a process that was killed")
+    if here.state != "checkpoint":
+        note = f"a killed save was writing {final}, and this copy is complete; rename it to get it"
+    elif here.created >= found.created:
+        note = f"a killed save had replaced it by {final}; rename it to get it back"
+    else:
+        note = f"a killed save had it complete, but not yet in place of {final}; rename it to get it"
+    return _told(name, "displaced", note, found)

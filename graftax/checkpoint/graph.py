@@ -10,6 +10,7 @@ from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
 from graftax.checkpoint.subset import Spot
 from graftax.core.errors import ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
+from graftax.reparam.adapted import adapter_of
 from graftax.variables.graph.module import Module, Node, items_of, walk
 from graftax.variables.variable import Variable
 
@@ -54,15 +55,19 @@ class Place:
 
 
 class SlotPlace:
-    """A slot of an optimizer; ``variable`` is None if the Variable that it belongs to is not in the graph."""
+    """A slot of an optimizer; ``variable`` is None if the Variable that it belongs to is not in the graph.
 
-    __slots__ = ("name", "optimizer", "slot", "variable")
+    ``keeper`` is the class of optimizers that gives the slot its meaning.
+    """
+
+    __slots__ = ("keeper", "name", "optimizer", "slot", "variable")
 
     def __init__(self, optimizer: Place, name: str, variable: Place | None, slot: Place) -> None:
         self.optimizer = optimizer
         self.name = name
         self.variable = variable
         self.slot = slot
+        self.keeper: str = optimizer.thing._gx_slot_class(name)
 
 
 class Graph:
@@ -155,6 +160,15 @@ class Graph:
                 return None
             place = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
         return place
+
+
+def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:
+    """What a checkpoint notes of a Variable besides its value; ``keeper`` as in `SlotPlace`."""
+    variable = place.thing
+    found: dict[str, Any] = {} if (adapter := adapter_of(variable)) is None else {"adapter": adapter}
+    found |= {"keeper": keeper} if keeper else {}
+    found |= {"frozen": True} if variable.frozen else {}
+    return found | ({"resting": True} if variable.resting else {})
 
 
 def keeps_state(module: Module) -> bool:

@@ -3,11 +3,14 @@
 Records are named tuples, since an index has tens of thousands of them.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
+from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from graftax.checkpoint import values
 from graftax.checkpoint.checksums import BLOCK, DEFAULT
+from graftax.checkpoint.dtypes import DTYPES
 from graftax.core.typedefs import Shape
 
 FORMAT = "graftax.checkpoint"
@@ -37,12 +40,28 @@ class Kind(IntEnum):
 
 
 class FileRecord(NamedTuple):
-    """A data file: its name, size, where its data begins, and the checksum of all before that."""
+    """A data file: its name, size, where its data begins, and the checksum of all before that.
+
+    ``target`` is the checkpoint beside this one that the file belongs to, if it belongs to another.
+    """
 
     name: str
     size: int
     data_begin: int
     header_sum: int
+    target: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The name, with that of the other checkpoint."""
+        return self.name if self.target is None else f"{self.target}/{self.name}"
+
+
+class TableRecord(NamedTuple):
+    """A file with chunks, for indexes that would be too large: its name and size."""
+
+    name: str
+    size: int
 
 
 class Chunk(NamedTuple):
@@ -62,21 +81,31 @@ class TensorRecord(NamedTuple):
     dtype: str
     shape: Shape
     layout: str
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     sharding: Any
     name: str
 
     @property
     def nbytes(self) -> int:
-        """Bytes on disk."""
-        return sum(chunk.nbytes for chunk in self.chunks)
+        """Bytes on disk; of several chunks, each begins a byte of its own."""
+        if type(self.chunks) is tuple:
+            return sum([chunk.nbytes for chunk in self.chunks])
+        return self.bytes_of(self.shape)
+
+    def bytes_of(self, extent: Shape) -> int:
+        """Bytes that a box takes in a file."""
+        return -(-prod(extent) * DTYPES[self.dtype].bits // 8)
 
 
 class NodeRecord(NamedTuple):
     """A node; ``type`` is for display and never imported. ``payload`` depends on the kind.
 
     Variable: ``(tensor | None, trainable, role, attributes)``. Value: the value. Key: ``(implementation, tensor)``.
-    Bytes: ``(codec, bytes | tensor)``. The others: None.
+    Bytes: ``(codec, bytes | tensor)``. Object: attributes, or None for none. The others: None.
+
+    Attributes of a Variable: ``adapter``, the name of the adapters that it is a part of; ``frozen`` and ``resting``,
+    True if that is why it is not trained; ``keeper``, of a slot: the class of optimizers that gives it its meaning.
+    Of an object: ``frozen``, True if what is made below it is not trained.
     """
 
     kind: Kind
@@ -93,6 +122,13 @@ class NodeRecord(NamedTuple):
         if self.kind is Kind.KEY or (self.kind is Kind.BYTES and type(self.payload[1]) is int):
             return int(self.payload[1])
         return None
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """All arrays that the node holds, those inside of Python state, too."""
+        if self.kind is Kind.VALUE:
+            return tuple([array.number for array in values.arrays_in(self.payload)])
+        return () if self.tensor is None else (self.tensor,)
 
 
 class SlotRecord(NamedTuple):
@@ -119,11 +155,17 @@ class Index(NamedTuple):
     meta: dict[str, Any]
     sum: str = DEFAULT
     block: int = BLOCK
+    tables: tuple[TableRecord, ...] = ()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the data files."""
-        return sum(file.size for file in self.files)
+        """Bytes of its own data files."""
+        return sum(file.size for file in self.files if file.target is None)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The other checkpoints that it refers to."""
+        return tuple(dict.fromkeys(file.target for file in self.files if file.target is not None))
 
 
 def encode(index: Index) -> bytes:
@@ -143,7 +185,8 @@ def encode(index: Index) -> bytes:
             "sum": index.sum,
             "block": index.block,
             "files": index.files,
-            "tensors": index.tensors,
+            "tables": index.tables,
+            "tensors": [(*t[:3], None, *t[4:]) for t in index.tensors] if index.tables else index.tensors,
             "nodes": [_wire(node) for node in index.nodes],
             "roots": index.roots,
             "slots": index.slots,

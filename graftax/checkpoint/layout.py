@@ -5,7 +5,7 @@ follows by descending item size. Nothing is padded, so another tool sees the sav
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.dtypes import DTYPES, nbytes, stored_shape
@@ -18,31 +18,49 @@ MAX_TENSORS = 1 << 16
 
 
 class Item(NamedTuple):
-    """An array to be written: its dtype, shape and name, and where its bytes are."""
+    """An array, or a box of one, to be written.
+
+    ``source`` is its bytes, or gives them when it is its turn, so that they need not be on the host before. A box
+    begins at ``start`` in the array, whose shape is ``whole``; ``process`` is the one that writes it.
+    """
 
     dtype: str
     shape: Shape
     name: str
-    data: memoryview
+    source: "memoryview | Callable[[], memoryview]"
+    start: Shape | None = None
+    whole: Shape | None = None
+    process: int = 0
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes in the file."""
+        return nbytes(self.dtype, self.shape)
 
-def file_name(process: int, number: int) -> str:
-    """The name of a data file."""
-    return f"data-{process:05d}-{number:05d}.safetensors"
+    @property
+    def data(self) -> memoryview:
+        """The bytes themselves."""
+        return self.source if isinstance(self.source, memoryview) else self.source()
+
+    @property
+    def box(self) -> tuple[Shape, Shape]:
+        """Start and extent in its array."""
+        return self.start or (0,) * len(self.shape), self.shape
 
 
 def arranged(items: Sequence[Item], max_file: int = MAX_FILE, max_tensors: int = MAX_TENSORS) -> list[list[int]]:
-    """Which items go into which file, in order."""
+    """Which items go into which file, in order; each process has files of its own."""
+    sizes = [item.nbytes for item in items]
 
-    def rank(i: int) -> tuple[bool, int]:
-        aligned = len(items[i].data) % 64 == 0
-        return (False, 0) if aligned else (True, -DTYPES[items[i].dtype].bits)
+    def rank(i: int) -> tuple[int, int, int]:
+        aligned = sizes[i] % 64 == 0
+        return (items[i].process, 0, 0) if aligned else (items[i].process, 1, -DTYPES[items[i].dtype].bits)
 
     files: list[list[int]] = []
     room = -1
     for i in sorted(range(len(items)), key=rank):
-        size = len(items[i].data)
-        if room < size or len(files[-1]) >= max_tensors:
+        size = sizes[i]
+        if room < size or len(files[-1]) >= max_tensors or items[files[-1][0]].process != items[i].process:
             files.append([])
             room = max(max_file, size)
         files[-1].append(i)
@@ -55,12 +73,12 @@ def header(items: Sequence[Item], save_id: bytes) -> bytes:
     metadata = json.dumps({"graftax": "1", "save_id": save_id.hex()})
     parts = [f'{{"__metadata__":{metadata}']
     begin = 0
-    for dtype, shape, name, data in items:
-        end = begin + len(data)
-        seen = list(stored_shape(dtype, shape))
-        parts.append(
-            f'{json.dumps(name)}:{{"dtype":"{DTYPES[dtype].stored}","shape":{seen},"data_offsets":[{begin},{end}]}}'
-        )
+    for item in items:
+        end = begin + item.nbytes
+        shape = list(stored_shape(item.dtype, item.shape))
+        stored = DTYPES[item.dtype].stored
+        name = json.dumps(item.name if item.whole is None else box_name(item.name, item.whole, *item.box))
+        parts.append(f'{name}:{{"dtype":"{stored}","shape":{shape},"data_offsets":[{begin},{end}]}}')
         begin = end
     text = (",".join(parts) + "}").encode()
     size = -(-(8 + len(text)) // PAGE) * PAGE
@@ -88,5 +106,10 @@ def header_entries(index: Index, file: int) -> dict[str, Any]:
 
 
 def chunk_name(name: str, shape: Shape, chunk: Chunk) -> str:
-    """The name under which other tools see a chunk: that of the array if the chunk is all of it."""
-    return name if chunk.extent == shape else f"{name}#{','.join(map(str, chunk.start))}"
+    """The name under which other tools see a chunk."""
+    return box_name(name, shape, chunk.start, chunk.extent)
+
+
+def box_name(name: str, shape: Shape, start: Shape, extent: Shape) -> str:
+    """That of the array if the box is all of it; else where it begins comes after that."""
+    return name if extent == shape else f"{name}#{','.join(map(str, start))}"

@@ -4,32 +4,32 @@ Needs neither NumPy nor a backend.
 """
 
 import os
-import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from graftax.checkpoint.checksums import FUNCTIONS
+from graftax.checkpoint.checksums import FUNCTIONS, digest
+from graftax.checkpoint.chunk_tables import ChunkTable, opened_table
 from graftax.checkpoint.decode import decode
 from graftax.checkpoint.envelope import LIMIT, opened
-from graftax.checkpoint.index import Chunk, Index
+from graftax.checkpoint.index import Chunk, FileRecord, Index
+from graftax.checkpoint.names import GRAPH, STAGING
+from graftax.checkpoint.places import place_of
+from graftax.checkpoint.storage import Folder, Storage
 from graftax.core.errors import (
     CheckpointError,
     CorruptData,
+    ForeignFile,
     IncompleteCheckpoint,
     LimitExceeded,
     NotACheckpoint,
-    PathViolation,
     TruncatedFile,
 )
 
-GRAPH = "graph.msgpack"
-STAGING = re.compile(r"\.(?P<name>.+)\.(?P<state>tmp|old)-[0-9a-f]{16}|\.trash-[0-9a-f]{16}", re.DOTALL)
-"""Names of what a save or a deletion leaves behind if it is killed."""
-
-_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_TRIES = 20  # each time another overwrite must have come in between
+_AHEAD = 64  # files opened ahead, so that nobody can delete them any more
+_SPARSE = 1 << 30  # bytes from which a file must take some space on its device
+_SPARSEST = 1024
 
 
 @contextmanager
@@ -45,27 +45,49 @@ def located(path: str) -> Iterator[None]:
 class Reader:
     """An open checkpoint; close it, or use it in a ``with`` block.
 
+    What an overwrite puts in its place meanwhile changes nothing: one reads the checkpoint that was opened.
+
     Args:
-        path: The directory of the checkpoint.
+        path: The directory of the checkpoint, or a URL of one.
         limit: Largest size of its index in bytes.
 
     Raises:
         NotACheckpoint: nothing, or something else, is there.
         IncompleteCheckpoint: a save that was not finished.
-        CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew: its index must not be used.
+        CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld: its index must not be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], limit: int = LIMIT) -> None:
+        self.storage, where = place_of(path)
         self.path = os.fspath(path)
-        self._files: dict[int, int] = {}
-        self._directory = _open_directory(self.path)
+        self._targets: dict[str, Folder] = {}
+        self._checked: set[int] = set()
+        for attempt in range(_TRIES):
+            self._folder = _opened(self.storage, where, self.path)
+            try:
+                if self._read(limit, attempt == _TRIES - 1):
+                    return
+            except BaseException:
+                self.close()
+                raise
+            self.close()
+
+    def _read(self, limit: int, is_last: bool) -> bool:
+        """Read the index and open the files; False if another checkpoint has come here and it is to be done again."""
         try:
             with located(self.path):
-                self.index: Index = decode(opened(self._read_graph(limit)))
+                self.index: Index = decode(opened(self._read_graph(limit)), self._read_table)
                 self._function = FUNCTIONS[self.index.sum]
-        except BaseException:
-            self.close()
+        except (CheckpointError, OSError):
+            if not is_last and not self._folder.is_current():
+                return False
             raise
+        try:
+            for file in range(min(len(self.index.files), _AHEAD)):
+                self._size(file)
+        except (CheckpointError, OSError):  # told when somebody asks for its data
+            return is_last or self._folder.is_current()
+        return True
 
     def __enter__(self) -> "Reader":
         return self
@@ -75,73 +97,103 @@ class Reader:
 
     def close(self) -> None:
         """Close the directory and its files."""
-        for descriptor in (*self._files.values(), self._directory):
-            os.close(descriptor)
-        self._files, self._directory = {}, -1
+        for folder in self._targets.values():
+            folder.close()
+        self._targets = {}
+        self._folder.close()
 
     def names(self) -> list[str]:
         """What the directory holds."""
-        return sorted(os.listdir(self._directory))
-
-    def _open(self, name: str) -> int:
-        try:
-            descriptor = os.open(name, _FLAGS, dir_fd=self._directory)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise PathViolation(f"{name} cannot be opened: {error.strerror}", "links are not followed") from error
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise PathViolation(f"{name} is no regular file", "only regular files are read")
-        return descriptor
+        return self._folder.names()
 
     def _read_graph(self, limit: int) -> bytes:
         try:
-            descriptor = self._open(GRAPH)
+            size = self._folder.size(GRAPH)
         except FileNotFoundError:
-            raise _without_graph(self.path, self.names()) from None
+            raise _without_graph(self.storage, self.path, self.names()) from None
+        if size > limit:
+            raise LimitExceeded(f"{GRAPH} of {size:,} bytes", f"at most {limit:,} are read")
+        return self._whole(GRAPH, size)
+
+    def _read_table(self, name: str, size: int, total: int) -> ChunkTable:
         try:
-            size = os.fstat(descriptor).st_size
-            if size > limit:
-                raise LimitExceeded(f"{GRAPH} of {size:,} bytes", f"at most {limit:,} are read")
-            parts = []
-            while size > 0 and (part := os.read(descriptor, size)):
-                parts.append(part)
-                size -= len(part)
-            return b"".join(parts)
-        finally:
-            os.close(descriptor)
+            found = self._folder.size(name)
+        except FileNotFoundError:
+            raise TruncatedFile(f"{name} is missing", f"the index says {size:,} bytes") from None
+        if found != size:
+            raise TruncatedFile(f"{name} has {found:,} bytes", f"the index says {size:,}")
+        return opened_table(self._whole(name, size), name, total)
+
+    def _whole(self, name: str, size: int) -> bytes:
+        data = bytearray(size)
+        return bytes(data[: self._folder.read_into(memoryview(data), name, 0)])
+
+    def _where(self, record: FileRecord) -> Folder:
+        """The directory that holds a data file: this one, or the one that is referred to."""
+        if record.target is None:
+            return self._folder
+        if record.target not in self._targets:
+            folder = self.storage.split(self._folder.path)[0]
+            path = self.storage.join(folder, record.target)
+            try:
+                self._targets[record.target] = self.storage.open(path)
+            except (FileNotFoundError, NotACheckpoint) as error:
+                raise _no_target(record, path) from error
+        return self._targets[record.target]
+
+    def _size(self, file: int) -> int:
+        record = self.index.files[file]
+        return self._where(record).size(record.name)
 
     def check_files(self) -> None:
-        """Raise unless every data file is there with the size that the index says."""
+        """Raise unless every data file is there with the size that the index says, and referred ones are the same."""
         for file in range(len(self.index.files)):
             self.check_file(file)
 
     def check_file(self, file: int) -> None:
-        """Raise unless this data file is there with the size that the index says."""
+        """Raise unless this data file is there with the size that the index says.
+
+        Raises:
+            TruncatedFile: it is missing, or has another size.
+            ForeignFile: it belongs to another checkpoint, which has changed since.
+            LimitExceeded: it claims more bytes than its device could hold for it.
+        """
+        if file in self._checked:
+            return
         record = self.index.files[file]
         with located(self.path):
-            found = os.fstat(self._descriptor(file)).st_size
-            if found != record.size:
-                raise TruncatedFile(f"{record.name} has {found:,} bytes", f"the index says {record.size:,}")
-
-    def _descriptor(self, file: int) -> int:
-        if file not in self._files:
-            record = self.index.files[file]
             try:
-                self._files[file] = self._open(record.name)
+                found = self._size(file)
             except FileNotFoundError:
-                raise TruncatedFile(f"{record.name} is missing", f"the index says {record.size:,} bytes") from None
-        return self._files[file]
+                raise _missing(record) from None
+            if found != record.size:
+                raise _changed(record, f"{found:,} bytes, the index says {record.size:,}")
+            allocated = self._where(record).allocated(record.name)
+            if found >= _SPARSE and allocated < found // _SPARSEST:
+                raise LimitExceeded(
+                    f"{record.name} claims {found:,} bytes and takes {allocated:,} on its device",
+                    "such a file has holes, which no save makes; to read it would take memory for nothing",
+                    "do not use this checkpoint: it was forged; if not, copy it without keeping holes",
+                )
+            if record.target is not None:
+                header = bytearray(record.data_begin)
+                self.read_into(memoryview(header), file, 0)
+                if digest(bytes(header)) != record.header_sum:
+                    raise _changed(record, "another header")
+        self._checked.add(file)
 
     def read_into(self, view: memoryview, file: int, offset: int) -> None:
         """Fill ``view`` from a data file."""
-        descriptor, name = self._descriptor(file), self.index.files[file].name
-        while len(view):
-            count = os.preadv(descriptor, [view[: 1 << 30]], offset)
-            if not count:
-                raise TruncatedFile(f"{name} ends at byte {offset:,}, {len(view):,} bytes too early", "it was cut")
-            view, offset = view[count:], offset + count
+        record = self.index.files[file]
+        try:
+            count = self._where(record).read_into(view, record.name, offset)
+        except FileNotFoundError:
+            raise _missing(record) from None
+        if count < len(view):
+            early = len(view) - count
+            raise TruncatedFile(
+                f"{record.name} ends at byte {offset + count:,}, {early:,} bytes too early", "it was cut"
+            )
 
     def check_block(self, data: memoryview, chunk: Chunk, block: int, name: str) -> None:
         """Raise unless ``data`` is block number ``block`` of the chunk as it was written."""
@@ -151,7 +203,7 @@ class Reader:
             offset = chunk.offset + block * self.index.block
             raise CorruptData(
                 f"{name}: checksum {found:016x}, expected {expected:016x}, "
-                f"of bytes {offset:,} to {offset + len(data):,} of {self.index.files[chunk.file].name}",
+                f"of bytes {offset:,} to {offset + len(data):,} of {self.index.files[chunk.file].place}",
                 "the bytes on disk are not those that were written",
                 "restore from another checkpoint, or skip=[...] this array",
             )
@@ -167,57 +219,73 @@ class Reader:
             self.check_block(data[block * size : (block + 1) * size], chunk, block, name)
 
 
-def _open_directory(path: str) -> int:
-    if os.path.islink(path):
-        raise PathViolation(
-            f"{path} is a symbolic link", "a checkpoint is read without following links", os.path.realpath(path)
-        )
+def _missing(record: FileRecord) -> TruncatedFile:
+    if record.target is not None:
+        return _no_target(record, record.target)
+    return TruncatedFile(f"{record.name} is missing", f"the index says {record.size:,} bytes")
+
+
+def _no_target(record: FileRecord, path: str) -> TruncatedFile:
+    return TruncatedFile(
+        f"{record.name} of the checkpoint {path} is missing",
+        "arrays of this checkpoint were not written again but refer to that one, which must lie beside it",
+        f"put {record.target} back beside it",
+    )
+
+
+def _changed(record: FileRecord, how: str) -> CheckpointError:
+    if record.target is None:
+        return TruncatedFile(f"{record.name} has {how}", "it is not the file that was written")
+    return ForeignFile(
+        f"{record.name} of the checkpoint {record.target} has changed: {how}",
+        "arrays of this checkpoint were not written again but refer to that one as it was",
+        f"put the {record.target} back that it was saved with",
+    )
+
+
+def _opened(storage: Storage, where: str, path: str) -> Folder:
     try:
-        return os.open(path, _FLAGS | _DIRECTORY)
-    except FileNotFoundError:
-        raise _not_there(path) from None
-    except NotADirectoryError:
-        raise NotACheckpoint(
-            f"{path} is a file", "a checkpoint is a directory", "give the directory that holds graph.msgpack"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise NotACheckpoint(f"{path!r} cannot be opened: {error}", "it must be a readable directory") from error
+        return storage.open(where)
+    except FileNotFoundError as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise _not_there(storage, path) from None
 
 
-def _not_there(path: str) -> NotACheckpoint:
+def _not_there(storage: Storage, path: str) -> NotACheckpoint:
     """Name what does lie there: the copy that an interrupted overwrite left, else the checkpoints beside it."""
-    folder, name = os.path.split(os.path.abspath(path))
-    beside = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    displaced = [entry for entry in beside if (m := STAGING.fullmatch(entry)) and m["name"] == name]
-    whole = [entry for entry in displaced if f".{name}.old-" in entry and is_checkpoint(os.path.join(folder, entry))]
-    if len(whole) == 1:
-        return NotACheckpoint(
-            f"nothing at {path}",
-            "a save that was to overwrite it was killed at the last moment; the old one is complete",
-            f"rename {os.path.join(folder, whole[0])} to {name}",
-        )
-    siblings = [entry for entry in beside if not entry.startswith(".") and is_checkpoint(os.path.join(folder, entry))]
+    folder, name = storage.split(path)
+    try:
+        beside = sorted(storage.names(folder))
+    except OSError:
+        beside = []
+    hidden = [entry for entry in beside if (m := STAGING.fullmatch(entry)) and m["name"] == name]
+    whole = [entry for entry in hidden if storage.is_checkpoint(storage.join(folder, entry))]
+    for state, what in ((".old-", "the old one is complete"), (".tmp-", "the new one is complete")):
+        copies = [entry for entry in whole if entry.startswith(f".{name}{state}")]
+        if len(copies) == 1:
+            return NotACheckpoint(
+                f"nothing at {path}",
+                f"a save was killed at the last moment; {what}",
+                f"rename {storage.join(folder, copies[0])} to {name}",
+            )
+    siblings = [e for e in beside if not e.startswith(".") and storage.is_checkpoint(storage.join(folder, e))]
     if siblings:
         shown = ", ".join(siblings[:8]) + (", ..." if len(siblings) > 8 else "")
         return NotACheckpoint(f"nothing at {path}", f"checkpoints in {folder} are: {shown}", "one of these")
     return NotACheckpoint(f"nothing at {path}", f"there are no checkpoints in {folder} either", "check the path")
 
 
-def _without_graph(path: str, names: list[str]) -> CheckpointError:
-    if STAGING.fullmatch(os.path.basename(os.path.abspath(path))) or any(n.startswith("data-") for n in names):
+def _without_graph(storage: Storage, path: str, names: list[str]) -> CheckpointError:
+    if STAGING.fullmatch(storage.split(path)[1]) or any(n.startswith("data-") for n in names):
         return IncompleteCheckpoint(
             f"no {GRAPH}, which is written last",
             "the save that made this directory was not finished",
             "use another checkpoint",
         )
-    inner = [name for name in names if is_checkpoint(os.path.join(path, name))]
+    inner = [name for name in names if storage.is_checkpoint(storage.join(path, name))]
     return NotACheckpoint(
         f"a directory without {GRAPH}",
         f"checkpoints inside it are: {', '.join(inner[:8])}" if inner else "no checkpoint was saved there",
-        os.path.join(path, inner[-1]) if inner else "give the path that was saved to",
+        storage.join(path, inner[-1]) if inner else "give the path that was saved to",
     )
-
-
-def is_checkpoint(path: str) -> bool:
-    """True if there is a directory with an index; the index is not read."""
-    return os.path.isfile(os.path.join(path, GRAPH))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.arrays import HostArray, python_value
+from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.deferred import Session, WaitingSlot, cast_to
 from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph, Place
@@ -15,6 +15,7 @@ from graftax.checkpoint.loading import load
 from graftax.checkpoint.matching import Match, all_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import Conflict, Restored, RestoreReport
+from graftax.checkpoint.state import resembling, revived
 from graftax.checkpoint.subset import Subset, saved_spot
 from graftax.core.errors import ArgumentError, MissingInCheckpoint, StateError, UnusedInCheckpoint
 from graftax.reparam.base import Reparam
@@ -46,7 +47,7 @@ def restore(
         reader.check_files()
         match = Match(reader.index, graph, subset, renames, mode, cast)
         report = RestoreReport(os.fspath(path), mode)
-        report.step, report.meta = reader.index.step, python_value(reader.index.meta)
+        report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
         waiting = _plan_slots(match)
         subset.check(match.spots)
         _judge(match, report)
@@ -151,7 +152,7 @@ def _read(reader: Reader, nodes: set[int]) -> dict[int, Any]:
     """The values of nodes: arrays, or Python state."""
     index = reader.index
     tensors = {node: tensor for node in nodes if (tensor := index.nodes[node].tensor) is not None}
-    arrays = load(reader, tensors.values())
+    arrays = load(reader, {tensor for node in nodes for tensor in index.nodes[node].tensors})
     values: dict[int, Any] = {}
     for node in nodes:
         record = index.nodes[node]
@@ -161,7 +162,7 @@ def _read(reader: Reader, nodes: set[int]) -> dict[int, Any]:
         elif record.kind is Kind.BYTES:
             values[node] = record.payload[1] if array is None else array.tobytes()
         else:
-            values[node] = python_value(record.payload)
+            values[node] = revived(record.payload, arrays)
     return values
 
 
@@ -185,7 +186,7 @@ def _assign(match: Match, values: dict[int, Any]) -> dict[Place, str]:
                 state = place.thing.get_state()
                 if state is not None or values[node] is not None:
                     done.append((place.thing, state))
-                    place.thing.set_state(values[node])
+                    place.thing.set_state(resembling(values[node], state))
     except BaseException:
         for module, state in reversed(done):
             module.set_state(state)

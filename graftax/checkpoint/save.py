@@ -1,21 +1,26 @@
 """From objects of a program to a checkpoint on disk."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from itertools import count
 from typing import Any, NamedTuple
 
 from graftax.checkpoint import values
-from graftax.checkpoint.arrays import to_bytes
+from graftax.checkpoint.arrays import check_dtype, to_bytes
 from graftax.checkpoint.commit import Draft, commit
+from graftax.checkpoint.decode import MAX_EDGE, MAX_RANK
 from graftax.checkpoint.files import FileSystem
-from graftax.checkpoint.graph import Graph, Place, SlotPlace
+from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
+from graftax.checkpoint.snapshot import take
+from graftax.checkpoint.state import frozen
 from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.waiting import WaitingPlace, add_waiting
-from graftax.core.errors import ArgumentError, StateError, UnsupportedValue
-from graftax.reparam.adapted import adapter_of
-from graftax.variables.state import storage
+from graftax.checkpoint.writer_record import writer_record
+from graftax.core.errors import ArgumentError, UnsupportedValue
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 _INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
@@ -42,23 +47,48 @@ class SaveReport(NamedTuple):
         return "\n".join(lines)
 
 
-def save(
+class Prepared(NamedTuple):
+    """A save of which nothing can change any more: arrays are references, Python state is a copy."""
+
+    draft: Draft
+    left_out: tuple[str, ...]
+    waiting: tuple[str, ...]
+
+    def report(self, path: str, nbytes: int | None = None) -> SaveReport:
+        """What is told of it; without the size of its files, that of its arrays."""
+        items = self.draft.items
+        size = sum(item.nbytes for item in items) if nbytes is None else nbytes
+        return SaveReport(path, self.draft.step, len(items), size, self.left_out, self.waiting)
+
+
+def write(
+    path: str | os.PathLike[str],
+    prepared: Prepared,
+    *,
+    overwrite: bool = False,
+    base: str | os.PathLike[str] | None = None,
+    fs: FileSystem | None = None,
+) -> SaveReport:
+    """Write what was prepared; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
+    index = commit(path, prepared.draft, overwrite=overwrite, fs=fs, base=base)
+    return prepared.report(os.fspath(path), index.nbytes)
+
+
+def prepare(
     path: str | os.PathLike[str],
     graph: Graph,
     subset: Subset,
-    *,
-    overwrite: bool = False,
     step: int | None = None,
     meta: Mapping[str, Any] | None = None,
-    fs: FileSystem | None = None,
-) -> SaveReport:
-    """Write the chosen part of a graph; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
+) -> Prepared:
+    """Take the chosen part of a graph as it is now."""
     if step is not None and (type(step) is not int or not 0 <= step < 1 << 63):
         raise ArgumentError(f"step={step!r}", "a step is an int, zero or more", "step=int(counter.value)")
     meta = dict(meta or {})
     if not all(type(key) is str for key in meta):
         raise ArgumentError(f"meta with the keys {list(meta)!r:.100}", "the keys of meta are text", 'meta={"note": 1}')
     values.encode(meta, "meta")
+    meta = deepcopy(meta)
     add_waiting(graph)
     leaves = [place for place in graph.places if place.kind.is_leaf]
     subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])
@@ -75,12 +105,12 @@ def save(
             "the layers that hold them are not built, so that there are no weights",
             "build the model first: call it on an example",
         )
-    drawing = _Drawing(graph, chosen, subset.is_all)
     wanted = [slot for slot in graph.slots if slot.slot.spot in subset]
+    drawing = _Drawing(graph, chosen, subset.is_all, [slot.slot for slot in wanted])
     left_out = [slot.slot.path for slot in wanted if not drawing.add_slot(slot)]
-    draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta)
-    index = commit(path, draft, overwrite=overwrite, fs=fs)
-    return SaveReport(os.fspath(path), step, len(index.tensors), index.nbytes, tuple(left_out), drawing.waiting)
+    writer = writer_record()
+    draft = Draft(drawing.items, drawing.nodes, drawing.roots, drawing.slots, step, meta, writer)
+    return Prepared(draft, tuple(left_out), drawing.waiting)
 
 
 def _is_stream_of_unbuilt(thing: Any) -> bool:
@@ -97,7 +127,10 @@ def _is_stream_of_unbuilt(thing: Any) -> bool:
 class _Drawing:
     """The draft as it grows: nodes in depth-first order, so that the arrays of one module lie side by side."""
 
-    def __init__(self, graph: Graph, chosen: set[Place], whole: bool) -> None:
+    def __init__(self, graph: Graph, chosen: set[Place], whole: bool, slots: Sequence[Place] = ()) -> None:
+        self._states = {p: p.thing.get_state() for p in chosen if p.kind is Kind.VALUE and p.thing is not None}
+        held = [p for p in dict.fromkeys((*chosen, *slots)) if p.kind is Kind.VARIABLE and p.thing is not None]
+        self._arrays = dict(zip(held, take([(p.thing, p.path) for p in held]), strict=True))
         self.items: list[Item] = []
         self.nodes: list[NodeRecord] = []
         self.slots: list[SlotRecord] = []
@@ -115,6 +148,8 @@ class _Drawing:
                 waiting += [child for child in reversed(place.edges.values()) if child in kept]
         for place in order:
             edges = tuple([(edge, self._numbers[child]) for edge, child in place.edges.items() if child in kept])
+            for edge, _ in edges:
+                _check_edge(edge, place.path)
             self.nodes.append(self._node(place, edges))
         self.roots = {name: self._numbers[place] for name, place in graph.roots.items() if place in kept}
 
@@ -124,12 +159,12 @@ class _Drawing:
             return False
         if slot.slot not in self._numbers:
             self._numbers[slot.slot] = len(self.nodes)
-            self.nodes.append(self._node(slot.slot, ()))
+            self.nodes.append(self._node(slot.slot, (), slot.keeper))
         numbers = self._numbers
         self.slots.append(SlotRecord(numbers[slot.optimizer], slot.name, numbers[slot.variable], numbers[slot.slot]))
         return True
 
-    def _node(self, place: Place, edges: tuple[Any, ...]) -> NodeRecord:
+    def _node(self, place: Place, edges: tuple[Any, ...], keeper: str = "") -> NodeRecord:
         payload: Any = None
         kind = place.kind
         if isinstance(place, WaitingPlace):
@@ -138,20 +173,26 @@ class _Drawing:
                 self.waiting += (place.path,)
                 payload = (self._item(place.path, place.value), *payload[1:])
         elif kind is Kind.VARIABLE:
-            tensor = self._item(place.path, host_value(place.thing, place.path))
-            adapter = adapter_of(place.thing)
-            attributes = {} if adapter is None else {"adapter": adapter}
-            payload = (tensor, bool(place.thing.trainable), place.role, attributes)
+            taken = self._arrays[place]
+            tensor = self._add(Item(taken.array.dtype.name, tuple(taken.array.shape), place.path, taken))
+            payload = (tensor, bool(place.thing.trainable), place.role, attributes_of(place, keeper))
+        elif kind is Kind.OBJECT:
+            payload = {"frozen": True} if isinstance(place.thing, Module) and place.thing._gx_frozen else None
         elif kind is Kind.VALUE:
-            payload = place.thing.get_state()
+            payload = self._states[place]
             if type(payload) is bytes:
                 kind = Kind.BYTES
                 raw = memoryview(payload)
-                held = payload if len(raw) <= _INLINE else self._add(Item("uint8", (len(raw),), place.path, raw))
-                payload = ("bytes", held)
+                kept = payload if len(raw) <= _INLINE else self._add(Item("uint8", (len(raw),), place.path, raw))
+                payload = ("bytes", kept)
             else:
-                values.encode(payload, place.path)
+                payload = frozen(payload, place.path, self._state_array)
         return NodeRecord(kind, place.type, edges, payload)
+
+    def _state_array(self, array: Any, path: str) -> int:
+        """An array of Python state; two under one path, as of the keys 1 and "1", are told apart by a number."""
+        free = next(name for i in count() if (name := f"{path}~{i}" if i else path) not in self._names)
+        return self._item(free, array)
 
     def _item(self, path: str, array: Any) -> int:
         return self._add(Item(array.dtype.name, array.shape, path, to_bytes(array, path)))
@@ -164,25 +205,26 @@ class _Drawing:
             name.encode()
         except UnicodeEncodeError as error:
             raise UnsupportedValue(f"the path {name!r}", "it is no valid Unicode", "rename the key") from error
+        check_dtype(item.dtype, item.name)
+        if len(item.shape) > MAX_RANK:
+            raise UnsupportedValue(
+                f"an array of rank {len(item.shape)} at {item.name}", f"readers accept {MAX_RANK} axes", "reshape it"
+            )
         self._names.add(name)
         self.items.append(item._replace(name=name))
         return len(self.items) - 1
 
 
-def host_value(variable: Any, path: str) -> Any:
-    """The value of a Variable on the host.
-
-    Raises:
-        StateError: it is being traced, so there is no value now.
-    """
-    value = variable.value
-    if storage.tracer_of(variable._storage.backend, value):
-        raise StateError(
-            f"{path} has no value now, since a function is being traced",
-            "a checkpoint inside a compiled function would be saved once, while compiling, and never again",
-            "save outside of the compiled function, between two calls of it",
+def _check_edge(edge: Any, path: str) -> None:
+    if isinstance(edge, int):
+        if not -(1 << 63) <= edge < 1 << 64:
+            raise UnsupportedValue(f"the key {edge} of {path}", "a key has at most 64 bits", "its text: str(key)")
+    elif len(edge) > MAX_EDGE // 4 and len(edge.encode(errors="replace")) > MAX_EDGE:
+        raise UnsupportedValue(
+            f"a key of {len(edge):,} characters, {edge[:40]!r}..., of {path}",
+            f"readers accept {MAX_EDGE:,} bytes",
+            "a shorter key",
         )
-    return variable._storage.backend.arrays.to_numpy(value)
 
 
 def _with_ancestors(graph: Graph, chosen: set[Place]) -> set[Place]:

@@ -1,11 +1,13 @@
 """Python values in msgpack, told apart exactly: tuples, big integers, complex, NumPy scalars, maps with any keys.
 
 Decoding trusts nothing: unknown extensions, timestamps, duplicate keys and deep nesting are errors, and no type named
-in a file is ever looked up. NumPy is not imported here, so its scalars come back as `NumpyScalar`.
+in a file is ever looked up. NumPy is not imported here, so its scalars come back as `NumpyScalar`, and arrays, enums
+and named tuples as what `graftax.checkpoint.state` makes them again from.
 """
 
 import struct
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 import msgpack  # type: ignore[import-untyped]
@@ -15,7 +17,7 @@ from graftax.core.errors import CorruptMetadata, LimitExceeded, UnsupportedValue
 
 MAX_DEPTH = 64
 MAX_LENGTH = 1 << 22
-TUPLE, BIG_INTEGER, COMPLEX, NUMPY_SCALAR, PAIRS = 1, 2, 3, 4, 5
+TUPLE, BIG_INTEGER, COMPLEX, NUMPY_SCALAR, PAIRS, ARRAY, ENUM, NAMED_TUPLE = 1, 2, 3, 4, 5, 6, 7, 8
 
 _CODES = {"bool": "?", "float16": "<e", "float32": "<f", "float64": "<d"}
 _CODES |= {f"int{8 << i}": f"<{code}" for i, code in enumerate("bhiq")}
@@ -34,11 +36,34 @@ class NumpyScalar(NamedTuple):
         return f"{self.dtype}({struct.unpack(code, self.data)[0] if code else self.data.hex()})"
 
 
+class SavedArray(NamedTuple):
+    """An array inside of Python state: the number under which the index lists it."""
+
+    number: int
+
+
+class SavedEnum(NamedTuple):
+    """A member of an enum: the name of the class, for display, and those of the member and its value."""
+
+    type: str
+    name: str
+    value: Any
+
+
+class SavedNamedTuple(NamedTuple):
+    """A named tuple: the name of the class, for display, its fields and what they hold."""
+
+    type: str
+    fields: tuple[str, ...]
+    items: tuple[Any, ...]
+
+
 def encode(value: Any, path: str, depth: int = 0) -> Any:
     """A value in the terms that `pack` takes.
 
     Args:
-        value: None, bool, int, float, complex, str, bytes, a NumPy scalar, or list, tuple, dict of these.
+        value: None, bool, int, float, complex, str, bytes, a NumPy scalar, or list, tuple, dict of these; and what
+            stands for arrays, enums and named tuples.
         path: Where the value hangs; for the error.
         depth: How deep it is nested already.
 
@@ -61,6 +86,21 @@ def encode(value: Any, path: str, depth: int = 0) -> Any:
             f"a value nested more than {MAX_DEPTH} deep at {path}",
             "a reader refuses to follow deeper, and a structure that holds itself never ends",
             "flatten it",
+        )
+    if kind is NumpyScalar:
+        return msgpack.ExtType(NUMPY_SCALAR, pack([value.dtype, value.data]))
+    if kind is SavedArray:
+        return msgpack.ExtType(ARRAY, pack(value.number))
+    if kind is SavedEnum:
+        return msgpack.ExtType(ENUM, pack([value.type, value.name, encode(value.value, path, depth + 1)]))
+    if kind is SavedNamedTuple:
+        held = [encode(item, f"{path}.{name}", depth + 1) for name, item in zip(*value[1:], strict=True)]
+        return msgpack.ExtType(NAMED_TUPLE, pack([value.type, list(value.fields), held]))
+    if (kind is list or kind is tuple or kind is dict) and len(value) > MAX_LENGTH:
+        raise UnsupportedValue(
+            f"a {kind.__name__} of {len(value):,} items at {path}",
+            f"readers accept {MAX_LENGTH:,}",
+            "an array, which may be of any length",
         )
     if kind is list or kind is tuple:
         items = [encode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
@@ -136,8 +176,10 @@ class _Decoder:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise LimitExceeded(f"values nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")
-        content = self.unpack(data) if code in (TUPLE, NUMPY_SCALAR, PAIRS) else None
+        content = self.unpack(data) if code == TUPLE or NUMPY_SCALAR <= code <= NAMED_TUPLE else None
         self.depth -= 1
+        if code == ARRAY and type(content) is int and content >= 0:
+            return SavedArray(content)
         if type(content) is list:
             if code == TUPLE:
                 return tuple(content)
@@ -145,7 +187,18 @@ class _Decoder:
                 return NumpyScalar(*content)
             if code == PAIRS and all(type(pair) is list and len(pair) == 2 for pair in content):
                 return _unique(content, any_key=True)
+            if code == ENUM and [type(field) for field in content[:2]] == [str, str] and len(content) == 3:
+                return SavedEnum(*content)
+            if code == NAMED_TUPLE and [type(field) for field in content] == [str, list, list]:
+                return _named_tuple(*content)
         raise CorruptMetadata(f"a msgpack extension {code} of {len(data)} bytes", "no such value is ever written")
+
+
+def _named_tuple(kind: str, fields: list[Any], items: list[Any]) -> SavedNamedTuple:
+    named = all(type(name) is str and name.isidentifier() for name in fields)
+    if not named or len(set(fields)) != len(fields) or len(items) != len(fields):
+        raise CorruptMetadata(f"a named tuple with the fields {fields!r:.100}", "no such value is ever written")
+    return SavedNamedTuple(kind, tuple(fields), tuple(items))
 
 
 def _is_scalar(dtype: object, data: object) -> bool:
@@ -165,21 +218,49 @@ def _unique(pairs: list[Any], any_key: bool = False) -> dict[Any, Any]:
     return result
 
 
-def check(value: Any, what: str) -> None:
-    """Raise unless a decoded value consists of the known types, at most `MAX_DEPTH` deep."""
+def check(value: Any, what: str, arrays: int = 0) -> None:
+    """Raise unless a decoded value consists of the known types, at most `MAX_DEPTH` deep.
+
+    Args:
+        value: The value.
+        what: What it is called in the error.
+        arrays: How many arrays there are that it may name.
+    """
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         deeper: list[Any] = []
         for item in level:
             kind = type(item)
-            if kind is list or kind is tuple:
-                deeper += item
-            elif kind is dict:
-                deeper += item
-                deeper += item.values()
+            if kind is SavedArray:
+                if item.number >= arrays:
+                    raise CorruptMetadata(f"{what} names an array that does not exist", "arrays are numbered")
             elif kind not in _ATOMS and kind is not NumpyScalar:
-                raise CorruptMetadata(f"{what} holds a {kind.__name__}", "no such value is ever written")
+                deeper += _inside(item, what)
         if not deeper:
             return
         level = deeper
     raise LimitExceeded(f"{what} is nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")
+
+
+def _inside(item: Any, what: str) -> Iterable[Any]:
+    kind = type(item)
+    if kind is list or kind is tuple:
+        return cast("Iterable[Any]", item)
+    if kind is dict:
+        return [*item, *item.values()]
+    if kind is SavedEnum:
+        return (item.value,)
+    if kind is SavedNamedTuple:
+        return cast("Iterable[Any]", item.items)
+    raise CorruptMetadata(f"{what} holds a {kind.__name__}", "no such value is ever written")
+
+
+def arrays_in(value: Any) -> Iterator[SavedArray]:
+    """The arrays that a checked value names."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if type(item) is SavedArray:
+            yield item
+        elif type(item) not in _ATOMS and type(item) is not NumpyScalar:
+            waiting += _inside(item, "a value")

@@ -5,13 +5,16 @@ import os
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.checksums import digest
+from graftax.checkpoint.decode import check_placement
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.layout import header_entries
-from graftax.checkpoint.reader import GRAPH, Reader
+from graftax.checkpoint.names import GRAPH
+from graftax.checkpoint.reader import Reader
 from graftax.core.errors import CheckpointError, CorruptMetadata, ForeignFile, LimitExceeded
 
 MAX_HEADER = 100_000_000
 """Bytes of a JSON header that the reference reader of safetensors accepts."""
+_MOST = 1000  # problems that are told
 
 
 class Verified(NamedTuple):
@@ -25,7 +28,7 @@ class Verified(NamedTuple):
 
 
 def verify(path: str | os.PathLike[str]) -> Verified:
-    """Check every byte of a checkpoint; go on after the first thing wrong.
+    """Check every byte of a checkpoint, those that it refers to included; go on after the first thing wrong.
 
     Raises:
         CheckpointError: the index itself cannot be used, so there is nothing to check against.
@@ -33,14 +36,18 @@ def verify(path: str | os.PathLike[str]) -> Verified:
     problems: list[CheckpointError] = []
     with Reader(path) as reader:
         index = reader.index
-        known = {GRAPH, *(file.name for file in index.files)}
+        own = [file.name for file in index.files if file.target is None]
+        known = {GRAPH, *own, *(table.name for table in index.tables)}
         strangers = tuple(name for name in reader.names() if name not in known)
         usable = set()
+        if index.tables:
+            check_placement(index.files, index.tensors)
         for file in range(len(index.files)):
             try:
                 reader.check_file(file)
                 usable.add(file)
-                _check_header(reader, file)
+                if index.files[file].target is None:  # else it was compared as a whole, and lists other arrays, too
+                    _check_header(reader, file)
             except CheckpointError as error:
                 problems.append(error)
         blocks, nbytes = _check_blocks(reader, usable, problems)
@@ -63,6 +70,8 @@ def _check_blocks(reader: Reader, usable: set[int], problems: list[CheckpointErr
                 reader.check_block(buffer[:size], chunk, block, name)
             except CheckpointError as error:
                 problems.append(error)
+                if len(problems) >= _MOST:
+                    return blocks, nbytes
             blocks, nbytes = blocks + 1, nbytes + size
     return blocks, nbytes
 

@@ -17,7 +17,7 @@ def run(options: Namespace) -> int:
         name = printable(e.name)
         if e.state == "checkpoint":
             step = "-" if e.step is None else f"{e.step:,}"
-            rows.append((name, step, moment(e.created), size(e.nbytes), f"{e.tensors:,}", ""))
+            rows.append((name, step, moment(e.created), size(e.nbytes), f"{e.tensors:,}", printable(e.note)))
         else:
             rows.append((name, "", "", "", "", printable(f"{e.state}: {e.note}")))
     table(rows, right=(1, 3, 4))

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TextIO
 
 from graftax.cli.shell_words import told
 from graftax.core.errors import (
@@ -15,6 +16,7 @@ from graftax.core.errors import (
     ArgumentTypeError,
     CorruptCheckpoint,
     FormatTooNew,
+    FormatTooOld,
     GraftaxError,
     IncompleteCheckpoint,
     MatchError,
@@ -28,7 +30,7 @@ EXIT_CODES = (
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
     ((MatchError,), 4),
-    ((CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, IncompleteCheckpoint), 3),
+    ((CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld, IncompleteCheckpoint), 3),
     ((ArgumentError, ArgumentTypeError, SelectorError), 2),
 )
 
@@ -42,6 +44,9 @@ _SELECTOR = ": a glob of paths, or a role such as role:slot; may be repeated"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    if sys.stdout is None:  # closed by the caller: graftax ... >&-
+        print("graftax: standard output is closed, so there is nowhere to print to", file=sys.stderr or _nowhere())
+        return 5
     options = _parser().parse_args(argv)
     try:
         code: int = import_module(f"graftax.cli.{options.module}").run(options)
@@ -57,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
+
+
 def exit_code(error: Exception) -> int:
     """The exit code that stands for an error."""
     return next((code for kinds, code in _CODES if isinstance(error, kinds)), 5)
@@ -64,6 +73,7 @@ def exit_code(error: Exception) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="graftax", description="Tools around graftax.")
+    parser.add_argument("--version", action="version", version=f"graftax {sys.modules['graftax'].__version__}")
     groups = parser.add_subparsers(required=True, metavar="GROUP")
     ckpt = groups.add_parser("ckpt", help="list, show, verify, save and restore checkpoints", epilog=EXIT_CODES)
     commands = ckpt.add_subparsers(required=True, metavar="COMMAND")
@@ -87,6 +97,18 @@ def _parser() -> argparse.ArgumentParser:
 
     verify = command("verify", "check every byte of a checkpoint")
     verify.add_argument("checkpoint", metavar="CKPT")
+
+    extract = command("extract", "a checkpoint or a part of one as a checkpoint of its own, which refers to no other")
+    extract.add_argument("checkpoint", metavar="CKPT")
+    extract.add_argument("out", metavar="OUT")
+    extract.add_argument("--overwrite", action="store_true", help="replace a checkpoint that is at OUT")
+    subset(extract, "take")
+
+    prune = command("prune", "delete checkpoints of a folder, but those to keep and those that others refer to")
+    prune.add_argument("folder", metavar="FOLDER")
+    prune.add_argument("--keep", type=int, metavar="N", help="the N with the highest steps")
+    prune.add_argument("--keep-every", type=int, metavar="STEPS", help="those whose step is a multiple, besides")
+    prune.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
 
     save = command("save", "save what a function of yours builds")
     save.add_argument("target", metavar="TARGET", help=_TARGET)

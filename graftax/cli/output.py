@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 
@@ -60,7 +61,7 @@ def short(value: Any, limit: int = 70) -> str:
 
 def print_json(content: Any) -> None:
     """Print JSON; values that JSON lacks are shown as text."""
-    print(json.dumps(_plain(content), indent=1))
+    print(json.dumps(_plain(content), indent=1, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
@@ -69,4 +70,6 @@ def _plain(value: Any) -> Any:
         return {key if type(key) is str else repr(key): _plain(item) for key, item in value.items()}
     if kind is list or kind is tuple:
         return [_plain(item) for item in value]
+    if kind is float and not isfinite(value):  # JSON has no such numbers
+        return repr(value)
     return value if kind in (str, int, float, bool, type(None)) else repr(value)

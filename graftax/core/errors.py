@@ -16,10 +16,12 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "AssignmentError",
+    "AsyncSaveFailed",
     "BackendCapabilityError",
     "BackendError",
     "CheckError",
     "CheckpointError",
+    "CheckpointInUse",
     "CompileError",
     "CorruptCheckpoint",
     "CorruptData",
@@ -32,6 +34,7 @@ __all__ = [
     "DestinationExists",
     "ForeignFile",
     "FormatTooNew",
+    "FormatTooOld",
     "GradientError",
     "GraftError",
     "GraftaxError",
@@ -276,6 +279,10 @@ class FormatTooNew(CheckpointError):
     """Written by a later version, or with a feature this one does not know."""
 
 
+class FormatTooOld(CheckpointError):
+    """Written by a version whose format was a draft."""
+
+
 class CorruptCheckpoint(CheckpointError, ValueError):
     """Bytes that are not what was written."""
 
@@ -352,6 +359,14 @@ class UnsupportedValue(SaveError, TypeError):
 
 class DestinationExists(SaveError, FileExistsError):
     """Something lies at the target path already."""
+
+
+class CheckpointInUse(SaveError):
+    """A checkpoint whose files others refer to, and which so must stay as it is."""
+
+
+class AsyncSaveFailed(SaveError):
+    """A save that went on beside the program failed; the cause says how."""
 
 
 class StorageFull(SaveError, OSError):

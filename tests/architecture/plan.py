@@ -44,6 +44,7 @@ LAZY = {
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
     ("graftax.training.optional_libraries", "import_module"): "what extras bring is imported when it is used",
+    ("graftax.checkpoint.remote_storage", "import_module"): "fsspec is optional: the extra graftax[fsspec]",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }

@@ -18,6 +18,8 @@ OLD = {"x": np.arange(100.0)}
 NEW = {"x": np.arange(50.0), "y": np.arange(7, dtype="int8")}
 CALLS = (
     "mkdir",
+    "hide",
+    "reveal",
     "create",
     "allocate",
     "pwritev",
@@ -76,10 +78,11 @@ def same(path, arrays):
     return all(np.array_equal(found[name], arrays[name]) for name in arrays)
 
 
-HOWS = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EINTR, "short"]
+HOWS = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EINTR, errno.EACCES, errno.ENOENT, "short"]
+OTHERS = sorted(set(errno.errorcode) - set(HOWS))
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", [*HOWS, *(pytest.param(number, marks=pytest.mark.slow) for number in OTHERS)])
 def test_the_nth_call_fails(tmp_path, toys, how):
     folder = tmp_path / "f"
     folder.mkdir()
@@ -115,7 +118,10 @@ def remove(path):
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-@pytest.mark.parametrize("how", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize(
+    "how",
+    [errno.ENOSPC, errno.EIO, *(pytest.param(n, marks=pytest.mark.slow) for n in [*HOWS[1:3], *HOWS[4:-1], *OTHERS])],
+)
 def test_the_nth_call_of_an_overwrite_fails(tmp_path, toys, how, exchanges):
     for n in range(1, 100):
         folder = tmp_path / f"{n}"

@@ -194,7 +194,7 @@ def small_body():
         NodeRecord(Kind.VALUE, "M", (), [1, {"z": 2.0}]),
     )
     index = Index(
-        bytes(16), 1, 2, {"w": "1"}, (("data-00000-00000.safetensors", 4116, 4096, 5),), tensors, nodes, {"m": 0},
+        bytes(16), 1, 2, {"w": "1"}, (("data-00000-00000.safetensors", 4116, 4096, 5, None),), tensors, nodes, {"m": 0},
         (SlotRecord(0, "s", 1, 2),), {"note": [1]}, "xxh3-64", block,
     )  # fmt: skip
     return body_of(index)

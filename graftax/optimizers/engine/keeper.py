@@ -68,6 +68,10 @@ class SlotKeeper(Checked):
         state = self._gx_slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
 
+    def _gx_slot_class(self, name: str) -> str:
+        """The class that gives the slots of that name their meaning; what every optimizer keeps is of their base."""
+        return "Optimizer" if name.partition("/")[0] in OF_THE_BASE else super()._gx_slot_class(name)
+
     def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
         """Make the slots that are missing; where one is asked for, of the base class's own that one only."""
         state = self._gx_slots.state(variable)

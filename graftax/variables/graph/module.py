@@ -249,6 +249,10 @@ class Module(Adopting, Holder, Constructed):
         """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None
 
+    def _gx_slot_class(self, name: str) -> str:
+        """The class that gives the slots of that name their meaning: those of another one never take their values."""
+        return type(self).__name__
+
     def get_state(self) -> Any:
         """Plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
         return None

@@ -23,6 +23,10 @@ lock = RLock()
 """Held while buffers move from one place to another."""
 
 _ALL = slice(None)
+_PATIENCE = 0.2  # seconds that a step waits at most, since whoever waits for it may need it to begin
+_waiting: list[int] = []
+"""The threads that wait for steps to end. New ones let them go first: steps that follow upon each other would leave
+them no moment."""
 
 
 class Placed(Protocol):
@@ -43,11 +47,18 @@ class Donation:
         self.taken: list[Any] = []
         self._places: list[tuple[list[Any], slice, list[Any]]] = []  # and what stood there
         self._thread = get_ident()
+        if _waiting:
+            self._let_by()
         self._returning = False
         self._over = False
         # A thread that waits is served by the step that it waits for: when its turn comes, the next one may have begun.
         self._wanted: list[Placed] = []
         self._answers: dict[Placed, Any] = {}
+
+    def _let_by(self) -> None:
+        end = time.monotonic() + _PATIENCE
+        while any(thread != self._thread for thread in _waiting) and time.monotonic() < end:
+            time.sleep(1e-5)
 
     def take_list(self, buffers: list[Any]) -> None:
         """Take all buffers of a list."""
@@ -131,13 +142,15 @@ def arrived(cell: Placed) -> Any:
 @contextmanager
 def at_rest(cells: Sequence[Placed]) -> Iterator[None]:
     """Inside, this thread alone moves buffers, and none of these is given to a step."""
-    while True:
-        lock.acquire()
-        busy = next((found for cell in cells if (found := donation_at(cell)) is not None), None)
-        if busy is None:
-            break
+    lock.acquire()
+    while (busy := next((found for cell in cells if (found := donation_at(cell)) is not None), None)) is not None:
         lock.release()
-        busy.wait()
+        _waiting.append(get_ident())
+        try:
+            busy.wait()
+            lock.acquire()  # and look again before the next step begins
+        finally:
+            _waiting.remove(get_ident())
     try:
         yield
     finally:

@@ -1,0 +1,80 @@
+"""Work beside the program: one save at a time, whose failure is raised as soon as anybody could hear it."""
+
+import atexit
+from collections.abc import Callable
+from threading import Thread
+from typing import Generic, TypeVar
+
+from graftax.core.errors import AsyncSaveFailed
+
+T = TypeVar("T")
+
+_unheard: "set[Background[object]]" = set()
+"""Those whose last work has not been waited for."""
+
+
+class Background(Generic[T]):
+    """At most one piece of work in flight."""
+
+    def __init__(self) -> None:
+        self._thread: Thread | None = None
+        self._error: BaseException | None = None
+        self._result: T | None = None
+
+    def submit(self, what: str, work: Callable[[], T]) -> None:
+        """Begin some work, after the one in flight has ended.
+
+        Args:
+            what: What it is, for the error if it fails.
+            work: What is to be done.
+
+        Raises:
+            AsyncSaveFailed: the one before has failed; this one is not begun.
+        """
+        self.wait()
+        self._what = what
+        self._result = None
+        self._thread = Thread(target=self._run, args=(work,), name="graftax-save")  # Python waits for it at its end
+        _unheard.add(self)  # type: ignore[arg-type]
+        self._thread.start()
+
+    def _run(self, work: Callable[[], T]) -> None:
+        try:
+            self._result = work()
+        except BaseException as error:  # noqa: BLE001 - raised by who waits
+            self._error = error
+
+    @property
+    def is_busy(self) -> bool:
+        """True while work is in flight."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def check(self) -> None:
+        """Raise if the work has ended and failed; wait for nothing."""
+        if not self.is_busy:
+            self.wait()
+
+    def wait(self) -> T | None:
+        """Wait until nothing is in flight; returns what the last work returned, or None if nobody gave any.
+
+        Raises:
+            AsyncSaveFailed: it failed. It is told once.
+        """
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        _unheard.discard(self)
+        error, self._error = self._error, None
+        if error is not None:
+            raise AsyncSaveFailed(
+                f"{self._what} failed beside the program: {type(error).__name__}: {error}",
+                "it went on after save() had returned, so this is the first moment to tell",
+                "see the cause, then save again: nothing was published",
+            ) from error
+        return self._result
+
+
+@atexit.register
+def _tell_what_nobody_heard() -> None:
+    for background in list(_unheard):
+        background.wait()

@@ -1,0 +1,169 @@
+"""Chunks by the hundred thousand: columns of numbers in a file for each process, since an index would not hold them.
+
+A table is a sealed block of little-endian columns, its rows ordered by array: array, file, offset, bytes, where its
+box begins among the boxes, where its checksums begin among the checksums. Rows become chunks when an array is read.
+"""
+
+import struct
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+from graftax.checkpoint.boxes import check_tiling
+from graftax.checkpoint.checksums import digest
+from graftax.checkpoint.index import Chunk, FileRecord, TensorRecord
+from graftax.core.errors import CorruptMetadata
+from graftax.core.typedefs import Shape
+
+MAGIC = b"\x89GFXTB\n\x00"
+_HEAD = struct.Struct("<8sQQQQ")  # magic, rows, numbers of all boxes, bytes of all checksums, checksum of what follows
+
+
+class ChunkTable:
+    """The columns of one file."""
+
+    def __init__(self, name: str, total: int, columns: list[Any], sums: bytes) -> None:
+        self.name = name
+        self.total = total
+        self._tensors, self._files, self._offsets, self.nbytes, self._boxes, self._sums, self._numbers = columns
+        self._bytes = sums
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    def chunks(self, tensor: int, rank: int) -> Iterator[Chunk]:
+        """The chunks of an array, as the table says."""
+        for row in range(bisect_left(self._tensors, tensor), bisect_right(self._tensors, tensor)):
+            first = self._boxes[row]
+            if self._boxes[row + 1] - first != 2 * rank:
+                raise corrupt(self.name, f"a box of array {tensor} has not {rank} axes")
+            start = tuple(self._numbers[first : first + rank])
+            extent = tuple(self._numbers[first + rank : first + 2 * rank])
+            sums = self._bytes[self._sums[row] : self._sums[row + 1]]
+            yield Chunk(self._files[row], self._offsets[row], self.nbytes[row], start, extent, sums)
+
+
+def built_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
+    """The content of a table; rows are the numbers of arrays and their chunks, ordered by array."""
+    tensors, files = array("I"), array("I")
+    offsets, nbytes, boxes, sums, numbers = (array("Q") for _ in range(5))
+    parts = []
+    length = 0
+    for tensor, chunk in rows:
+        tensors.append(tensor)
+        files.append(chunk.file)
+        offsets.append(chunk.offset)
+        nbytes.append(chunk.nbytes)
+        boxes.append(len(numbers))
+        sums.append(length)
+        numbers.extend(chunk.start)
+        numbers.extend(chunk.extent)
+        parts.append(chunk.sums)
+        length += len(chunk.sums)
+    boxes.append(len(numbers))
+    sums.append(length)
+    body = b"".join([c.tobytes() for c in (tensors, files, offsets, nbytes, boxes, sums, numbers)] + parts)
+    return _HEAD.pack(MAGIC, len(tensors), len(numbers), length, digest(body)) + body
+
+
+def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
+    """A table, checked as a whole.
+
+    Args:
+        data: Its content.
+        name: Its file.
+        total: How many arrays there are.
+
+    Raises:
+        CorruptMetadata: it is damaged.
+    """
+    if len(data) < _HEAD.size or data[:8] != MAGIC:
+        raise corrupt(name, "it does not begin as a table does")
+    _, rows, numbers, length, expected = _HEAD.unpack_from(data)
+    body = memoryview(data)[_HEAD.size :]
+    sizes = [4 * rows, 4 * rows, 8 * rows, 8 * rows, 8 * (rows + 1), 8 * (rows + 1), 8 * numbers]
+    if sum(sizes) + length != len(body):
+        raise corrupt(name, "its size does not fit its number of rows")
+    if (found := digest(body)) != expected:
+        raise corrupt(name, f"checksum {found:016x}, expected {expected:016x}")
+    columns = []
+    offset = 0
+    for code, size in zip("IIQQQQQ", sizes, strict=True):
+        column = array(code)
+        column.frombytes(body[offset : offset + size])
+        columns.append(column)
+        offset += size
+    tensors, boxes, sums = columns[0], columns[4], columns[5]
+    if rows and (max(tensors) >= total or any(map(int.__gt__, tensors, tensors[1:]))):
+        raise corrupt(name, "its arrays are in no order, or are not in the index")
+    for column, end in ((boxes, numbers), (sums, length)):
+        if column[0] != 0 or column[-1] != end or any(map(int.__gt__, column, column[1:])):
+            raise corrupt(name, "its boxes or checksums are in no order")
+    return ChunkTable(name, total, columns, bytes(body[offset:]))
+
+
+def corrupt(name: str, why: str) -> CorruptMetadata:
+    """The error for a table that cannot be used."""
+    return CorruptMetadata(f"the chunk table {name}", why, "use another checkpoint; this one was damaged or forged")
+
+
+class TabledChunks(Sequence[Chunk]):
+    """The chunks of one array, looked up and checked when somebody asks."""
+
+    def __init__(self, tables: Sequence[ChunkTable], files: Sequence[FileRecord], tensor: int, block: int) -> None:
+        self._tables = tables
+        self._files = files
+        self._tensor = tensor
+        self._block = block
+        self._found: tuple[Chunk, ...] | None = None
+        self.record: TensorRecord | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Chunk]: ...
+    def __getitem__(self, index: int | slice) -> Chunk | Sequence[Chunk]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return iter(self._all())
+
+    def _all(self) -> tuple[Chunk, ...]:
+        if self._found is None:
+            record = self.record
+            if record is None:
+                raise corrupt("of no array", "it was asked for too early")
+            shape: Shape = record.shape
+            found = tuple([chunk for table in self._tables for chunk in table.chunks(self._tensor, len(shape))])
+            for chunk in found:
+                check_chunk(record, chunk, self._files, self._block)
+            check_tiling(record.name, shape, [(chunk.start, chunk.extent) for chunk in found])
+            self._found = found
+        return self._found
+
+
+def check_chunk(record: TensorRecord, chunk: Chunk, files: Sequence[FileRecord], block: int) -> None:
+    """Raise unless a chunk lies in its file and has the bytes and checksums that its box needs.
+
+    Raises:
+        CorruptMetadata: it does not.
+    """
+    what = f"a chunk of {record.name!r:.200} in the index"
+    if not 0 <= chunk.file < len(files):
+        raise CorruptMetadata(what, "it names a file that does not exist")
+    file = files[chunk.file]
+    if not file.data_begin <= chunk.offset <= chunk.offset + chunk.nbytes <= file.size:
+        raise CorruptMetadata(what, f"it leaves the data of {file.name}")
+    if chunk.nbytes != record.bytes_of(chunk.extent):
+        raise CorruptMetadata(what, f"{chunk.nbytes} bytes do not hold shape {chunk.extent}")
+    if len(chunk.sums) != 8 * -(-chunk.nbytes // block):
+        raise CorruptMetadata(what, "it has not one checksum per block")
+
+
+if sys.byteorder != "little":  # columns are written as they lie in memory
+    raise CorruptMetadata("a big-endian machine", "chunk tables are read and written on little-endian ones")

@@ -1,0 +1,142 @@
+"""A checkpoint from a checkpoint: all of it or a part, self-contained; no program is needed and nothing is decoded."""
+
+import os
+from typing import NamedTuple
+
+from graftax.checkpoint.commit import Draft, commit
+from graftax.checkpoint.index import Chunk, Index, Kind, NodeRecord, SlotRecord, TensorRecord
+from graftax.checkpoint.layout import Item
+from graftax.checkpoint.paths import node_paths
+from graftax.checkpoint.reader import Reader
+from graftax.checkpoint.state import renumbered
+from graftax.checkpoint.subset import Subset, saved_spot
+from graftax.core.errors import ArgumentError
+
+
+class ExtractReport(NamedTuple):
+    """What was written: where, how many arrays, how many bytes."""
+
+    path: str
+    arrays: int
+    nbytes: int
+
+
+def extract(
+    checkpoint: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    subset: Subset | None = None,
+    *,
+    overwrite: bool = False,
+) -> ExtractReport:
+    """Write the chosen part of a checkpoint as one of its own, which refers to no other.
+
+    Every block is checked on the way.
+
+    Args:
+        checkpoint: The checkpoint.
+        path: The directory to make.
+        subset: What to take; slots go with their optimizer and their Variable. Defaults to all.
+        overwrite: Replace a checkpoint that is there already.
+
+    Raises:
+        CorruptCheckpoint: it is damaged, or one that it refers to is missing or was changed.
+        SelectorError: a selector matches nothing.
+        DestinationExists: something is there already.
+    """
+    subset = subset or Subset()
+    with Reader(checkpoint) as reader:
+        reader.check_files()
+        draft = _Part(reader, subset).draft()
+        index = commit(path, draft, overwrite=overwrite)
+    return ExtractReport(os.fspath(path), len(index.tensors), index.nbytes)
+
+
+class _Part:
+    """The nodes that are kept, numbered anew."""
+
+    def __init__(self, reader: Reader, subset: Subset) -> None:
+        self._reader = reader
+        self._index: Index = reader.index
+        index, paths = self._index, node_paths(self._index)
+        slots = {slot.slot: slot for slot in index.slots}
+        spots = {n: saved_spot(index, n, path) for n, path in paths.items() if index.nodes[n].kind.is_leaf}
+        subset.check(spots.values())
+        chosen = {node for node, spot in spots.items() if spot in subset and node not in slots}
+        reached = _with_ancestors(index, chosen)
+        if subset.is_all:
+            reached |= set(paths) - set(slots)
+        self._slots = [
+            slot
+            for slot in index.slots
+            if slot.slot in spots and spots[slot.slot] in subset and {slot.optimizer, slot.variable} <= reached
+        ]
+        reached |= {slot.slot for slot in self._slots}
+        if not reached:
+            raise ArgumentError(f"nothing to extract from {reader.path}", "only= and skip= leave nothing")
+        self._nodes = {node: i for i, node in enumerate(sorted(reached))}
+        self._items: list[Item] = []
+        self._tensors: dict[int, int] = {}
+
+    def draft(self) -> Draft:
+        """The part as a draft, whose arrays are read when it is their turn."""
+        index = self._index
+        for node in self._nodes:
+            for tensor in index.nodes[node].tensors:
+                self._tensor(tensor)
+        nodes = [self._node(index.nodes[node]) for node in self._nodes]
+        roots = {name: self._nodes[node] for name, node in index.roots.items() if node in self._nodes}
+        number = self._nodes
+        slots = [SlotRecord(number[s.optimizer], s.name, number[s.variable], number[s.slot]) for s in self._slots]
+        return Draft(self._items, nodes, roots, slots, index.step, index.meta, index.writer)
+
+    def _tensor(self, number: int) -> None:
+        if number in self._tensors:
+            return
+        self._tensors[number] = len(self._tensors)
+        record = self._index.tensors[number]
+        whole = None if len(record.chunks) == 1 else record.shape
+        for chunk in record.chunks:
+            start = None if whole is None else chunk.start
+            self._items.append(
+                Item(record.dtype, chunk.extent, record.name, _Bytes(self._reader, record, chunk), start, whole)
+            )
+
+    def _node(self, node: NodeRecord) -> NodeRecord:
+        edges = tuple([(edge, self._nodes[child]) for edge, child in node.edges if child in self._nodes])
+        payload = node.payload
+        if node.kind is Kind.VARIABLE and payload[0] is not None:
+            payload = (self._tensors[payload[0]], *payload[1:])
+        elif node.kind is Kind.VALUE:
+            payload = renumbered(payload, self._tensors)
+        elif node.tensor is not None:
+            payload = (payload[0], self._tensors[node.tensor])
+        return node._replace(edges=edges, payload=payload)
+
+
+class _Bytes:
+    """The bytes of a chunk, read and checked when they are asked for."""
+
+    def __init__(self, reader: Reader, record: TensorRecord, chunk: Chunk) -> None:
+        self._reader = reader
+        self._record = record
+        self._chunk = chunk
+
+    def __call__(self) -> memoryview:
+        data = memoryview(bytearray(self._chunk.nbytes))
+        self._reader.read_into(data, self._chunk.file, self._chunk.offset)
+        self._reader.check(data, self._chunk, self._record.name)
+        return data
+
+
+def _with_ancestors(index: Index, chosen: set[int]) -> set[int]:
+    parents: dict[int, list[int]] = {}
+    for number, node in enumerate(index.nodes):
+        for _, child in node.edges:
+            parents.setdefault(child, []).append(number)
+    kept, waiting = set(chosen), list(chosen)
+    while waiting:
+        for parent in parents.get(waiting.pop(), ()):
+            if parent not in kept:
+                kept.add(parent)
+                waiting.append(parent)
+    return kept

@@ -1,0 +1,119 @@
+"""A checkpoint's directory on a local disk, opened for reading; names lead nowhere else, links are not followed."""
+
+import errno
+import os
+import stat
+
+from graftax.core.errors import NotACheckpoint, PathViolation, StorageFailure
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_AT_ONCE = 1 << 30  # bytes of one read
+
+
+class LocalFolder:
+    """An open directory; files in it are opened once, so that they can be read even after they are deleted.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        PathViolation: the path is a link.
+        NotACheckpoint: it is no directory, or not readable.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._files: dict[str, int] = {}
+        self._directory = _opened(path)
+        self._seen = os.fstat(self._directory)
+
+    def names(self) -> list[str]:
+        """What it holds, sorted."""
+        return sorted(os.listdir(self._directory))
+
+    def size(self, name: str) -> int:
+        """Bytes of a file."""
+        return os.fstat(self._descriptor(name)).st_size
+
+    def allocated(self, name: str) -> int:
+        """Bytes that the file takes on the device."""
+        return os.fstat(self._descriptor(name)).st_blocks * 512
+
+    def read_into(self, view: memoryview, name: str, offset: int) -> int:
+        """Fill ``view`` from a file; returns how many bytes there were."""
+        descriptor = self._descriptor(name)
+        done = 0
+        while done < len(view):
+            try:
+                count = os.preadv(descriptor, [view[done : done + _AT_ONCE]], offset + done)
+            except OSError as error:
+                raise _failed(f"reading {name}", error) from error
+            if not count:
+                break
+            done += count
+        return done
+
+    def is_current(self) -> bool:
+        """True if the path still leads to this directory."""
+        try:
+            return os.path.samestat(self._seen, os.stat(self.path, follow_symlinks=False))
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close the directory and its files."""
+        descriptors, self._files, self._directory = [*self._files.values(), self._directory], {}, -1
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    def _descriptor(self, name: str) -> int:
+        if name not in self._files:
+            self._files[name] = self._open(name)
+        return self._files[name]
+
+    def _open(self, name: str) -> int:
+        try:
+            descriptor = os.open(name, _FLAGS, dir_fd=self._directory)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, or a socket
+                raise PathViolation(f"{name} is no regular file", "only regular files are read, no links") from error
+            raise _failed(f"opening {name}", error) from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise PathViolation(f"{name} is no regular file", "only regular files are read")
+        return descriptor
+
+
+def _failed(doing: str, error: OSError) -> StorageFailure:
+    hints = {
+        errno.EACCES: "give yourself the right to read it",
+        errno.EPERM: "give yourself the right to read it",
+        errno.EMFILE: "raise the limit of open files: ulimit -n 4096",
+        errno.ENFILE: "close some files",
+    }
+    return StorageFailure(
+        f"{doing}: {os.strerror(error.errno or 0)}",
+        "the system refused it, so nothing is known of what it holds",
+        hints.get(error.errno or 0, "check the device, then try again"),
+    )
+
+
+def _opened(path: str) -> int:
+    plain = os.path.abspath(path)  # a slash at the end would follow the link
+    if os.path.islink(plain):
+        raise PathViolation(
+            f"{path} is a symbolic link", "a checkpoint is read without following links", os.path.realpath(path)
+        )
+    try:
+        return os.open(plain, _FLAGS | _DIRECTORY)
+    except FileNotFoundError:
+        raise
+    except NotADirectoryError:
+        raise NotACheckpoint(
+            f"{path} is a file", "a checkpoint is a directory", "give the directory that holds graph.msgpack"
+        ) from None
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.EIO):
+            raise _failed(f"opening {path}", error) from error
+        raise NotACheckpoint(f"{path!r} cannot be opened: {error}", "it must be a readable directory") from error

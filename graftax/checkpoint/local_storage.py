@@ -1,0 +1,124 @@
+"""Checkpoints on a local disk, or on what looks like one."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from graftax.checkpoint.files import FileSystem, storage_error
+from graftax.checkpoint.local_folder import LocalFolder
+from graftax.checkpoint.local_writing import LocalWriting, check_replaceable, discard, publish
+from graftax.checkpoint.names import GRAPH, OWNER, STAGING
+from graftax.checkpoint.owner import is_alive
+from graftax.core.errors import CheckpointError
+
+
+class LocalStorage:
+    """The operating system's files.
+
+    Args:
+        fs: Its calls; tests give others.
+    """
+
+    def __init__(self, fs: FileSystem | None = None) -> None:
+        self.fs = fs or FileSystem()
+
+    def absolute(self, path: str) -> str:
+        """The path in full."""
+        return os.path.abspath(path)
+
+    def split(self, path: str) -> tuple[str, str]:
+        """The folder around a path, and its name there."""
+        return os.path.split(os.path.abspath(path))
+
+    def join(self, folder: str, name: str) -> str:
+        """The path of a name in a folder."""
+        return os.path.join(folder, name)
+
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder."""
+        return self.fs.listdir(folder)
+
+    def is_checkpoint(self, path: str) -> bool:
+        """True if there is a directory with an index; the index is not read."""
+        return self.fs.exists(os.path.join(path, GRAPH)) and self.fs.is_directory(path)
+
+    def is_directory(self, path: str) -> bool:
+        """True if a directory is there."""
+        return self.fs.is_directory(path)
+
+    def open(self, path: str) -> LocalFolder:
+        """Open a directory for reading."""
+        return LocalFolder(path)
+
+    def begin(self, path: str, overwrite: bool, needed: int) -> LocalWriting:
+        """Begin to write a checkpoint."""
+        with storage_errors(f"saving {path}"):
+            return LocalWriting(self.fs, path, overwrite, needed)
+
+    def remove(self, path: str) -> None:
+        """Delete a checkpoint: it loses its name, which is made durable, and then its files."""
+        with storage_errors(f"deleting {path}"):
+            check_replaceable(path, self.fs.listdir(path))
+            trash = os.path.join(os.path.dirname(path), f".trash-{os.urandom(8).hex()}")
+            discard(self.fs, path, trash)
+
+    def sweep(self, folder: str) -> list[str]:
+        """Delete what dead processes left in a folder.
+
+        A checkpoint that a killed overwrite had put aside gets its name back where nothing has taken it.
+        """
+        try:
+            names = self.fs.listdir(folder)
+        except OSError:
+            return []
+        swept = []
+        for name in sorted(names):
+            # what is being deleted may be deleted by anybody
+            if (match := STAGING.fullmatch(name)) and (
+                match["trash"] or not self._is_owned(folder, name, match["nonce"])
+            ):
+                with suppress(OSError):
+                    self._sweep_one(folder, name, match["name"] if match["state"] == "old" else None)
+                    swept.append(name)
+        left = self.fs.listdir(folder) if swept or any(map(OWNER.fullmatch, names)) else []
+        busy = {match["nonce"] or match["trash"] for name in left if (match := STAGING.fullmatch(name))}
+        for name in left:
+            if (owner := OWNER.fullmatch(name)) and owner["nonce"] not in busy:
+                self._sweep_owner(folder, name, owner["nonce"])
+        return swept
+
+    def _sweep_one(self, folder: str, name: str, displaced: str | None) -> None:
+        path = os.path.join(folder, name)
+        if displaced is not None and self.is_checkpoint(path) and not self.fs.exists(os.path.join(folder, displaced)):
+            publish(self.fs, path, os.path.join(folder, displaced))
+            return
+        discard(self.fs, path, os.path.join(folder, f".trash-{os.urandom(8).hex()}"))
+
+    def _sweep_owner(self, folder: str, name: str, nonce: str) -> None:
+        with suppress(OSError):
+            if not self._is_owned(folder, name, nonce):
+                self.fs.unlink(os.path.join(folder, name))
+
+    def _is_owned(self, folder: str, name: str, nonce: str) -> bool:
+        """True if a living process is at work on it, or may be."""
+        try:
+            age = time.time() - self.fs.modified(os.path.join(folder, name))
+        except OSError:
+            return True  # gone in this moment
+        try:
+            record = self.fs.read(os.path.join(folder, f".owner-{nonce}"))
+        except OSError:
+            record = None
+        return is_alive(record, age)
+
+
+@contextmanager
+def storage_errors(doing: str) -> Iterator[None]:
+    """Tell a failed call of the system in an error of graftax."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except OSError as error:
+        raise storage_error(error, doing) from error

@@ -1,0 +1,206 @@
+"""The commit protocol on a local disk: whatever stops a save, the target is all new, all old, or nothing.
+
+Files are written and synced in a hidden staging directory beside the target, the index last; one rename publishes it
+and the parent directory is synced before anybody is told. A call that fails undoes what was done: a write or fsync
+that failed once is never trusted again. A record beside the staging directory says which process is at work on it.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from graftax.checkpoint.files import FileSystem, remove_tree, write_all
+from graftax.checkpoint.names import GRAPH, STAGING, is_part
+from graftax.checkpoint.owner import own_record
+from graftax.core.errors import ArgumentError, DestinationExists, StorageFull
+
+_BATCH = 8 << 20  # bytes per write: large enough for the device, small enough to be in the cache after its checksum
+_PIECES = 1024
+
+
+class LocalWriting:
+    """A staging directory until it is published."""
+
+    first_file = 0
+
+    def __init__(self, fs: FileSystem, final: str, overwrite: bool, needed: int) -> None:
+        self._fs = fs
+        self._final = final
+        self._overwrite = overwrite
+        self._parent, name = os.path.split(final)
+        if not name or STAGING.fullmatch(name):
+            raise ArgumentError(f"a checkpoint at {final}", "that name is reserved, or no name", "choose another name")
+        check_target(fs, final, overwrite)
+        self._nonce = os.urandom(8).hex()
+        self._staging = os.path.join(self._parent, f".{name}.tmp-{self._nonce}")
+        self._owner = os.path.join(self._parent, f".owner-{self._nonce}")
+        self._made: list[str] = []
+        self._synced: Callable[[], None] | None = None
+        try:
+            self._make_parents()
+            if needed > (free := fs.free(self._parent)):
+                raise StorageFull(f"{needed:,} bytes to save at {final}", f"{free:,} are free", "make room")
+            self._write(self._owner, [memoryview(own_record())])
+            fs.mkdir(self._staging)
+            self._mode = fs.hide(self._staging)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
+        """Write a file of the staging directory; what is computed until the next call goes on beside its fsync."""
+        self._wait()
+        self._synced = self._write(os.path.join(self._staging, name), pieces, size, syncs=True)
+
+    def publish(self, index: bytes) -> None:
+        """Write the index, make all durable, and let the target be this."""
+        fs = self._fs
+        self.put(GRAPH, len(index), [memoryview(index)])
+        self._wait()
+        fs.reveal(self._staging, self._mode)
+        fs.fsync_dir(self._staging)
+        check_target(fs, self._final, self._overwrite)
+        if self._overwrite and fs.exists(self._final):
+            self._replace()
+        else:
+            publish(fs, self._staging, self._final)
+        self._disown()
+
+    def abandon(self) -> None:
+        """Delete the staging directory, and the folders that were made for it."""
+        with suppress(OSError):
+            self._wait()
+        with suppress(OSError):
+            remove_tree(self._fs, self._staging)
+        self._disown()
+        for directory in reversed(self._made):
+            with suppress(OSError):  # somebody uses it by now
+                self._fs.rmdir(directory)
+
+    def _disown(self) -> None:
+        for _ in range(2):  # a call that fails once may do the second time
+            with suppress(OSError):
+                self._fs.unlink(self._owner)
+                return
+
+    def _wait(self) -> None:
+        waiting, self._synced = self._synced, None
+        if waiting is not None:
+            waiting()
+
+    def _write(
+        self, path: str, pieces: Iterable[memoryview], size: int = 0, syncs: bool = False
+    ) -> Callable[[], None] | None:
+        fs = self._fs
+        descriptor = fs.create(path)
+        try:
+            if size:
+                fs.allocate(descriptor, size)
+            offset = waiting = 0
+            batch: list[memoryview] = []
+            for piece in pieces:
+                batch.append(piece)
+                waiting += len(piece)
+                if waiting >= _BATCH or len(batch) == _PIECES:
+                    write_all(fs, descriptor, batch, offset)
+                    offset, waiting, batch = offset + waiting, 0, []
+            write_all(fs, descriptor, batch, offset)
+            synced = fs.fsync_beside(descriptor) if syncs else None
+        except BaseException:
+            with suppress(OSError):
+                fs.close(descriptor)
+            raise
+        if synced is None:
+            fs.close(descriptor)
+            return None
+
+        def finish() -> None:
+            try:
+                synced()
+            except BaseException:
+                with suppress(OSError):
+                    fs.close(descriptor)
+                raise
+            fs.close(descriptor)
+
+        return finish
+
+    def _make_parents(self) -> None:
+        missing = []
+        parent = self._parent
+        while not self._fs.exists(parent):
+            missing.append(parent)
+            parent = os.path.dirname(parent)
+        for directory in reversed(missing):
+            try:
+                self._fs.mkdir(directory)
+            except FileExistsError:
+                continue
+            self._made.append(directory)
+            self._fs.fsync_dir(os.path.dirname(directory))
+
+    def _replace(self) -> None:
+        """Swap old and new in one step where the system can; else there is a moment with the old one under a name
+        beside."""
+        fs, staging, final = self._fs, self._staging, self._final
+        if fs.exchange(staging, final):
+            try:
+                fs.fsync_dir(self._parent)
+            except BaseException:
+                fs.exchange(staging, final)
+                raise
+            old = staging
+        else:
+            old = os.path.join(self._parent, f".{os.path.basename(final)}.old-{self._nonce}")
+            fs.rename(final, old)
+            try:
+                publish(fs, staging, final)
+            except BaseException:
+                fs.rename(old, final)
+                raise
+        with suppress(OSError):  # the new one is safe; what cannot be deleted is only in the way
+            discard(fs, old, os.path.join(self._parent, f".trash-{self._nonce}"))
+
+
+def check_target(fs: FileSystem, final: str, overwrite: bool) -> None:
+    """Raise unless a save may put a checkpoint there.
+
+    Raises:
+        DestinationExists: it would replace what it must not.
+    """
+    if not fs.exists(final):
+        return
+    if not overwrite:
+        raise DestinationExists(
+            f"{final} exists", "a save replaces nothing unless told", "overwrite=True, or a new path"
+        )
+    names = fs.listdir(final) if fs.is_directory(final) else []
+    check_replaceable(final, names)
+
+
+def check_replaceable(final: str, names: list[str]) -> None:
+    """Raise unless these are the files of a checkpoint and nothing else."""
+    others = [name for name in names if not is_part(name)]
+    if GRAPH not in names or others:
+        raise DestinationExists(
+            f"{final} is no checkpoint" if GRAPH not in names else f"{final} holds {others[0]!r}",
+            "overwrite=True replaces a checkpoint, and nothing that a save did not make",
+            "another path, or remove it yourself",
+        )
+
+
+def publish(fs: FileSystem, staging: str, final: str) -> None:
+    """Give a directory its name, durably or not at all."""
+    fs.rename(staging, final)
+    try:
+        fs.fsync_dir(os.path.dirname(final))
+    except BaseException:  # nobody knows whether it lasts, so it must not look as if it did
+        fs.rename(final, staging)
+        raise
+
+
+def discard(fs: FileSystem, path: str, trash: str) -> None:
+    """Delete a directory that nobody needs: it loses its name first, so that nobody finds a part of it."""
+    fs.rename(path, trash)
+    fs.fsync_dir(os.path.dirname(trash))
+    remove_tree(fs, trash)

@@ -1,0 +1,345 @@
+"""CheckpointManager: the checkpoints of a run in one folder, numbered, rated, kept and pruned."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from signal import SIGTERM
+from typing import Any
+
+from graftax.checkpoint.background import Background
+from graftax.checkpoint.checkpoint import Checkpoint
+from graftax.checkpoint.delete import delete
+from graftax.checkpoint.folder_index import Summary, summary
+from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.names import STAGING
+from graftax.checkpoint.places import place_of
+from graftax.checkpoint.preemption import Preemption
+from graftax.checkpoint.report import RestoreReport
+from graftax.checkpoint.retention import Record, Retention
+from graftax.checkpoint.save import SaveReport, prepare, write
+from graftax.checkpoint.subset import Subset
+from graftax.core import user_line
+from graftax.core.errors import ArgumentError, CheckpointError, StateError
+from graftax.core.selectors import SelectorLike
+from graftax.core.short_traceback import door
+
+_NAME = re.compile(r"step-(0|[1-9][0-9]{0,18})", re.ASCII)
+
+
+class CheckpointManager:
+    """The checkpoints of a run: ``directory/step-100``, ``directory/step-200`` and so on.
+
+    There is no list of them besides the folder itself, so that it can be moved, copied, or cleared by hand. What dead
+    processes left in it is swept when the manager is made. A checkpoint goes only after a newer one is durable, and
+    never if another refers to it.
+
+    Args:
+        directory: The folder, or the URL of one; made at the first save.
+        keep: How many of the newest stay. Defaults to all.
+        keep_best: How many of the best stay besides, by ``monitor``.
+        monitor: The metric that says which is best.
+        goal: ``"min"`` if it is to become small, ``"max"`` if large. Defaults to ``"min"``.
+        keep_every: Checkpoints whose step is a multiple of this stay besides.
+        roots: Names and objects, as for `Checkpoint`.
+
+    Raises:
+        ArgumentError: a number is less than one, or given in vain.
+        ArgumentTypeError: a root is nothing that can be saved.
+
+    Example:
+        >>> import tempfile
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0, 2.0])
+        >>> manager = CheckpointManager(tempfile.mkdtemp(), keep=2, keep_best=1, monitor="loss", w=w)
+        >>> for step, loss in ((10, 0.5), (20, 0.2), (30, 0.4), (40, 0.3)):
+        ...     _ = manager.save(step, metrics={"loss": loss})
+        >>> [record.step for record in manager.all()]
+        [20, 30, 40]
+        >>> manager.latest().step, manager.best().step
+        (40, 20)
+    """
+
+    @door
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        keep: int | None = None,
+        keep_best: int | None = None,
+        monitor: str | None = None,
+        goal: str = "min",
+        keep_every: int | None = None,
+        **roots: Root,
+    ) -> None:
+        self._storage, self._folder = place_of(directory)
+        self.retention = Retention(keep, keep_best, monitor, goal, keep_every)
+        self.retention.check()
+        if self._storage.is_checkpoint(self._folder):
+            raise ArgumentError(
+                f"{os.fspath(directory)} is a checkpoint", "a manager takes the folder around several", "its parent"
+            )
+        self.directory = os.fspath(directory)
+        self.checkpoint = Checkpoint(**roots)
+        self._background: Background[SaveReport] = Background()
+        self._saved: int | None = None
+        self._storage.sweep(self._folder)
+
+    # --- what there is ------------------------------------------------------------------------------------------------
+
+    def all(self) -> list[Record]:
+        """Return the records of all whole checkpoints, the lowest step first; an empty list where there is none."""
+        heads = [(step, self._summary(name_of(step))) for step in self._steps()]
+        return [Record(step, self._path(step), _metrics(head)) for step, head in heads if head and head.step == step]
+
+    def latest(self) -> Record | None:
+        """Return the record of the whole checkpoint with the highest step; None where there is none."""
+        for step in reversed(self._steps()):
+            if (head := self._summary(name_of(step))) is not None and head.step == step:
+                return Record(step, self._path(step), _metrics(head))
+        return None
+
+    def best(self) -> Record | None:
+        """Return the record with the best value of ``monitor``; None where there is none.
+
+        Raises:
+            StateError: the manager was made without ``monitor=``.
+        """
+        if self.retention.monitor is None:
+            raise StateError("best() of a manager without monitor=", "best by which metric?", 'monitor="val_loss"')
+        return next(iter(self.retention.best(self.all())), None)
+
+    # --- out ----------------------------------------------------------------------------------------------------------
+
+    @door
+    def save(
+        self,
+        step: int | None = None,
+        *,
+        metrics: Mapping[str, float] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        base: str | os.PathLike[str] | None = None,
+        async_: bool = False,
+    ) -> Record | None:
+        """Save as ``step-<step>``, then delete what is not to stay.
+
+        Args:
+            step: Its number. Defaults to one more than the highest that is there.
+            metrics: Numbers by name; the one that is monitored must be among them.
+            meta: Values of your own, as for `Checkpoint.save`.
+            base: A checkpoint in the same folder that arrays may be referred to in, as for `Checkpoint.save`.
+            async_: Return as soon as all values are taken, and write beside the program; see `wait`.
+
+        Returns:
+            The record, or None if the newest checkpoint, made by this manager, has that step already.
+
+        Raises:
+            ArgumentError: the step is below one that is there, or a metric is missing or no number.
+            AsyncSaveFailed: the save before, beside the program, has failed.
+            SaveError: it could not be written; nothing was published, and nothing deleted.
+        """
+        self._background.check()
+        highest = max([*self._steps(), -1 if self._saved is None else self._saved], default=-1)
+        step = highest + 1 if step is None else step
+        if step == highest and step == self._saved:
+            return None
+        self._check_step(step, highest)
+        rated = self._rated(metrics)
+        if meta is not None and "metrics" in meta:
+            raise ArgumentError("meta with the key 'metrics'", "that is where metrics= are kept", "another key")
+        path = self._path(step)
+        graph = Graph(self.checkpoint.roots)
+        prepared = prepare(path, graph, Subset(), step, {**(meta or {}), "metrics": rated})
+
+        def work() -> SaveReport:
+            report = write(path, prepared, base=base)
+            self._prune()
+            return report
+
+        if async_:
+            self._background.submit(f"the save of {path}", work)
+        else:
+            self._background.wait()
+            work()
+        self._saved = step
+        return Record(step, path, rated)
+
+    def wait(self) -> SaveReport | None:
+        """Wait for the save beside the program; returns its report, or None if there was none.
+
+        Raises:
+            AsyncSaveFailed: it failed. What fails and is never waited for is told when Python ends.
+        """
+        return self._background.wait()
+
+    def _check_step(self, step: int, highest: int) -> None:
+        if type(step) is not int or not 0 <= step < 10**18:
+            raise ArgumentError(f"step={step!r}", "a step is an int, zero or more", "step=int(counter.value)")
+        if step <= highest:
+            raise ArgumentError(
+                f"step={step} into {self.directory}, which has step {highest}",
+                "the newest is the one with the highest step, and would no longer be the latest that was saved",
+                f"manager.rewind({step - 1}) deletes the later ones; or another directory; or a step above {highest}",
+            )
+
+    def _rated(self, metrics: Mapping[str, float] | None) -> dict[str, float]:
+        rated: dict[str, float] = {}
+        for name, value in (metrics or {}).items():
+            try:
+                rated[name] = float(value)
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(
+                    f"metrics[{name!r}] = {value!r:.80}", "a metric is a number", f"{name}=float(...)"
+                ) from error
+        monitor = self.retention.monitor
+        if monitor is not None and monitor not in rated:
+            raise ArgumentError(
+                f"metrics with {', '.join(rated) or 'nothing'}",
+                f"the manager was made with monitor={monitor!r}",
+                f'metrics={{"{monitor}": ...}}',
+            )
+        return rated
+
+    # --- in -----------------------------------------------------------------------------------------------------------
+
+    @door
+    def restore_latest(
+        self,
+        *,
+        only: SelectorLike | None = None,
+        skip: SelectorLike | None = None,
+        map: Mapping[str, str] | None = None,
+        mode: str = "exact",
+        cast: str = "exact",
+    ) -> RestoreReport:
+        """Restore the latest whole checkpoint; where there is none, nothing is restored.
+
+        Args:
+            only: As for `Checkpoint.restore`.
+            skip: Likewise.
+            map: Likewise.
+            mode: Likewise.
+            cast: Likewise.
+
+        Returns:
+            The report, which has the step; ``path`` is None where nothing was restored.
+        """
+        self.wait()
+        found = self.latest()
+        path = None if found is None else found.path
+        return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast)
+
+    @door
+    def restore_or_initialize(
+        self,
+        initialize: Callable[[], object],
+        *,
+        only: SelectorLike | None = None,
+        skip: SelectorLike | None = None,
+        map: Mapping[str, str] | None = None,
+        mode: str = "exact",
+        cast: str = "exact",
+    ) -> RestoreReport:
+        """Restore the latest whole checkpoint, or call a function where there is none.
+
+        Args:
+            initialize: What to do for a fresh start.
+            only: As for `Checkpoint.restore`.
+            skip: Likewise.
+            map: Likewise.
+            mode: Likewise.
+            cast: Likewise.
+
+        Returns:
+            The report; ``path`` is None where the function was called.
+        """
+        self.wait()
+        if self.latest() is None:
+            initialize()
+        return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast)
+
+    # --- and the folder -----------------------------------------------------------------------------------------------
+
+    def rewind(self, step: int) -> list[Record]:
+        """Delete all checkpoints after a step, to go on from there; returns their records.
+
+        Raises:
+            CheckpointInUse: another checkpoint refers to one of them.
+        """
+        self.wait()
+        later = [record for record in self.all() if record.step > step]
+        for record in reversed(later):
+            delete(record.path)
+        self._saved = None
+        return later
+
+    def on_preemption(self, signals: Sequence[int] = (SIGTERM,)) -> Preemption:
+        """Return a block that notes when the program is asked to end, for a last save between two steps.
+
+        Example:
+            >>> import tempfile
+            >>> import graftax as gx
+            >>> manager = CheckpointManager(tempfile.mkdtemp(), w=gx.Variable([1.0]))
+            >>> with manager.on_preemption() as preemption:
+            ...     for step in range(3):
+            ...         if preemption.came:
+            ...             _ = manager.save(step)
+            ...             break
+        """
+        return Preemption(signals)
+
+    def _steps(self) -> list[int]:
+        try:
+            names = self._storage.names(self._folder)
+        except OSError:
+            return []
+        return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))
+
+    def _path(self, step: int) -> str:
+        return self._storage.join(self._folder, name_of(step))
+
+    def _summary(self, name: str, tells: bool = True) -> Summary | None:
+        try:
+            return summary(self._storage, self._storage.join(self._folder, name))
+        except CheckpointError as error:
+            if tells:
+                user_line.warn(
+                    f"{self._storage.join(self._folder, name)} is passed over, since it is damaged: {error.received}. "
+                    "graftax ckpt verify tells more; delete it to hear no more of it."
+                )
+        except OSError:
+            pass
+        return None
+
+    def _prune(self) -> None:
+        """Delete what is not to stay; what cannot be read, or is no checkpoint of the manager, stays."""
+        if self.retention.keep is None:
+            return
+        heads = {
+            name: head
+            for name in self._storage.names(self._folder)
+            if ((match := STAGING.fullmatch(name)) is None or match["name"]) and (head := self._summary(name, False))
+        }
+        records = [
+            Record(int(match[1]), self._storage.join(self._folder, name), _metrics(head))
+            for name, head in heads.items()
+            if (match := _NAME.fullmatch(name)) and head.step == int(match[1])
+        ]
+        for record in self.retention.doomed(records, {name: head.targets for name, head in heads.items()}):
+            self._storage.remove(record.path)
+
+    def __repr__(self) -> str:
+        return f"CheckpointManager({self.directory!r}, {', '.join(self.checkpoint.roots)})"
+
+
+def name_of(step: int) -> str:
+    """The name of a checkpoint in its folder."""
+    return f"step-{step}"
+
+
+def _metrics(head: Summary) -> dict[str, float]:
+    found = head.meta.get("metrics")
+    if type(found) is not dict:
+        return {}
+    return {name: float(value) for name, value in found.items() if type(value) in (int, float)}

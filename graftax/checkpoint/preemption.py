@@ -1,0 +1,64 @@
+"""A signal that asks the program to end: noted when it comes, obeyed between two steps."""
+
+import signal
+import threading
+from collections.abc import Sequence
+from types import FrameType, TracebackType
+from typing import Any
+
+from graftax.core.errors import StateError
+
+
+class Preemption:
+    """Notes that a signal has come. Use it in a ``with`` block, in the main thread.
+
+    A handler runs anywhere, also while a compiled step has the memory of Variables, where nothing can be saved. So it
+    only notes the signal, and the loop looks between two steps. A second signal does what it would have done.
+
+    Args:
+        signals: Which ones. Defaults to SIGTERM, which clusters send before they take a machine away.
+
+    Raises:
+        StateError: it is entered in another thread, where Python hears no signals.
+
+    Example:
+        >>> with Preemption() as preemption:
+        ...     for step in range(3):
+        ...         if preemption.came:
+        ...             break  # after a save
+        >>> preemption.came
+        False
+    """
+
+    def __init__(self, signals: Sequence[int] = (signal.SIGTERM,)) -> None:
+        self._signals = tuple(signals)
+        self._before: dict[int, Any] = {}
+        self._came = threading.Event()
+
+    @property
+    def came(self) -> bool:
+        """True once a signal has come."""
+        return self._came.is_set()
+
+    def __enter__(self) -> "Preemption":
+        if threading.current_thread() is not threading.main_thread():
+            raise StateError(
+                f"a block that waits for signals in the thread {threading.current_thread().name!r}",
+                "Python hears signals in its main thread",
+                "enter it in the main thread, and look at preemption.came anywhere",
+            )
+        for number in self._signals:
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._restore()
+
+    def _restore(self) -> None:
+        before, self._before = self._before, {}
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came.set()
+        self._restore()

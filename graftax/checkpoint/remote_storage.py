@@ -1,0 +1,258 @@
+"""Checkpoints on any file system of fsspec: object stores, which have no rename, and so the index comes last, in place.
+
+An object store puts an object as a whole or not at all. A checkpoint is there as soon as its index is; an overwrite
+writes data files under new names, then puts the new index over the old one, and then deletes the old data files.
+"""
+
+import json
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from graftax.checkpoint.local_storage import storage_errors
+from graftax.checkpoint.local_writing import check_replaceable
+from graftax.checkpoint.names import GRAPH, STAGING, is_part
+from graftax.checkpoint.owner import is_alive, own_record
+from graftax.core.errors import ArgumentError, DestinationExists, NotACheckpoint
+
+_OWNER = ".owner"
+_PART = 16 << 20  # bytes handed over at once
+
+
+def remote_storage(url: str) -> "RemoteStorage":
+    """The storage of a URL such as ``s3://bucket/run``.
+
+    Raises:
+        ArgumentError: fsspec, or its part for this scheme, is not installed, or knows no such scheme.
+    """
+    scheme = url.partition("://")[0]
+    try:
+        fsspec = import_module("fsspec")
+    except ImportError:
+        raise ArgumentError(
+            f"a checkpoint at {url}",
+            f"{scheme}:// is no place on a local disk, and fsspec, which knows other places, is not installed",
+            "pip install 'graftax[fsspec]', or a path without ://",
+        ) from None
+    try:
+        return RemoteStorage(fsspec.filesystem(scheme), scheme)
+    except (ValueError, ImportError) as error:
+        raise ArgumentError(
+            f"a checkpoint at {url}", f"fsspec has no file system for {scheme}:// here: {error}", "a path without ://"
+        ) from error
+
+
+class RemoteStorage:
+    """A file system of fsspec.
+
+    Args:
+        fs: The file system.
+        scheme: What its URLs begin with.
+    """
+
+    def __init__(self, fs: Any, scheme: str) -> None:
+        self.fs = fs
+        self.scheme = scheme
+
+    def absolute(self, path: str) -> str:
+        """The URL without a slash at its end."""
+        return path.rstrip("/")
+
+    def split(self, path: str) -> tuple[str, str]:
+        """The folder around a path, and its name there."""
+        folder, _, name = self.absolute(path).rpartition("/")
+        return folder, name
+
+    def join(self, folder: str, name: str) -> str:
+        """The path of a name in a folder."""
+        return f"{folder.rstrip('/')}/{name}"
+
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder."""
+        self.fs.invalidate_cache()
+        found = (str(path).rstrip("/").rpartition("/")[2] for path in self.fs.ls(folder, detail=False))
+        return sorted({name for name in found if name})
+
+    def is_checkpoint(self, path: str) -> bool:
+        """True if there is an index; it is not read."""
+        self.fs.invalidate_cache()
+        return bool(self.fs.isfile(self.join(path, GRAPH)))
+
+    def is_directory(self, path: str) -> bool:
+        """True if anything lies under that name."""
+        self.fs.invalidate_cache()
+        return bool(self.fs.isdir(path))
+
+    def open(self, path: str) -> "RemoteFolder":
+        """Open a directory for reading."""
+        return RemoteFolder(self, self.absolute(path))
+
+    def begin(self, path: str, overwrite: bool, needed: int) -> "RemoteWriting":
+        """Begin to write a checkpoint; how much space there is, no object store tells."""
+        with storage_errors(f"saving {path}"):
+            return RemoteWriting(self, self.absolute(path), overwrite)
+
+    def remove(self, path: str) -> None:
+        """Delete a checkpoint: first its index, then its files."""
+        with storage_errors(f"deleting {path}"):
+            names = self.names(path)
+            check_replaceable(path, names)
+            for name in sorted(names, key=lambda name: name != GRAPH):
+                self.fs.rm_file(self.join(path, name))
+            _remove_directory(self.fs, path)
+
+    def sweep(self, folder: str) -> list[str]:
+        """Delete what dead processes left in a folder: directories with data files and without an index."""
+        swept = []
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for name in self.names(folder):
+                path = self.join(folder, name)
+                if self.is_directory(path) and self._is_abandoned(path):
+                    for part in self.names(path):
+                        self.fs.rm_file(self.join(path, part))
+                    _remove_directory(self.fs, path)
+                    swept.append(name)
+        return swept
+
+    def _is_abandoned(self, path: str) -> bool:
+        names = self.names(path)
+        if GRAPH in names or _OWNER not in names or not all(is_part(name) or name == _OWNER for name in names):
+            return False
+        record = self.fs.cat_file(self.join(path, _OWNER))
+        with suppress(ValueError, KeyError, TypeError):
+            return not is_alive(record, time.time() - json.loads(record)["time"])
+        return False
+
+
+def _remove_directory(fs: Any, path: str) -> None:
+    with suppress(OSError, NotImplementedError):  # where directories are real
+        fs.rmdir(path)
+
+
+class RemoteFolder:
+    """A checkpoint as an object store has it.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        NotACheckpoint: a file is there.
+    """
+
+    def __init__(self, storage: RemoteStorage, path: str) -> None:
+        self.path = path
+        self._storage = storage
+        self._sizes: dict[str, int] = {}
+        if not storage.is_directory(path):
+            if storage.fs.exists(path):
+                raise NotACheckpoint(
+                    f"{path} is a file", "a checkpoint is a directory", "give the directory that holds graph.msgpack"
+                )
+            raise FileNotFoundError(path)
+        self._index = self._mark()
+
+    def names(self) -> list[str]:
+        """What it holds, sorted."""
+        return self._storage.names(self.path)
+
+    def size(self, name: str) -> int:
+        """Bytes of a file."""
+        if name not in self._sizes:
+            self._sizes[name] = int(self._storage.fs.size(self._storage.join(self.path, name)))
+        return self._sizes[name]
+
+    def allocated(self, name: str) -> int:
+        """Bytes that the file takes: its size, as nothing else is known."""
+        return self.size(name)
+
+    def read_into(self, view: memoryview, name: str, offset: int) -> int:
+        """Fill ``view`` from a file; returns how many bytes there were."""
+        path = self._storage.join(self.path, name)
+        end = min(offset + len(view), self.size(name))
+        if end <= offset:
+            return 0
+        data = self._storage.fs.cat_file(path, offset, end)
+        view[: len(data)] = data
+        return len(data)
+
+    def is_current(self) -> bool:
+        """True if the index is still the one that was there."""
+        return self._mark() == self._index
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _mark(self) -> bytes:
+        """The head of the index, which has its checksum."""
+        try:
+            return bytes(self._storage.fs.cat_file(self._storage.join(self.path, GRAPH), 0, 32))
+        except OSError:
+            return b""
+
+
+class RemoteWriting:
+    """A checkpoint in its place, invisible as long as it has no index."""
+
+    def __init__(self, storage: RemoteStorage, path: str, overwrite: bool) -> None:
+        self._storage = storage
+        self._path = path
+        self._put: list[str] = []
+        name = storage.split(path)[1]
+        if not name or name.endswith(":") or STAGING.fullmatch(name):
+            raise ArgumentError(f"a checkpoint at {path}", "that name is reserved, or no name", "choose another name")
+        self._old = storage.names(path) if storage.is_directory(path) else []
+        if self._old or storage.fs.exists(path):
+            if not overwrite:
+                raise DestinationExists(
+                    f"{path} exists", "a save replaces nothing unless told", "overwrite=True, or a new path"
+                )
+            check_replaceable(path, self._old)
+        numbers = [int(name.split(".")[0].split("-")[2]) for name in self._old if name != GRAPH]
+        self.first_file = max(numbers, default=-1) + 1
+        if not self._old:
+            storage.fs.makedirs(path, exist_ok=True)
+            self._pipe(_OWNER, own_record())
+
+    def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
+        """Write a file; it is there when the call returns."""
+        path = self._storage.join(self._path, name)
+        self._put.append(name)
+        with self._storage.fs.open(path, "wb") as file:
+            waiting = bytearray()
+            for piece in pieces:
+                waiting += piece
+                if len(waiting) >= _PART:
+                    file.write(bytes(waiting))
+                    waiting.clear()
+            file.write(bytes(waiting))
+
+    def publish(self, index: bytes) -> None:
+        """Put the index, in one step; then delete what only the one before needed."""
+        needed, self._put = {GRAPH, *self._put}, [] if self._old else self._put
+        path = self._storage.join(self._path, GRAPH)
+        try:
+            self._storage.fs.pipe_file(path, index)
+        except OSError:
+            # It may have arrived all the same: then this is the checkpoint. Where nobody can tell, nothing is deleted.
+            if self._storage.fs.cat_file(path, 0, len(index)) != index:
+                self._put = [name for name in needed if name != GRAPH]
+                raise
+        self._put = []
+        for name in [name for name in self._old if name not in needed] or [_OWNER]:
+            with suppress(OSError):
+                self._storage.fs.rm_file(self._storage.join(self._path, name))
+
+    def abandon(self) -> None:
+        """Delete what was written; an index that was there stays with its files."""
+        for name in reversed(self._put):
+            if name != GRAPH:
+                with suppress(OSError):
+                    self._storage.fs.rm_file(self._storage.join(self._path, name))
+        if not self._old:
+            with suppress(OSError):
+                self._storage.fs.rm_file(self._storage.join(self._path, GRAPH))
+            _remove_directory(self._storage.fs, self._path)
+
+    def _pipe(self, name: str, content: bytes) -> None:
+        self._put.append(name)
+        self._storage.fs.pipe_file(self._storage.join(self._path, name), content)

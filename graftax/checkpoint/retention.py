@@ -1,0 +1,93 @@
+"""Which checkpoints of a folder stay: the newest, the best, each so many steps, and those that others refer to."""
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from graftax.core.errors import ArgumentError
+
+GOALS = ("min", "max")
+
+
+class Record(NamedTuple):
+    """A checkpoint of a manager: its step, its path, and the metrics that it was saved with."""
+
+    step: int
+    path: str
+    metrics: Mapping[str, float]
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+class Retention(NamedTuple):
+    """What stays. ``keep``: how many of the newest; ``keep_best``: of the best; ``keep_every``: steps that stay."""
+
+    keep: int | None = None
+    keep_best: int | None = None
+    monitor: str | None = None
+    goal: str = "min"
+    keep_every: int | None = None
+
+    def check(self) -> None:
+        """Raise unless the numbers mean something, and none is given in vain.
+
+        Raises:
+            ArgumentError: one does not.
+        """
+        for name in ("keep", "keep_best", "keep_every"):
+            given = getattr(self, name)
+            if given is not None and (type(given) is not int or given < 1):
+                raise ArgumentError(f"{name}={given!r}", "it counts checkpoints or steps, one at least", f"{name}=5")
+        if self.goal not in GOALS:
+            raise ArgumentError(f"goal={self.goal!r}", "a metric is to become small or large", 'goal="min" or "max"')
+        if self.keep_best is not None and self.monitor is None:
+            raise ArgumentError(
+                f"keep_best={self.keep_best} without monitor=", "best by which metric?", 'monitor="val_loss"'
+            )
+        if self.keep is None and (self.keep_best is not None or self.keep_every is not None):
+            raise ArgumentError(
+                "keep_best= or keep_every= without keep=", "without keep= all checkpoints stay", "keep=3 besides"
+            )
+
+    def best(self, records: Iterable[Record]) -> list[Record]:
+        """Those with a value of the monitored metric, the best first; of equal ones the later is better."""
+        if self.monitor is None:
+            return []
+        sign = 1 if self.goal == "min" else -1
+        rated = [r for r in records if not math.isnan(r.metrics.get(self.monitor, math.nan))]
+        return sorted(rated, key=lambda r: (sign * r.metrics[self.monitor or ""], -r.step))
+
+    def doomed(self, records: Sequence[Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
+        """Those that go, in an order in which they may be deleted: who refers goes before what it refers to.
+
+        Args:
+            records: All there are, in any order.
+            targets: By the name of each checkpoint in the folder, whatever it is, those that it refers to.
+        """
+        if self.keep is None:
+            return []
+        ordered = sorted(records)
+        stay = {r.step for r in ordered[-self.keep :]}
+        if self.keep_best is not None:
+            stay |= {r.step for r in self.best(ordered)[: self.keep_best]}
+        if self.keep_every is not None:
+            stay |= {r.step for r in ordered if r.step % self.keep_every == 0}
+        going = {os.path.basename(r.path): r for r in ordered if r.step not in stay}
+        while True:  # who stays keeps what it refers to
+            needed = {name for other, held in targets.items() if other not in going for name in held} & set(going)
+            if not needed:
+                return _referring_first(going, targets)
+            for name in needed:
+                del going[name]
+
+
+def _referring_first(going: dict[str, Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
+    order: list[Record] = []
+    left = dict(going)
+    while left:
+        needed = {name for other in left for name in targets.get(other, ())}
+        free = [name for name in left if name not in needed] or list(left)  # a circle cannot be made by saving
+        order += sorted(left.pop(name) for name in free)
+    return order

@@ -1,0 +1,49 @@
+"""All Variables as they are between two steps: references to arrays, which the steps of other threads leave alone.
+
+While references are taken no compiled step gives buffers away, see `graftax.variables.state.donation`. Whoever then
+runs a step sees that somebody else holds an array, and copies it rather than give it to the step.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax.checkpoint.arrays import HostArray, to_bytes
+from graftax.core.errors import StateError
+from graftax.variables.state import storage
+from graftax.variables.state.donation import at_rest
+from graftax.variables.variable import Variable
+
+
+class Taken:
+    """The array of a Variable, as it was; its bytes come to the host when they are asked for."""
+
+    __slots__ = ("_to_numpy", "array", "path")
+
+    def __init__(self, array: Any, to_numpy: Callable[[Any], HostArray], path: str) -> None:
+        self.array = array
+        self._to_numpy = to_numpy
+        self.path = path
+
+    def __call__(self) -> memoryview:
+        return to_bytes(self._to_numpy(self.array), self.path)
+
+
+def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
+    """The arrays of Variables with these paths, all from the same moment.
+
+    Raises:
+        StateError: one is being traced, so that there is no value now.
+    """
+    with at_rest([variable._storage for variable, _ in variables]):
+        found = [variable.value for variable, _ in variables]
+    taken = []
+    for (variable, path), value in zip(variables, found, strict=True):
+        backend = variable._storage.backend
+        if storage.tracer_of(backend, value):
+            raise StateError(
+                f"{path} has no value now, since a function is being traced",
+                "a checkpoint inside a compiled function would be saved once, while compiling, and never again",
+                "save outside of the compiled function, between two calls of it",
+            )
+        taken.append(Taken(value, backend.arrays.to_numpy, path))
+    return taken

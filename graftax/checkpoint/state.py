@@ -1,0 +1,150 @@
+"""Python state of Modules, between what `get_state` gives and what an index holds: arrays, enums, named tuples.
+
+An array is saved as arrays of Variables are. No class that a file names is ever looked up: named tuples and members of
+enums become again what the present state of the Module has in the same place.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.host import host_dtype
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.values import (
+    MAX_DEPTH,
+    MAX_LENGTH,
+    NumpyScalar,
+    SavedArray,
+    SavedEnum,
+    SavedNamedTuple,
+    encode,
+)
+from graftax.core.errors import UnsupportedValue
+
+AddArray = Callable[[HostArray, str], int]
+
+
+def frozen(value: Any, path: str, add: AddArray) -> Any:
+    """A copy of Python state that nobody changes any more, in terms of the index.
+
+    Args:
+        value: What `get_state` returned.
+        path: Where it hangs; for errors and for the names of arrays.
+        add: Takes a copy of an array and its path, returns its number.
+
+    Raises:
+        UnsupportedValue: it holds what no checkpoint does.
+    """
+    kept = _frozen(value, path, add, 0)
+    encode(kept, path)
+    return kept
+
+
+def _frozen(value: Any, path: str, add: AddArray, depth: int) -> Any:
+    kind = type(value)
+    if isinstance(value, Enum):
+        return SavedEnum(_name(kind), value.name, _frozen(value.value, path, add, depth + 1))
+    if isinstance(value, np.ndarray):
+        return SavedArray(add(np.array(value, order="C", subok=False), path))
+    if depth > MAX_DEPTH or (isinstance(value, list | tuple | dict) and len(value) > MAX_LENGTH):
+        return value  # what reads it next says why not
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        items = [
+            _frozen(item, f"{path}/{name}", add, depth + 1) for name, item in zip(value._fields, value, strict=True)
+        ]
+        return SavedNamedTuple(_name(kind), tuple(value._fields), tuple(items))
+    if kind is list:
+        return [_frozen(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)]
+    if kind is tuple:
+        return tuple([_frozen(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)])
+    if kind is dict:
+        return {
+            _frozen_key(key, path): _frozen(item, f"{path}/{str(key)[:100]}", add, depth + 1)
+            for key, item in value.items()
+        }
+    return value
+
+
+def _frozen_key(key: Any, path: str) -> Any:
+    if isinstance(key, Enum) or hasattr(key, "_fields"):
+        raise UnsupportedValue(
+            f"the key {key!r:.100} of type {_name(type(key))} at {path}",
+            "keys are None, bool, numbers, text, bytes, and tuples of these",
+            "its name or value in get_state(), and the member again in set_state()",
+        )
+    return key
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def revived(value: Any, arrays: Mapping[int, HostArray]) -> Any:
+    """A decoded Python value, with its NumPy scalars, arrays and named tuples.
+
+    Named tuples are of classes made for them; members of enums stay `graftax.checkpoint.values.SavedEnum`, with a name
+    and a value; see `resembling`.
+
+    Args:
+        value: What the index holds.
+        arrays: The arrays that it names, by their numbers.
+    """
+    kind = type(value)
+    if kind is NumpyScalar:
+        return np.frombuffer(value.data, host_dtype(value.dtype))[0]
+    if kind is SavedArray:
+        return arrays[value.number]
+    if kind is SavedEnum:
+        return SavedEnum(value.type, value.name, revived(value.value, arrays))
+    if kind is SavedNamedTuple:
+        made = namedtuple(value.type.rpartition(".")[2], value.fields, rename=True)  # type: ignore[misc]
+        return made(*[revived(item, arrays) for item in value.items])
+    if kind is list or kind is tuple:
+        return kind([revived(item, arrays) for item in value])
+    if kind is dict:
+        return {revived(key, arrays): revived(item, arrays) for key, item in value.items()}
+    return value
+
+
+def resembling(value: Any, live: Any) -> Any:
+    """Python state as the object that takes it writes it: its own classes of named tuples and enums.
+
+    Args:
+        value: What `revived` gave.
+        live: The present state of the object, by whose example it goes.
+    """
+    if isinstance(value, SavedEnum):
+        known = type(live).__members__.get(value.name) if isinstance(live, Enum) else None
+        return value if known is None else known
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        if not isinstance(live, tuple) or getattr(live, "_fields", None) != value._fields:
+            return value
+        return type(live)(*map(resembling, value, live))
+    if type(value) is list or type(value) is tuple:
+        examples = live if type(live) is type(value) else ()
+        last = examples[-1] if examples else None
+        return type(value)([resembling(v, examples[i] if i < len(examples) else last) for i, v in enumerate(value)])
+    if type(value) is dict:
+        by_key = live if type(live) is dict else {}
+        other = next(iter(by_key.values()), None)
+        return {key: resembling(item, by_key.get(key, other)) for key, item in value.items()}
+    return value
+
+
+def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
+    """A value as an index holds it, with other numbers for its arrays."""
+    kind = type(value)
+    if kind is SavedArray:
+        return SavedArray(numbers[value.number])
+    if kind is SavedEnum:
+        return SavedEnum(value.type, value.name, renumbered(value.value, numbers))
+    if kind is SavedNamedTuple:
+        return value._replace(items=tuple([renumbered(item, numbers) for item in value.items]))
+    if kind is list or kind is tuple:
+        return kind([renumbered(item, numbers) for item in value])
+    if kind is dict:
+        return {key: renumbered(item, numbers) for key, item in value.items()}
+    return value

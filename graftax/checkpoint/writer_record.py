@@ -1,0 +1,33 @@
+"""Who wrote a checkpoint: versions, machine, process; shown to people, never interpreted."""
+
+import os
+import platform
+import socket
+import sys
+import time
+
+from graftax.backend import registry
+
+
+def writer_record(processes: int = 1) -> dict[str, str]:
+    """The record of this process, as one of several."""
+    package = sys.modules["graftax"]
+    record = {
+        "graftax": str(package.__version__),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "host": socket.gethostname(),
+        "pid": str(os.getpid()),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(_STARTED)),
+        "processes": str(processes),
+    }
+    backend = registry.current()
+    record["backend"] = backend.name
+    for name in backend.libraries:
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            record[name] = version
+    return record
+
+
+_STARTED = time.time()
