@@ -125,6 +125,20 @@ def epochs_of(initial_epoch: Any, epochs: Any) -> range:
     return range(first, stop)
 
 
+def refuse_two_starts(resume: Any, initial_epoch: Any) -> None:
+    """Raise if both say where a run begins.
+
+    Raises:
+        ArgumentError: they do.
+    """
+    if resume is not None and initial_epoch != 0:
+        raise ArgumentError(
+            f"fit(resume=..., initial_epoch={initial_epoch})",
+            "the checkpoint says where the run goes on",
+            "one of the two",
+        )
+
+
 def check_validation(
     epochs: range, split: Any, given: Any, steps: Any, batch_size: Any, freq: Any
 ) -> Callable[[int], bool]:

@@ -17,11 +17,15 @@ from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.callback_list import CallbackList, listed
 from graftax.training.callbacks.history import History
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
+from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
+from graftax.training.resuming import resumed
+from graftax.training.run import Run
 from graftax.training.sources import choosing as data
+from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
 from graftax.transforms.flow.own_changes import ChangingBodyError
@@ -45,11 +49,12 @@ def fit(
     callbacks: Sequence[Callback],
     is_due: Callable[[int], bool],
     check_nans: bool = False,
+    resume: Any = None,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
-    params = {
+    params: dict[str, Any] = {
         "verbose": verbose,
         "epochs": epochs.stop,
         "steps": source.steps,
@@ -59,46 +64,84 @@ def fit(
         "validates": validation is not None,
         "validation_steps": None if validation is None else validation.steps,
     }
-    hooks = CallbackList([*listed(callbacks), history, progress], model, params)
-    with at_work(model, "fit"), _ended(hooks, progress):
+    given = listed(callbacks)
+    savers = [one for one in given if isinstance(one, ModelCheckpoint)]  # after all others, and first at the end
+    others = [*(one for one in given if one not in savers), history, progress]
+    run = params["run"] = Run(model, source, [*given, history], params)
+    run.epoch = epochs.start
+    if isinstance(source, IterableSource):
+        source.remembers = bool(savers)
+    with at_work(model, "fit"):
+        is_resumed = resume is not None and resumed(run, resume)
+        hooks, last = CallbackList(others, model, params), CallbackList(savers, model, params)
         model._gx_history, model.stop_training = history, False
-        hooks.run("on_train_begin")
-        logs = Logs({})
-        for epoch in epochs:
-            if model.stop_training:
-                break
-            hooks.run("on_epoch_begin", epoch)
-            model.reset_metrics()
-            steps, found = _train_epoch(model, source.epoch(epoch), hooks, epoch, check_nans)
-            if steps == 0:
-                _nothing_left(epoch, epochs, source)
-                break
-            numbers = {name: _host(value) for name, value in found.items()}
-            if validation is not None and is_due(epoch):
-                numbers |= _validate(model, validation, hooks, epoch)
-            logs = Logs(_with_rate(model, numbers))
+        with _ended(hooks, progress, last):
+            hooks.run("on_train_begin")
+            last.run("on_train_begin")
+            run.give_states()
+            logs = _epochs(run, hooks, last, validation, range(run.epoch, epochs.stop), is_due, check_nans, is_resumed)
+            last.run("on_train_end", logs=logs)
             progress.clear()
-            hooks.run("on_epoch_end", epoch, logs=logs)
-            if model.stop_training:
-                break
-            if source.steps is not None and steps < source.steps:
-                user_line.warn(
-                    f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps. "
-                    f"Instead: {_FEWER if data.goes_on(source) else f'steps_per_epoch={steps}'}"
-                )
-                break
-        hooks.run("on_train_end", logs=logs)
+            hooks.run("on_train_end", logs=logs)
     return history
 
 
+def _epochs(
+    run: Run,
+    hooks: CallbackList,
+    last: CallbackList,
+    validation: Source | None,
+    epochs: range,
+    is_due: Callable[[int], bool],
+    check_nans: bool,
+    is_resumed: bool,
+) -> Logs:
+    """The epochs of a fit, the first of them from where it is resumed."""
+    model, source, logs = run.model, run.source, Logs({})
+    for epoch in epochs:
+        if model.stop_training:
+            break
+        hooks.run("on_epoch_begin", epoch)
+        if not is_resumed or run.index == 0:
+            model.reset_metrics()
+        found = _train_epoch(run, hooks, last, check_nans)
+        if run.index == 0:
+            _nothing_left(epoch, epochs, source)
+            break
+        numbers = {name: _host(value) for name, value in found.items()}
+        if validation is not None and is_due(epoch):
+            numbers |= _validate(model, validation, hooks, epoch)
+        logs = Logs(_with_rate(model, numbers))
+        _progress_of(hooks).clear()
+        steps = run.index
+        run.begin_end_of_epoch()
+        hooks.run("on_epoch_end", epoch, logs=logs)
+        run.end_epoch()
+        last.run("on_epoch_end", epoch, logs=logs)
+        if model.stop_training:
+            break
+        if source.steps is not None and steps < source.steps:
+            user_line.warn(
+                f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps. "
+                f"Instead: {_FEWER if data.goes_on(source) else f'steps_per_epoch={steps}'}"
+            )
+            break
+    return logs
+
+
+def _progress_of(hooks: CallbackList) -> Progress:
+    return next(one for one in hooks.callbacks if isinstance(one, Progress))
+
+
 @contextmanager
-def _ended(hooks: CallbackList, progress: Progress) -> Iterator[None]:
+def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> Iterator[None]:
     """Inside, an error is told to the callbacks; the terminal is given back in any case."""
     try:
         yield
     except BaseException as error:
         progress.close()
-        hooks.failed(error)
+        for one in (hooks, *others):
+            one.failed(error)
         raise
     progress.close()
 
@@ -121,32 +164,33 @@ def _with_rate(model: Model, numbers: dict[str, Any]) -> dict[str, Any]:
     return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
 
 
-def _train_epoch(
-    model: Model, batches: Iterator[Batch], hooks: CallbackList, epoch: int, check_nans: bool
-) -> tuple[int, Mapping[str, Any]]:
+def _train_epoch(run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool) -> Mapping[str, Any]:
+    model = run.model
     step = (
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
     )
     ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
-    logs: Mapping[str, Any] = {}
-    steps = 0
+    logs: Mapping[str, Any] = required_objectives(model).results() if run.index else {}
+    batches = run.source.epoch(run.epoch, run.index)
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
-        hooks.run("on_train_batch_begin", steps)
+        last.run("on_train_batch_begin", run.index)
+        hooks.run("on_train_batch_begin", run.index)
         try:
             logs = _run(model, step, group, ready)
         except NumericsError as error:
-            error.add_context(f"epoch {epoch + 1}, step {steps + 1} of it")
+            error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
         except GraftaxError as error:
             ready.explain(error)
             raise
         required_objectives(model).warn_of_scores()
-        steps += len(group)
-        hooks.params["step"] += len(group)
-        hooks.run("on_train_batch_end", steps - 1, logs=logs)
+        run.index += len(group)
+        run.params["step"] += len(group)
+        hooks.run("on_train_batch_end", run.index - 1, logs=logs)
+        last.run("on_train_batch_end", run.index - 1, logs=logs)
         if model.stop_training:
             break
-    return steps, logs
+    return logs
 
 
 def _run(model: Model, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax import ops
+from graftax.checkpoint.manager import CheckpointManager
 from graftax.core.errors import StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
@@ -129,11 +131,7 @@ class Model(Described):
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
-
-        Raises:
-            StateError: there is none.
-        """
+        """The optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`; `StateError` without."""
         return required_optimizer(self)
 
     @Fallback
@@ -143,11 +141,7 @@ class Model(Described):
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Losses and metrics given to `compile`.
-
-        Raises:
-            StateError: the model is not compiled.
-        """
+        """Losses and metrics given to `compile`; `StateError` if it was not called."""
         return required_objectives(self)
 
     @property
@@ -273,6 +267,7 @@ class Model(Described):
         validation_batch_size: int | None = None,
         validation_freq: int | Sequence[int] = 1,
         check_nans: bool = False,
+        resume: str | os.PathLike[str] | CheckpointManager | None = None,
     ) -> History:
         """Train for some epochs.
 
@@ -297,6 +292,8 @@ class Model(Described):
             check_nans: Whether to stop at the first step whose loss or metrics are not finite, or which makes a
                 Variable nan: the batch is run again in steps, and the error names layer, operation, line, direction
                 and what went in. The Variables are as before that step. Costs the memory that steps reuse otherwise.
+            resume: A directory, or a `CheckpointManager`, that `graftax.callbacks.ModelCheckpoint` saved to: go on from
+                the latest state there, to the same numbers as an unbroken run; from the start where there is none.
 
         Returns:
             The `History`.
@@ -324,7 +321,8 @@ class Model(Described):
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
         (required_objectives if self._gx_has_own_train_step else required_optimizer)(self)  # raises, if at all, at once
-        return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans)
+        arguments.refuse_two_starts(resume, initial_epoch)
+        return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
     @door
     @keywords(elsewhere.EVALUATE)

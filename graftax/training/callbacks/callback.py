@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.keywords import Constructed
-from graftax.variables.graph.module import Module
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -148,12 +147,8 @@ class Callback(Constructed):
     # --- resuming ---------------------------------------------------------------------------------------------------
 
     def get_state(self) -> Any:
-        """Return what the callback remembers, as plain numbers, texts, lists and dicts; None for nothing."""
+        """Return what the callback remembers, as numbers, texts, arrays, lists and dicts; None for nothing."""
         return None
 
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` returned, after `on_train_begin` of the run that resumes."""
-
-    def held(self) -> Module | None:
-        """Return a Module with the Variables that the callback remembers, made if need be; None for none."""
-        return None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.monitor import Monitor
-from graftax.training.weights import KeptWeights
-
-if TYPE_CHECKING:
-    from graftax.training.model import Model
+from graftax.training.weights import restore_weights, weights_of
 
 
 class EarlyStopping(Callback):
@@ -67,7 +66,7 @@ class EarlyStopping(Callback):
         self.baseline = baseline
         self.restore_best_weights = restore_best_weights
         self.start_from_epoch = start_from_epoch
-        self.best_weights: KeptWeights | None = None
+        self.best_weights: list[np.ndarray[Any, Any]] | None = None
         self._start_over()
 
     def _start_over(self) -> None:
@@ -75,12 +74,7 @@ class EarlyStopping(Callback):
         self.best_epoch: int | None = None
         self.wait = 0
         self.stopped_epoch: int | None = None
-
-    def set_model(self, model: Model) -> None:
-        """Take the model; weights of another one are forgotten."""
-        if getattr(self, "model", None) is not model:
-            self.best_weights = None
-        super().set_model(model)
+        self.best_weights = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Start over."""
@@ -96,7 +90,7 @@ class EarlyStopping(Callback):
         if is_better or self.best_epoch is None:
             self.best_epoch = epoch
             if self.restore_best_weights:
-                self._keep()
+                self.best_weights = [np.array(v.numpy()) for v in weights_of(self.model)]
         if is_better:
             self.best = current
             if self.baseline is None or self.monitor.is_better(current, self.baseline):
@@ -113,30 +107,21 @@ class EarlyStopping(Callback):
         if self.restore_best_weights and self.best_weights is not None and self.best_epoch is not None:
             if self.verbose:
                 print(f"the weights are those of epoch {self.best_epoch + 1}, which was best", flush=True)
-            self.best_weights.restore(self.model)
-
-    def _keep(self) -> None:
-        if self.best_weights is None:
-            self.best_weights = KeptWeights(self.model)
-        else:
-            self.best_weights.update(self.model)
-
-    def held(self) -> KeptWeights | None:
-        """Return the best weights, if they are to come back."""
-        if self.restore_best_weights and self.best_weights is None:
-            self.best_weights = KeptWeights(self.model)
-        return self.best_weights
+            restore_weights(self.model, self.best_weights)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the best value so far, and how long ago it was."""
+        """Return the best value so far, how long ago it was, and the weights of then."""
         return {
             "best": self.best,
             "best_epoch": self.best_epoch,
             "wait": self.wait,
             "stopped_epoch": self.stopped_epoch,
+            "best_weights": self.best_weights,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a best value, and from how long ago it was."""
         self.best, self.best_epoch, self.wait = float(state["best"]), state["best_epoch"], state["wait"]
-        self.stopped_epoch = state["stopped_epoch"]
+        self.stopped_epoch, self.best_weights = state["stopped_epoch"], state["best_weights"]
+        if self.stopped_epoch is not None:  # a run that was over is over
+            self.model.stop_training = True

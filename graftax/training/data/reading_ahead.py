@@ -58,6 +58,11 @@ class Prefetched:
     def __iter__(self) -> Iterator[OnDevice]:
         return _read_ahead(iter(self._batches), self._size)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("get_state", "set_state", "sampler"):  # what tells, and sets, which pass comes next
+            return getattr(self._batches, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
 
 class PrefetchedOnce(Prefetched, Iterator[OnDevice]):
     """The same of an iterator, which goes on."""

@@ -72,7 +72,11 @@ class ArraySource:
             return None
         return np.random.default_rng((self._seed, number_of_pass)).permutation(self.rows)
 
-    def get_state(self) -> dict[str, Any]:
+    def example(self) -> Batch:
+        """The first batch."""
+        return next(self.epoch(0))
+
+    def get_state(self, index: int = 0) -> dict[str, Any]:
         """The seed, from which the order of each pass follows."""
         return {"seed": self._seed, "rows": self.rows}
 

@@ -141,7 +141,11 @@ class IndexedSource:
             return range(size)
         return np.random.default_rng((self._seed, number_of_pass)).permutation(size)
 
-    def get_state(self) -> dict[str, Any]:
+    def example(self) -> Batch:
+        """The first batch."""
+        return next(self.epoch(0))
+
+    def get_state(self, index: int = 0) -> dict[str, Any]:
         """The seed, from which the order of each pass follows."""
         return {"seed": self._seed, "size": self._size}
 

@@ -20,8 +20,12 @@ class Source(Protocol):
         """The batches of an epoch, counted from 0, from a batch on."""
         ...
 
-    def get_state(self) -> dict[str, Any]:
-        """What says where the stream of batches stands, besides the numbers of the epoch and of the batch."""
+    def example(self) -> Batch:
+        """A batch like the others, which is none the less there in its place later."""
+        ...
+
+    def get_state(self, index: int = 0) -> dict[str, Any]:
+        """What says where the stream of batches stands, after so many batches of the epoch, besides their number."""
         ...
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -103,7 +103,8 @@ def test_wrong_numbers_are_refused():
 
 
 def test_its_state_goes_on():
-    first = fed([1.0, 0.5, 0.6], patience=9)[1]
-    other = EarlyStopping("val_loss", patience=9)
+    first = fed([1.0, 0.5, 0.6], patience=9, restore_best_weights=True)[1]
+    other = EarlyStopping("val_loss", patience=9, restore_best_weights=True)
     other.set_state(first.get_state())
     assert (other.best, other.best_epoch, other.wait) == (0.5, 1, 1)
+    np.testing.assert_array_equal(other.best_weights[0], [[1.0]])

@@ -97,8 +97,9 @@ def test_grain():
     assert losses(line(), rows.to_iter_dataset().batch(2), epochs=2) == [6, 6]
     assert losses(line(), rows.batch(2).map(lambda batch: batch)) == [6]
     source = make_source(rows.to_iter_dataset().batch(2), None, None, None, True, None)
+    source.remembers = True
     stream = source.epoch(0)
     next(stream)
     other = make_source(rows.to_iter_dataset().batch(2), None, None, None, True, None)
-    other.set_state(source.get_state())
+    other.set_state(source.get_state(1))
     assert [batch[0][:, 0].tolist() for batch in other.epoch(0, 1)] == [[2, 3], [4]]

@@ -1,0 +1,125 @@
+"""Run: where training stands, and all of it that is neither model nor optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from graftax.core.errors import StateError
+from graftax.training.callbacks.callback import Callback
+from graftax.training.sources.source import Source
+from graftax.variables import keys, random
+from graftax.variables.graph.module import Module
+
+if TYPE_CHECKING:
+    from graftax.training.model import Model
+
+
+class Run(Module):
+    """Where ``fit`` stands: epoch, batches of it that are done, steps; with the seeds, the data and the callbacks.
+
+    It is one of the roots of a checkpoint, beside the model and the optimizer: together they are all that an exact
+    resume needs.
+
+    Args:
+        model: What is trained.
+        source: Where batches come from.
+        callbacks: Those that may remember something.
+        params: What callbacks are shown, which has the number of steps.
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset(
+        {"model", "source", "callbacks", "params", "epoch", "index", "_states", "_waiting"}
+    )
+
+    def __init__(self, model: Model, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
+        super().__init__()
+        for name, value in {"model": model, "source": source, "callbacks": list(callbacks), "params": params}.items():
+            object.__setattr__(self, name, value)
+        self.epoch = 0
+        self.index = 0
+        self._states: list[list[Any]] | None = None  # of the callbacks, from before an epoch that is being ended
+        self._waiting: list[list[Any]] = []
+
+    model: Model
+    source: Source
+    callbacks: list[Callback]
+    params: dict[str, Any]
+
+    def roots(self) -> dict[str, Any]:
+        """Return what a checkpoint of the run holds: model, optimizer, metrics and the run itself."""
+        objectives: Any = self.model._gx_objectives
+        found: dict[str, Any] = {"model": self.model}
+        if isinstance(objectives.optimizer, Module):
+            found["optimizer"] = objectives.optimizer
+        return {**found, "metrics": list(objectives.metrics), "run": self}
+
+    def begin_end_of_epoch(self) -> None:
+        """Keep what callbacks remember: if one fails now, the end of the epoch comes again where it is resumed."""
+        self._states = self._remembered()
+
+    def end_epoch(self) -> None:
+        """Go on to the next epoch."""
+        self.epoch, self.index, self._states = self.epoch + 1, 0, None
+
+    def give_states(self) -> None:
+        """Give callbacks what they remembered, after their `on_train_begin`.
+
+        Raises:
+            StateError: one that remembered something is not there any more.
+        """
+        there = [(type(callback).__name__, callback) for callback in self.callbacks if hasattr(callback, "set_state")]
+        for name, state in self._waiting:
+            place = next((i for i, (kind, _) in enumerate(there) if kind == name), None)
+            if place is None:
+                raise StateError(
+                    f"the run that is resumed had a callback {name}, which remembered something",
+                    "it is not among the callbacks now, and nothing would use that",
+                    f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
+                    "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
+                )
+            there.pop(place)[1].set_state(state)
+        self._waiting = []
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all of it."""
+        stream = random._global[0].state.numpy().tolist() if random._global else None
+        return {
+            "epoch": self.epoch,
+            "index": self.index,
+            "step": self.params["step"],
+            "seed": keys.get_random_seed(),
+            "stream": stream,
+            "source": {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)},
+            "callbacks": self._remembered() if self._states is None else self._states,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from there.
+
+        Raises:
+            StateError: the data come in another form now.
+            DataError: they are other data, or cannot be gone on with.
+        """
+        kind = type(self.source).__name__
+        if state["source"]["kind"] != kind:
+            raise StateError(
+                f"a run over a source of the kind {state['source']['kind']}, resumed with one of the kind {kind}",
+                "which batches come next is known for the same data only",
+                "the data in the form that they had",
+            )
+        self.source.set_state(state["source"]["state"])
+        self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
+        if keys.get_random_seed() != state["seed"]:
+            keys.reset(state["seed"])
+        if state["stream"] is not None:
+            random._global_stream().state.assign(state["stream"])
+        self._waiting = [list(one) for one in state["callbacks"]]
+
+    def _remembered(self) -> list[list[Any]]:
+        found = []
+        for callback in self.callbacks:
+            state = callback.get_state() if hasattr(callback, "get_state") else None
+            if state is not None:
+                found.append([type(callback).__name__, state])
+        return found
