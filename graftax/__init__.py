@@ -33,6 +33,8 @@ _MODULES = {
     "random": "graftax.variables.random",
     "regularizers": "graftax.variables.regularizers",
     "reparam": "graftax.reparam",
+    "summary": "graftax.training.summary",
+    "training": "graftax.training",
 }
 """Namespaces of graftax, and where they live."""
 
@@ -108,6 +110,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import ops as ops
     from graftax import optimizers as optimizers
     from graftax import reparam as reparam
+    from graftax import training as training
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
     from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.core import errors as errors
@@ -127,6 +130,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.reparam.graft import ungraft as ungraft
     from graftax.training import callbacks as callbacks
     from graftax.training import data as data
+    from graftax.training import summary as summary
     from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential

@@ -79,7 +79,9 @@ def fit(
             hooks.run("on_train_begin")
             last.run("on_train_begin")
             run.give_states()
-            logs = _epochs(run, hooks, last, validation, range(run.epoch, epochs.stop), is_due, check_nans, is_resumed)
+            logs = _epochs(
+                model, run, hooks, last, validation, range(run.epoch, epochs.stop), is_due, check_nans, is_resumed
+            )
             last.run("on_train_end", logs=logs)
             progress.clear()
             hooks.run("on_train_end", logs=logs)
@@ -87,6 +89,7 @@ def fit(
 
 
 def _epochs(
+    model: Model,
     run: Run,
     hooks: CallbackList,
     last: CallbackList,
@@ -97,14 +100,14 @@ def _epochs(
     is_resumed: bool,
 ) -> Logs:
     """The epochs of a fit, the first of them from where it is resumed."""
-    model, source, logs = run.model, run.source, Logs({})
+    source, logs = run.source, Logs({})
     for epoch in epochs:
         if model.stop_training:
             break
         hooks.run("on_epoch_begin", epoch)
         if not is_resumed or run.index == 0:
             model.reset_metrics()
-        found = _train_epoch(run, hooks, last, check_nans)
+        found = _train_epoch(model, run, hooks, last, check_nans)
         if run.index == 0:
             _nothing_left(epoch, epochs, source)
             break
@@ -164,8 +167,9 @@ def _with_rate(model: Model, numbers: dict[str, Any]) -> dict[str, Any]:
     return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
 
 
-def _train_epoch(run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool) -> Mapping[str, Any]:
-    model = run.model
+def _train_epoch(
+    model: Model, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
+) -> Mapping[str, Any]:
     step = (
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
     )

@@ -11,12 +11,12 @@ from graftax.training import executions
 from graftax.training.batch import Batch
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
-from graftax.training.run import Run
+from graftax.training.run import Run, RunState
 from graftax.training.sources.on_device import host_of, plain
 from graftax.transforms.compile.jit import CompiledFunction
 
 
-def managed(where: Any, run: Run, what: str, **settings: Any) -> CheckpointManager:
+def managed(where: Any, run: RunState, what: str, **settings: Any) -> CheckpointManager:
     """Return a manager that saves and restores a run: of a directory, or one that was given.
 
     Args:
@@ -61,7 +61,7 @@ def resumed(run: Run, where: Any) -> bool:
 
 
 def _make_ready(run: Run, batch: Batch) -> None:
-    model = run.model
+    model: Any = run.model
     step = model._gx_compiled_step("train_step")
     ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
     given = plain(batch)

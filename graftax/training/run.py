@@ -3,56 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graftax.core.errors import StateError
+from graftax.layers.layer import Layer
 from graftax.training.callbacks.callback import Callback
+from graftax.training.objectives import required_objectives
 from graftax.training.sources.source import Source
 from graftax.variables import keys, random
 from graftax.variables.graph.module import Module
 
-if TYPE_CHECKING:
-    from graftax.training.model import Model
 
-
-class Run(Module):
-    """Where ``fit`` stands: epoch, batches of it that are done, steps; with the seeds, the data and the callbacks.
-
-    It is one of the roots of a checkpoint, beside the model and the optimizer: together they are all that an exact
-    resume needs.
+class RunState(Module):
+    """Where training stands: epoch, steps of it that are done, all steps; with the seeds and the callbacks.
 
     Args:
-        model: What is trained.
-        source: Where batches come from.
         callbacks: Those that may remember something.
         params: What callbacks are shown, which has the number of steps.
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset(
-        {"model", "source", "callbacks", "params", "epoch", "index", "_states", "_waiting"}
-    )
+    untracked: ClassVar[frozenset[str]] = frozenset({"callbacks", "params", "epoch", "index", "_states", "_waiting"})
 
-    def __init__(self, model: Model, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
+    callbacks: list[Callback]
+    params: dict[str, Any]
+
+    def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
         super().__init__()
-        for name, value in {"model": model, "source": source, "callbacks": list(callbacks), "params": params}.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "callbacks", list(callbacks))
+        object.__setattr__(self, "params", params)
         self.epoch = 0
         self.index = 0
         self._states: list[list[Any]] | None = None  # of the callbacks, from before an epoch that is being ended
         self._waiting: list[list[Any]] = []
 
-    model: Model
-    source: Source
-    callbacks: list[Callback]
-    params: dict[str, Any]
-
     def roots(self) -> dict[str, Any]:
-        """Return what a checkpoint of the run holds: model, optimizer, metrics and the run itself."""
-        objectives: Any = self.model._gx_objectives
-        found: dict[str, Any] = {"model": self.model}
-        if isinstance(objectives.optimizer, Module):
-            found["optimizer"] = objectives.optimizer
-        return {**found, "metrics": list(objectives.metrics), "run": self}
+        """Return what a checkpoint of the run holds."""
+        raise NotImplementedError
 
     def begin_end_of_epoch(self) -> None:
         """Keep what callbacks remember: if one fails now, the end of the epoch comes again where it is resumed."""
@@ -90,9 +76,62 @@ class Run(Module):
             "step": self.params["step"],
             "seed": keys.get_random_seed(),
             "stream": stream,
-            "source": {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)},
             "callbacks": self._remembered() if self._states is None else self._states,
         }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
+        self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
+        if keys.get_random_seed() != state["seed"]:
+            keys.reset(state["seed"])
+        if state["stream"] is not None:
+            random._global_stream().state.assign(state["stream"])
+        self._waiting = [list(one) for one in state["callbacks"]]
+
+    def _remembered(self) -> list[list[Any]]:
+        found = []
+        for callback in self.callbacks:
+            state = callback.get_state() if hasattr(callback, "get_state") else None
+            if state is not None:
+                found.append([type(callback).__name__, state])
+        return found
+
+
+class Run(RunState):
+    """Where ``fit`` stands; also in the data.
+
+    It is one of the roots of a checkpoint, beside the model and the optimizer: together they are all that an exact
+    resume needs.
+
+    Args:
+        model: What is trained.
+        source: Where batches come from.
+        callbacks: Those that may remember something.
+        params: What callbacks are shown, which has the number of steps.
+    """
+
+    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"model", "source"}
+
+    model: Layer
+    source: Source
+
+    def __init__(self, model: Layer, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
+        super().__init__(callbacks, params)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "source", source)
+
+    def roots(self) -> dict[str, Any]:
+        """Return what a checkpoint of the run holds: model, optimizer, metrics and the run itself."""
+        objectives = required_objectives(self.model)
+        found: dict[str, Any] = {"model": self.model}
+        if isinstance(objectives.optimizer, Module):
+            found["optimizer"] = objectives.optimizer
+        return {**found, "metrics": list(objectives.metrics), "run": self}
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all of it, and where the data stand."""
+        source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)}
+        return {**super().get_state(), "source": source}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on from there.
@@ -109,17 +148,4 @@ class Run(Module):
                 "the data in the form that they had",
             )
         self.source.set_state(state["source"]["state"])
-        self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
-        if keys.get_random_seed() != state["seed"]:
-            keys.reset(state["seed"])
-        if state["stream"] is not None:
-            random._global_stream().state.assign(state["stream"])
-        self._waiting = [list(one) for one in state["callbacks"]]
-
-    def _remembered(self) -> list[list[Any]]:
-        found = []
-        for callback in self.callbacks:
-            state = callback.get_state() if hasattr(callback, "get_state") else None
-            if state is not None:
-                found.append([type(callback).__name__, state])
-        return found
+        super().set_state(state)

@@ -15,12 +15,19 @@ FLOORS = (
     ("programs", "training export"),
     (
         "doors",
-        "cli activations adapters callbacks constraints data errors initializers random regularizers __init__ __main__",
+        "cli activations adapters callbacks constraints data summary errors initializers random regularizers __init__ __main__",
     ),
 )
 
 # Packages that are imported as users import them, since their ``__init__`` is made for that.
-DOORS = ("graftax.backend.testing", "graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks", "graftax.training.data")
+DOORS = (
+    "graftax.backend.testing",
+    "graftax.ops",
+    "graftax.optimizers.schedules",
+    "graftax.training.callbacks",
+    "graftax.training.data",
+    "graftax.training.summary",
+)
 
 # Star imports: (module, what it imports from) and why it may.
 STARS = {("graftax.optimizers.__init__", "graftax.optimizers.named"): "one line for an optimizer, in one place"}
@@ -39,6 +46,7 @@ LAZY = {
         "import_module",
     ): "looked through when a name is missing",
     ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
+    ("graftax.training.__init__", "import_module"): "`session` needs callbacks and checkpoints; most look for `Model`",
     ("graftax.backend.__init__", "import_module"): "what authors of backends need reaches into everything",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",

@@ -1,4 +1,4 @@
-"""A run that is killed anywhere and resumed is the unbroken run: weights, slots, numbers, callbacks, place in the data."""
+"""A run that is killed anywhere and resumed is the unbroken run: weights, slots, numbers, callbacks and data."""
 
 import shutil
 

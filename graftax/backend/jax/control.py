@@ -10,7 +10,7 @@ import jax
 from jax import lax
 
 from graftax.backend.jax import forwards, tracing
-from graftax.backend.jax.callbacks import call_for_effect, call_python
+from graftax.backend.jax.callbacks import call_for_effect, call_python, settle
 
 _POLICIES: dict[str | None, Any] = {
     None: None,
@@ -69,3 +69,7 @@ class JaxControl:
     def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
         """The same for its effect alone."""
         call_for_effect(function, args)
+
+    def settle(self) -> None:
+        """Wait until the effects of all programs that were started have happened."""
+        settle()

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graftax.core.errors import ArgumentError
+from graftax.layers.layer import Layer
+from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.learning_rate import optimizer_of, rate_of
 from graftax.training.display.summary_table import summarize
-from graftax.training.summaries.event_writer import EventWriter
+from graftax.training.summary.event_writer import EventWriter
+from graftax.training.summary.recording import entered
 from graftax.training.weights import weights_of
 
 
@@ -74,11 +78,15 @@ class TensorBoard(Callback):
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self.hyperparameters = dict(hyperparameters or {})
         self._writers: dict[str, EventWriter] = {}
+        self._default = ExitStack()
         self._began, self._step_at_begin, self._graph_is_written = 0.0, 0, False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Open the files."""
+        """Open the files; what `graftax.summary` records during training goes to those of training, too."""
         self._open()
+        optimizer = optimizer_of(self.model)
+        step = optimizer.iterations if isinstance(optimizer, Optimizer) else None
+        self._default.enter_context(entered(self._writers["train"], step))
         self._graph_is_written = False
 
     def _open(self) -> None:
@@ -102,7 +110,7 @@ class TensorBoard(Callback):
             found["steps_per_second"] = (self.params["step"] - self._step_at_begin) / max(seconds, 1e-9)
         own = {name: value for name, value in found.items() if not name.startswith("val_")}
         validated = {name.removeprefix("val_"): v for name, v in found.items() if name.startswith("val_")}
-        if self.write_graph and not self._graph_is_written:
+        if self.write_graph and not self._graph_is_written and isinstance(self.model, Layer):
             self._write_graph(epoch)
         self._write("train", "epoch_", own, epoch)
         self._write("validation", "epoch_", validated, epoch)
@@ -135,6 +143,7 @@ class TensorBoard(Callback):
         self._close()
 
     def _close(self) -> None:
+        self._default.close()
         for writer in self._writers.values():
             writer.close()
 

@@ -1,1 +1,0 @@
-"""Numbers, histograms, pictures and texts of a run, in event files that TensorBoard shows."""
