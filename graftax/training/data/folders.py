@@ -92,9 +92,9 @@ class ImageFolder:
     Example:
         >>> import pathlib
         >>> from PIL import Image
-        >>> pathlib.Path("pets", "cats").mkdir(parents=True)
-        >>> Image.new("RGB", (8, 6)).save("pets/cats/1.png")
-        >>> [path.name for path in images_from_directory("pets").file_paths]
+        >>> pathlib.Path("farm", "cows").mkdir(parents=True)
+        >>> Image.new("RGB", (8, 6)).save("farm/cows/1.png")
+        >>> [path.name for path in images_from_directory("farm").file_paths]
         ['1.png']
     """
 
