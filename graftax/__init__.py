@@ -82,12 +82,13 @@ _NAMES = {
     "map_fn": "graftax.transforms.flow.scan",
     "py_function": "graftax.transforms.py_function",
     "recompute_grad": "graftax.transforms.gradients.custom_gradient",
-    "remat": "graftax.transforms.flow.scan",
+    "remat": "graftax.transforms.flow.remat",
     "run_eagerly": "graftax.transforms.compile.run_eagerly",
     "scan": "graftax.transforms.flow.scan",
     "select": "graftax.core.selectors",
     "set_dtype_policy": "graftax.layers.policy",
     "set_random_seed": "graftax.variables.random",
+    "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
     "switch": "graftax.transforms.flow.branches",
@@ -97,7 +98,7 @@ _NAMES = {
     "value_and_gradients_function": "graftax.transforms.gradients.gradients_function",
     "variable_creator_scope": "graftax.variables.creation",
     "vectorized_map": "graftax.transforms.flow.vectorized_map",
-    "while_loop": "graftax.transforms.flow.branches",
+    "while_loop": "graftax.transforms.flow.while_loop",
 }
 """Classes and functions of graftax, and the module that defines each."""
 
@@ -120,6 +121,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
     from graftax.layers.policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.stacking import stack as stack
     from graftax.optimizers.engine.slot import Slot as Slot
     from graftax.optimizers.engine.sparse_rows import IndexedRows as IndexedRows
     from graftax.optimizers.optimizer import Optimizer as Optimizer
@@ -139,11 +141,11 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.device import device as device
     from graftax.transforms.flow.branches import cond as cond
     from graftax.transforms.flow.branches import switch as switch
-    from graftax.transforms.flow.branches import while_loop as while_loop
+    from graftax.transforms.flow.remat import remat as remat
     from graftax.transforms.flow.scan import map_fn as map_fn
-    from graftax.transforms.flow.scan import remat as remat
     from graftax.transforms.flow.scan import scan as scan
     from graftax.transforms.flow.vectorized_map import vectorized_map as vectorized_map
+    from graftax.transforms.flow.while_loop import while_loop as while_loop
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
     from graftax.transforms.gradients.custom_gradient import custom_gradient as custom_gradient

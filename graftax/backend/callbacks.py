@@ -18,7 +18,7 @@ class Callbacks(Tracing, Protocol):
         shapes: Callable[[], Sequence[Any]],
         args: Sequence[Any],
     ) -> list[Any]:
-        """``function(*args)`` in Python with concrete arrays, even from inside a program; an exception ends that.
+        """Call ``function(*args)`` in Python with concrete arrays, even inside a program; an exception ends that.
 
         ``differentiate(function, n)`` makes of it the function from ``n`` cotangents of the floating results, and the
         arguments after these, to cotangents of the floating arguments. ``shapes()`` gives an object with ``shape`` and
@@ -27,7 +27,7 @@ class Callbacks(Tracing, Protocol):
         ...
 
     def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
-        """The same for its effect alone, which happens at each run."""
+        """Call ``function(*args)`` for its effect alone, which happens at each run."""
         ...
 
     def settle(self) -> None:

@@ -19,5 +19,5 @@ class Checking(Protocol):
         ...
 
     def named(self, name: str) -> AbstractContextManager[Any]:
-        """Inside, operations that are traced belong to a part of that name, below those around it."""
+        """Make operations that are traced in the block belong to a part of that name, below those around it."""
         ...

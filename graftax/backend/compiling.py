@@ -28,5 +28,5 @@ class Compiling(Tracing, Protocol):
         ...
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function compiled; it must not read Variables."""
+        """Compile a function, which must not read Variables."""
         ...

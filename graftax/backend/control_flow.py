@@ -17,25 +17,25 @@ class Staged(Protocol):
 
     @property
     def results(self) -> Sequence[Any]:
-        """For each result an object with ``shape`` and ``dtype``; ``is_weak`` can be asked of it."""
+        """Return for each result an object with ``shape`` and ``dtype``; ``is_weak`` can be asked of it."""
         ...
 
     @property
     def numbers_gave_way(self) -> bool:
-        """True if a weak array, which a Python number became, took the dtype of another one somewhere inside."""
+        """Tell whether a weak array, which a Python number became, took the dtype of another one somewhere inside."""
         ...
 
     @property
     def key(self) -> Hashable | None:
-        """Equal for programs that do the same; None where that is not known."""
+        """Return a key that is equal for programs that do the same; None where that is not known."""
         ...
 
     def run(self, constants: Sequence[Any], cells: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """The results, for other values of the constants, of the cells that were read, and of the arguments."""
+        """Return the results, for other values of the constants, of the cells that were read, and of the arguments."""
         ...
 
     def only(self, places: Sequence[int], effects: bool = True) -> Staged:
-        """The program of some of the results: it takes the same, and does what they need; all effects, unless told."""
+        """Return the program of some of the results, with what they need, and all effects unless told otherwise."""
         ...
 
 
@@ -50,11 +50,11 @@ class ControlFlow(Tracing, Protocol):
         ...
 
     def cond(self, pred: Any, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: Any) -> Any:
-        """One of two functions, chosen when the program runs; differentiable; both are computed for rows of a map."""
+        """Call one of two functions, chosen when the program runs; differentiable; rows of a map compute both."""
         ...
 
     def switch(self, index: Any, branches: Sequence[Callable[[Any], Any]], operand: Any) -> Any:
-        """One of several functions; an index out of range means the first or the last."""
+        """Call one of several functions; an index out of range means the first or the last."""
         ...
 
     def while_loop(
@@ -64,7 +64,7 @@ class ControlFlow(Tracing, Protocol):
         init: Any,
         backwards: Callable[[], Exception],
     ) -> Any:
-        """The body as long as the condition holds; differentiable forwards only: otherwise what ``backwards()`` gives.
+        """Run the body as long as the condition holds; differentiable forwards only: else ``backwards()`` is raised.
 
         It is raised whenever a gradient comes back to the loop, whatever transformation that is part of.
         """
@@ -73,11 +73,11 @@ class ControlFlow(Tracing, Protocol):
     def scan(
         self, function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int, reverse: bool
     ) -> tuple[Any, Any]:
-        """The last carry and the stacked results of ``length`` steps, in one traced body; differentiable."""
+        """Run ``length`` steps in one traced body; return the last carry and the stacked results; differentiable."""
         ...
 
     def remat(self, function: Callable[[Any], Any], policy: str | None) -> Callable[[Any], Any]:
-        """The function, computed again for its gradient in place of keeping what it computed.
+        """Return a function that is computed again for its gradient in place of keeping what it computed.
 
         ``policy`` says what is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
         ``"dots_without_batch"`` for those without batch axes.

@@ -16,11 +16,11 @@ class Recorder(Protocol):
     """What wants to know which operations are run on the arrays that it tracks."""
 
     def tracks(self, values: Sequence[Any]) -> bool:
-        """True if it tracks one of these arrays, told apart by identity."""
+        """Tell whether it tracks one of these arrays, told apart by identity."""
         ...
 
     def record(self, call: Callable[..., Sequence[Any]], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """``outputs`` were computed as ``call(*inputs)``, which may be called again under any transform.
+        """Record that ``outputs`` were computed as ``call(*inputs)``, which any transform may call again.
 
         ``call.key`` is equal for calls that do the same, and None (or cannot be hashed) where that is not known.
         """
@@ -31,7 +31,7 @@ class Gradients(Tracing, Protocol):
     """Derivatives of functions of arrays."""
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
-        """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
+        """Return a function that gives ``((value, aux), gradient)``; ``function`` returns ``(value, aux)``."""
         ...
 
     def start_recording(self, recorder: Recorder) -> tuple[Any, Any]:
@@ -43,21 +43,21 @@ class Gradients(Tracing, Protocol):
         ...
 
     def unrecorded_copy(self, value: Array, level: Any) -> Array:
-        """A copy that the recorders of that level do not notice."""
+        """Return a copy that the recorders of that level do not notice."""
         ...
 
     def vjp(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """The results, and the function from their cotangents to those of the arguments."""
+        """Return the results, and the function from their cotangents to those of the arguments."""
         ...
 
     def vjp_with_aux(
         self, function: Callable[..., tuple[Any, Any]], *args: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:
-        """The same for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
+        """Do as `vjp` for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
         ...
 
     def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: Any) -> Array:
-        """The value at a level; when cotangents go back to ``token``, ``hear`` gets that of the value, if it has one.
+        """Return the value at a level; when cotangents go back to ``token``, ``hear`` gets that of the value.
 
         ``token`` is a floating scalar that is differentiated at that level.
         """
@@ -71,7 +71,7 @@ class Gradients(Tracing, Protocol):
         inputs: list[Any],
         refused: Sequence[Callable[[], Exception] | None],
     ) -> list[Any]:
-        """``function(inputs)``, with a rule for its cotangents.
+        """Call ``function(inputs)``, with a rule for its cotangents.
 
         ``forward(inputs)`` gives the same results, arrays to keep, and any object to keep. ``backward(arrays, object,
         cotangents of results)`` gets None for an integer result, and gives the cotangents of the inputs, None for zero.
@@ -81,5 +81,5 @@ class Gradients(Tracing, Protocol):
         ...
 
     def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """The results and their tangents."""
+        """Return the results and their tangents."""
         ...

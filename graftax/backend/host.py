@@ -41,7 +41,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def _more_dtypes() -> Any:
-    """The optional package of bfloat16 and the 8-bit floats, or None."""
+    """Return the optional package of bfloat16 and the 8-bit floats, or None."""
     try:
         return import_module("ml_dtypes")
     except ImportError:
@@ -71,7 +71,7 @@ def limits(dtype: str) -> tuple[Any, Any]:
     return kind(bounds.min), kind(bounds.max)
 
 
-def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
+def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
     """Return a NumPy array of the values, whose memory is nobody else's.
 
     Args:
@@ -106,7 +106,7 @@ def host_array(x: Any, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
     return _converted(found, target)
 
 
-def no_plain_numbers(x: Any, name: str = "") -> ArgumentTypeError | None:
+def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:
     """Return the error for an array of NumPy, or lists with one, that says more than numbers; None for other values.
 
     Args:
@@ -189,7 +189,7 @@ def check_fits(values: np.ndarray[Any, Any], target: str) -> None:
             raise _does_not_fit(value, target, least, largest)
 
 
-def _does_not_fit(value: Any, target: str, least: Any, largest: Any) -> ArgumentError:
+def _does_not_fit(value: object, target: str, least: object, largest: object) -> ArgumentError:
     kind = "integer" if np.asarray(value).dtype.kind in "iu" else "number"
     return ArgumentError(
         f"the {kind} {value}",

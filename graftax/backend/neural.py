@@ -24,14 +24,14 @@ class Neural(Protocol):
         groups: int,
         input_dilation: Shape | None = None,
     ) -> Array:
-        """Convolution, channels last: ``(batch, *space, in), (*window, in / groups, out) -> (batch, *space', out)``.
+        """Convolve, channels last: ``(batch, *space, in), (*window, in / groups, out) -> (batch, *space', out)``.
 
         ``input_dilation`` puts so many minus one zeros between the values of ``x``; negative padding crops.
         """
         ...
 
     def max_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Array:
-        """Maximum over windows: ``(batch, *space, c) -> (batch, *space', c)``; padding never wins."""
+        """Return the maximum over windows: ``(batch, *space, c) -> (batch, *space', c)``; padding never wins."""
         ...
 
     def sum_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Array:
@@ -39,27 +39,51 @@ class Neural(Protocol):
         ...
 
     def erf(self, x: Array) -> Array:
-        """The Gauss error function."""
+        """Return the Gauss error function."""
+        ...
+
+    def erfc(self, x: Array) -> Array:
+        """Compute ``1 - erf(x)``, exact near 0; ``x`` has 32 bits at least, here and in the next three."""
+        ...
+
+    def erfinv(self, x: Array) -> Array:
+        """Return the inverse of `erf`: infinite at -1 and 1, nan beyond."""
+        ...
+
+    def lgamma(self, x: Array) -> Array:
+        """Return the logarithm of the absolute value of the gamma function: infinite at 0, -1, -2 and so on."""
+        ...
+
+    def digamma(self, x: Array) -> Array:
+        """Return the slope of `lgamma`: nan at 0, -1, -2 and so on."""
         ...
 
     def sigmoid(self, x: Array) -> Array:
-        """``1 / (1 + exp(-x))`` without overflow."""
+        """Compute ``1 / (1 + exp(-x))`` without overflow."""
         ...
 
     def rsqrt(self, x: Array) -> Array:
-        """``1 / sqrt(x)``."""
+        """Compute ``1 / sqrt(x)``."""
         ...
 
     def top_k(self, x: Array, k: int) -> tuple[Array, Array]:
-        """The largest ``k`` values of the last axis in descending order, and where they are; the first of equals."""
+        """Return the ``k`` largest values of the last axis, falling, and where they are; the first of equals."""
         ...
 
     def standardize(self, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
-        """``(x - mean) / sqrt(variance + epsilon)`` over axes; ``x`` has 32 bits at least."""
+        """Compute ``(x - mean) / sqrt(variance + epsilon)`` over axes; ``x`` has 32 bits at least."""
+        ...
+
+    def ctc_loss(self, labels: Array, logits: Array, label_lengths: Array, logit_lengths: Array, blank: int) -> Array:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none.
+
+        ``(batch, labels), (batch, steps, classes), (batch,), (batch,) -> (batch,)``; logits have 32 bits at least, and
+        labels beyond the length of a row are anything.
+        """
         ...
 
     def attention(self, query: Array, key: Array, value: Array, mask: Array | None, bias: Array | None) -> Array:
-        """``softmax(query @ key^T + bias) @ value``; the query is scaled already; 0 where everything is masked.
+        """Compute ``softmax(query @ key^T + bias) @ value``; the query is scaled already; 0 where everything is masked.
 
         ``(..., t, d), (..., s, d), (..., s, e) -> (..., t, e)``; ``mask``, True where it may attend, and ``bias`` can
         be broadcast to ``(..., t, s)``. The softmax is taken in 32 bits at least.

@@ -12,9 +12,9 @@ class Packing(Protocol):
     """Arrays in a row, and back."""
 
     def join(self, parts: Sequence[Array]) -> Array:
-        """All elements of arrays of one dtype, in a row."""
+        """Join all elements of arrays of one dtype in a row."""
         ...
 
     def split(self, row: Array, shapes: Sequence[Shape]) -> list[Array]:
-        """The arrays of these shapes that `join` put in a row; their own memory, where they are concrete."""
+        """Return the arrays of these shapes that `join` put in a row; their own memory, where they are concrete."""
         ...

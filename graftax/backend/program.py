@@ -25,7 +25,7 @@ class Lift(Protocol):
     """Cells of one dtype that may share a buffer, put in here while the function runs."""
 
     def read(self, cell: Cell, like: Any = None) -> Array:
-        """The value of a cell, of the shape of its buffer or that of another value; ask once for each cell."""
+        """Return the value of a cell, of the shape of its buffer or that of another value; ask once for each cell."""
         ...
 
 
@@ -34,37 +34,37 @@ class Program(Protocol):
 
     @property
     def donated(self) -> Sequence[Cell]:
-        """Cells both read and written; a donating run gives their buffers away."""
+        """Return cells both read and written; a donating run gives their buffers away."""
         ...
 
     @property
     def kept(self) -> Sequence[Cell]:
-        """Cells that are only read."""
+        """Return cells that are only read."""
         ...
 
     @property
     def written(self) -> Sequence[Cell]:
-        """Cells that get new values, in the order of those."""
+        """Return cells that get new values, in the order of those."""
         ...
 
     @property
     def taken(self) -> Sequence[Cell | Sequence[Cell]]:
-        """`donated` as `run_donating` takes it: a group of small ones goes as one array, their elements in a row."""
+        """Return `donated` as `run_donating` takes it: a group of small ones goes as one array, elements in a row."""
         ...
 
     @property
     def given(self) -> Sequence[Cell | Sequence[Cell]]:
-        """`written` as `run_donating` gives the new values, groups first."""
+        """Return `written` as `run_donating` gives the new values, groups first."""
         ...
 
     @property
     def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
+        """Return ``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
         ...
 
     @property
     def run_donating(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """``run_donating(taken, kept, leaves) -> [*results, *given]``, the buffers of ``taken`` reused.
+        """Return ``run_donating(taken, kept, leaves) -> [*results, *given]``, the buffers of ``taken`` reused.
 
         A program that may fail while it runs gives nothing away, and waits for the end.
         """
@@ -75,20 +75,20 @@ class Program(Protocol):
 
     @property
     def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """`run`, and raise what its checks find; StateError where that cannot be seen."""
+        """Return `run` that also raises what its checks find; StateError where that cannot be seen."""
         ...
 
     @property
     def has_checks(self) -> bool:
-        """True if it has checks of its own."""
+        """Tell whether it has checks of its own."""
         ...
 
     def culprit(self, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]) -> Culprit | None:
-        """Where the first bad number comes from, the program run in steps; ``names`` are those of the leaves."""
+        """Return where the first bad number comes from, the program run in steps; ``names`` are those of the leaves."""
         ...
 
     def lower(self, taken: list[Any], kept: list[Any], leaves: list[Any]) -> Lowering:
-        """The program for these arguments, to look at."""
+        """Return the program for these arguments, to look at."""
         ...
 
 
@@ -96,13 +96,13 @@ class Lowering(Protocol):
     """A program on its way to the compiler."""
 
     def text(self) -> str:
-        """The program in a language that people can read."""
+        """Return the program in a language that people can read."""
         ...
 
     def memory(self) -> tuple[int, int, int, int, int]:
-        """Bytes of arguments, results, results in the place of arguments, what is held in between, the code."""
+        """Return bytes of arguments, results, results in the place of arguments, what is held in between, the code."""
         ...
 
     def cost(self) -> tuple[float, float]:
-        """Floating operations and bytes moved by one run."""
+        """Return floating operations and bytes moved by one run."""
         ...

@@ -40,59 +40,67 @@ class Arrays(Neural, Packing, Protocol):
     numpy: Any
 
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Array:
-        """A native array; Python numbers, lists and NumPy arrays are converted, 64-bit types made canonical."""
+        """Return a native array; Python numbers, lists and NumPy arrays are converted, 64-bit types made canonical."""
         ...
 
     def is_array(self, x: Any) -> bool:
-        """True for a native array, a traced one included."""
+        """Tell whether it is a native array, a traced one included."""
         ...
 
     def foreseen(self, x: Any) -> Any:
-        """The value of a traced array that follows from constants alone, if the backend can tell; else None."""
+        """Return the value of a traced array that follows from constants alone, if the backend can tell; else None."""
         ...
 
     def is_concrete(self, x: Any) -> bool:
-        """True if the values are there to be looked at: not a traced array."""
+        """Tell whether the values are there to be looked at: not a traced array."""
         ...
 
     def is_weak(self, x: Any) -> bool:
-        """True for an array that stands for a Python number, whose dtype gives way to that of other arrays."""
+        """Tell whether an array stands for a Python number, whose dtype gives way to that of other arrays."""
         ...
 
     def canonical_dtype(self, dtype: DTypeLike) -> str:
-        """The name of the dtype that an array asked for with ``dtype`` really gets."""
+        """Return the name of the dtype that an array asked for with ``dtype`` really gets."""
         ...
 
     def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
-        """The values on the host, without a copy where possible; the result may be read-only."""
+        """Return the values on the host, without a copy where possible; the result may be read-only."""
         ...
 
     def eager(self) -> AbstractContextManager[None]:
-        """Inside, operations on concrete arrays run now, even while a function is being traced."""
+        """Run operations on concrete arrays now within the block, even while a function is being traced."""
         ...
 
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
-        """The function compiled into one piece where that helps; the named arguments are no arrays, but hashable."""
+        """Compile the function into one piece where that helps; the named arguments are no arrays, but hashable."""
         ...
 
     def stop_gradient(self, x: Array) -> Array:
-        """The same values, constant to differentiation."""
+        """Return the same values, constant to differentiation."""
         ...
 
     def set_at(self, x: Array, index: Any, value: Array) -> Array:
-        """``x`` with the elements that ``index`` selects replaced; ``x`` itself stays as it is."""
+        """Return ``x`` with the elements that ``index`` selects replaced; ``x`` itself stays as it is."""
         ...
 
     def scatter_add(self, x: Array, indices: Array, updates: Array) -> Array:
-        """``x`` with ``updates[i]`` added to row ``indices[i]``; duplicates add up."""
+        """Return ``x`` with ``updates[i]`` added to row ``indices[i]``; duplicates add up."""
+        ...
+
+    def scatter_reduce(self, x: Array, indices: Array, updates: Array, how: str) -> Array:
+        """Compute ``x`` with ``updates[i]`` taken into row ``indices[i]``: ``"max"`` or ``"min"`` of both."""
+        ...
+
+    def solve_triangular(self, x: Array, y: Array, lower: bool, adjoint: bool) -> Array:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
         ...
 
     def slice(self, x: Array, begin: Array, shape: Shape) -> Array:
-        """The block of a shape that begins at ``begin``, which may be traced."""
+        """Return the block of a shape that begins at ``begin``, which may be traced."""
         ...
 
     def slice_update(self, x: Array, begin: Array, updates: Array) -> Array:
-        """``x`` with the block that begins at ``begin`` replaced."""
+        """Return ``x`` with the block that begins at ``begin`` replaced."""
         ...
 
 
@@ -100,47 +108,47 @@ class Random(Protocol):
     """Keyed random numbers; every method is pure."""
 
     def key(self, seed: int) -> Array:
-        """The key of a seed: the low and high 32 bits, high first, as uint32 of shape (2,)."""
+        """Return the key of a seed: the low and high 32 bits, high first, as uint32 of shape (2,)."""
         ...
 
     def fold_in(self, key: Array, data: int | Array) -> Array:
-        """A new key from a key and a 32-bit number."""
+        """Return a new key from a key and a 32-bit number."""
         ...
 
     def split(self, key: Array, num: int = 2) -> Array:
-        """``num`` new keys, shape ``(num, 2)``."""
+        """Return ``num`` new keys, shape ``(num, 2)``."""
         ...
 
     def bits(self, key: Array, shape: Shape) -> Array:
-        """Uniform uint32."""
+        """Draw uniform uint32."""
         ...
 
     def uniform(self, key: Array, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
-        """Uniform in ``[minval, maxval)``."""
+        """Draw uniformly from ``[minval, maxval)``."""
         ...
 
     def normal(self, key: Array, shape: Shape, dtype: str) -> Array:
-        """Standard normal."""
+        """Draw from the standard normal distribution."""
         ...
 
     def truncated_normal(self, key: Array, lower: float, upper: float, shape: Shape, dtype: str) -> Array:
-        """Standard normal between two bounds."""
+        """Draw from the standard normal distribution between two bounds."""
         ...
 
     def randint(self, key: Array, shape: Shape, minval: int, maxval: int, dtype: str) -> Array:
-        """Integers in ``[minval, maxval)``."""
+        """Draw integers from ``[minval, maxval)``."""
         ...
 
     def bernoulli(self, key: Array, p: Any, shape: Shape) -> Array:
-        """Booleans that are True with probability ``p``."""
+        """Draw booleans that are True with probability ``p``."""
         ...
 
     def permutation(self, key: Array, x: int | Array) -> Array:
-        """A shuffle of ``arange(x)``, or of the first axis of ``x``."""
+        """Return a shuffle of ``arange(x)``, or of the first axis of ``x``."""
         ...
 
     def categorical(self, key: Array, logits: Array, axis: int = -1, shape: Shape | None = None) -> Array:
-        """Draws from softmax(logits) along an axis."""
+        """Draw from softmax(logits) along an axis."""
         ...
 
 
@@ -148,15 +156,15 @@ class Devices(Protocol):
     """Where arrays live."""
 
     def list(self) -> list[str]:
-        """Names such as ``cpu:0``."""
+        """Return names such as ``cpu:0``."""
         ...
 
     def put(self, x: Any, device: str) -> Array:
-        """The array on a device; raises ArgumentError listing the devices if there is none of that name."""
+        """Return the array on a device; raises ArgumentError listing the devices if there is none of that name."""
         ...
 
     def scope(self, device: str | None) -> AbstractContextManager[Any]:
-        """Inside, what is computed from arrays that were not put anywhere goes there; None for the default device."""
+        """Compute there, within the block, from arrays that were not put anywhere; None for the default device."""
         ...
 
     def wait(self, x: Any) -> Any:
@@ -168,44 +176,74 @@ class Backend(Protocol):
     """A backend: its name and its groups. Asking for a group it lacks raises BackendCapabilityError."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the name that `use` takes."""
+        ...
+
     @property
     def wording(self) -> Wording:
-        """What messages call its library."""
+        """Return what messages call its library."""
         ...
 
     @property
     def libraries(self) -> Collection[str]:
-        """Top-level packages that it is made of, itself included: their lines are none of the user's."""
+        """Return the top-level packages that it is made of, itself included: their lines are none of the user's."""
         ...
 
     @property
     def notices(self) -> Collection[str]:
-        """How the notes begin that its libraries add to exceptions, and that say nothing about the user's code."""
+        """Return how notes begin that its libraries add to exceptions and that tell nothing about the user."""
         ...
 
     def translated(self, error: Exception) -> GraftaxError | None:
-        """The error of graftax that says what an error of its libraries means; None where that is not known."""
+        """Return the error of graftax that says what an error of its libraries means; None where that is not known."""
         ...
 
     @property
-    def arrays(self) -> Arrays: ...
+    def arrays(self) -> Arrays:
+        """Return the group 'arrays': functions of arrays."""
+        ...
+
     @property
-    def random(self) -> Random: ...
+    def random(self) -> Random:
+        """Return the group 'random': random numbers."""
+        ...
+
     @property
-    def devices(self) -> Devices: ...
+    def devices(self) -> Devices:
+        """Return the group 'devices': where arrays lie."""
+        ...
+
     @property
-    def tracing(self) -> Tracing: ...
+    def tracing(self) -> Tracing:
+        """Return the group 'tracing': levels and nested containers."""
+        ...
+
     @property
-    def gradients(self) -> Gradients: ...
+    def gradients(self) -> Gradients:
+        """Return the group 'gradients': derivatives."""
+        ...
+
     @property
-    def vectorizing(self) -> Vectorizing: ...
+    def vectorizing(self) -> Vectorizing:
+        """Return the group 'vectorizing': rows computed together."""
+        ...
+
     @property
-    def compiling(self) -> Compiling: ...
+    def compiling(self) -> Compiling:
+        """Return the group 'compiling': functions as programs."""
+        ...
+
     @property
-    def control_flow(self) -> ControlFlow: ...
+    def control_flow(self) -> ControlFlow:
+        """Return the group 'control flow': branches and loops within a program."""
+        ...
+
     @property
-    def callbacks(self) -> Callbacks: ...
+    def callbacks(self) -> Callbacks:
+        """Return the group 'callbacks': Python called from a program."""
+        ...
+
     def has(self, group: str) -> bool:
-        """True if the backend has the group of that name."""
+        """Tell whether the backend has the group of that name."""
         ...

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from graftax.backend.protocol import Backend
-from graftax.core import libraries
+from graftax.core import foreign_errors, libraries
 from graftax.core.errors import BackendError
 from graftax.core.scopes import ScopeStack
 
@@ -21,7 +21,7 @@ _scope: ScopeStack[Backend] = ScopeStack("backend")
 
 
 def available() -> list[str]:
-    """Names that `use` takes: the built-in ones and those that installed packages register as ``graftax.backends``."""
+    """Return names that `use` takes: built-in ones, and those that packages register as ``graftax.backends``."""
     return [*_BUILT_IN, *(e.name for e in entry_points(group=_GROUP) if e.name not in _BUILT_IN)]
 
 
@@ -34,12 +34,13 @@ def load(name: str) -> Backend:
     if name not in _loaded:
         backend = _factory(name)()
         libraries.add(backend)
+        foreign_errors.add(backend)
         _loaded[name] = backend
     return _loaded[name]
 
 
 def having(group: str) -> list[str]:
-    """The names of the backends that have a group, of those that can be imported."""
+    """Return the names of the backends that have a group, of those that can be imported."""
     found = []
     for name in available():
         with suppress(Exception):  # the package of somebody else is broken: it offers nothing now
@@ -69,7 +70,7 @@ def _factory(name: str) -> Callable[[], Backend]:
 
 
 def current() -> Backend:
-    """The backend in charge: the innermost scope, else the global choice, else ``GRAFTAX_BACKEND``, else jax."""
+    """Return the backend in charge: the innermost scope, else the global choice, else ``GRAFTAX_BACKEND``, else jax."""
     scoped = _scope.top
     if scoped is not None:
         return scoped
@@ -99,7 +100,7 @@ class _Use:
 
 
 def use(name: str) -> _Use:
-    """Choose a backend: for good as a plain call, for a block (and this thread) as ``with use(name):``.
+    """Choose a backend: for good as a plain call, or for a block (and this thread) in a ``with`` statement.
 
     Args:
         name: ``"jax"``, ``"numpy"`` or a name that an installed package registers.
@@ -119,9 +120,11 @@ def use(name: str) -> _Use:
 def scope(backend: Backend) -> Iterator[Backend]:
     """Put a backend object in charge for a block; for backends that are not registered, as in tests."""
     new = libraries.add(backend)
+    foreign_errors.add(backend)
     try:
         with _scope.entered(backend):
             yield backend
     finally:
         if new:
             libraries.remove(backend)
+            foreign_errors.remove(backend)

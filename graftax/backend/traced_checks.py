@@ -40,7 +40,7 @@ score_listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]
 
 
 def wanted(of_ranges: bool = False) -> bool:
-    """True if a check of a traced value would be looked at: in checked functions, and where operations run at once.
+    """Tell whether a check of a traced value is looked at: in checked functions, and where operations run at once.
 
     Args:
         of_ranges: Whether it is one of those that `RANGES` looks at, too.
@@ -49,13 +49,13 @@ def wanted(of_ranges: bool = False) -> bool:
     return looked_at or not registry.current().tracing.staged_within(None)
 
 
-def tell(explain: Explain, wrong: Callable[[Any], Any], value: Any) -> None:
+def tell(explain: Explain, wrong: Callable[[Any], Any], value: object) -> None:
     """Tell who listens that a value that is not there yet has limits."""
     if (heard := listeners.top) is not None:
         heard(explain, wrong, value)
 
 
-def emit(explain: Explain, bad: Any, *looked_at: Any) -> None:
+def emit(explain: Explain, bad: object, *looked_at: Any) -> None:
     """Note a check: it fails where ``bad`` is true, and ``explain(*looked_at)`` tells why."""
     registry.current().tracing.note_check(explain, bad, looked_at)
 

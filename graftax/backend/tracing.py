@@ -21,51 +21,51 @@ class Tracing(Checking, Protocol):
     """Levels and nested containers: what every other ability stands on."""
 
     def is_tracer(self, x: Any) -> bool:
-        """True for a traced value."""
+        """Tell whether it is a traced value."""
         ...
 
     def level(self) -> Any:
-        """The level now."""
+        """Return the level that operations go to now."""
         ...
 
     def eager(self) -> bool:
-        """True if operations run at once."""
+        """Tell whether operations run at once."""
         ...
 
     def staged_within(self, level: Any) -> bool:
-        """True if, inside ``level``, a program is being written down: concrete arrays would become its constants.
+        """Tell whether, inside ``level``, a program is being written down: concrete arrays would become its constants.
 
         None for any level: true in every such trace.
         """
         ...
 
     def leaks(self, value: Any, level: Any) -> bool:
-        """True if the value lives in a trace inside ``level``, and so will be gone before it."""
+        """Tell whether the value lives in a trace inside ``level``, and so will be gone before it."""
         ...
 
     def at(self, level: Any) -> AbstractContextManager[Any]:
-        """Inside, operations go to that level, which must be the present one or around it."""
+        """Send operations within the block to that level, which must be the present one or around it."""
         ...
 
     def read_within(self, level: Any) -> bool:
-        """A Variable is read in a function that is traced inside ``level``: see to it that this is not kept for later.
+        """Make sure that a trace inside ``level``, in which a Variable is read, is not kept for later.
 
         False if that cannot be: a jitted function, which will be met again, in a program that is not `stage`'s.
         """
         ...
 
     def flatten(self, tree: Any) -> tuple[list[Any], Any]:
-        """Leaves and structure of nested containers; None is structure."""
+        """Return leaves and structure of nested containers; None is structure."""
         ...
 
     def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
-        """The same, each leaf with the way to it as Python writes it: ``(".mu", "[0]", "['w']")``."""
+        """Flatten, with the way to each leaf as Python writes it: ``(".mu", "[0]", "['w']")``."""
         ...
 
     def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
-        """The containers again."""
+        """Put leaves back into their containers."""
         ...
 
     def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Shapes and dtypes of the results, nothing computed."""
+        """Return shapes and dtypes of the results; nothing is computed."""
         ...

@@ -12,5 +12,5 @@ class Vectorizing(Tracing, Protocol):
     """Functions of rows."""
 
     def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
-        """The function of each row, computed together, or ``chunk_size`` rows at a time."""
+        """Return the function of each row, computed together, or ``chunk_size`` rows at a time."""
         ...

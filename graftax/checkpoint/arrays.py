@@ -1,6 +1,7 @@
 """Between NumPy arrays and the bytes of data files."""
 
 import sys
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,10 +25,16 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
     Raises:
         UnsupportedValue: the format has no such dtype.
     """
-    name = array.dtype.name
+    name = dtype_name(array.dtype)
     check_dtype(name, path)
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
+
+
+@cache
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype, which NumPy puts together each time."""
+    return str(dtype.name)
 
 
 def check_dtype(name: str, path: str) -> None:

@@ -11,7 +11,7 @@ from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.restore import restore
-from graftax.checkpoint.save import SaveReport, prepare, write
+from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
 from graftax.core.errors import ArgumentError
 from graftax.core.selectors import SelectorLike
@@ -48,6 +48,7 @@ class Checkpoint:
         if not roots:
             raise ArgumentError("Checkpoint()", "there is nothing to save or restore", "Checkpoint(model=model)")
         self.roots = dict(roots)
+        self._preparation = Preparation(self.roots)
         self._background: Background[SaveReport] = Background()
         Graph(self.roots, settles=False)  # raises now rather than at the first save, and draws nothing
 
@@ -94,7 +95,7 @@ class Checkpoint:
         """
         place_of(path)
         self._background.wait()
-        prepared = prepare(path, Graph(self.roots), Subset(only, skip), step, meta)
+        prepared = self._preparation.prepare(path, Subset(only, skip), step, meta)
         if not async_:
             return write(path, prepared, overwrite=overwrite, base=base)
         self._background.submit(

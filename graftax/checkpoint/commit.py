@@ -28,6 +28,7 @@ from graftax.checkpoint.names import data_name, table_name
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.references import References
 from graftax.checkpoint.storage import Storage, Writing
+from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import CheckpointError, SaveError, UnsupportedValue
 
 INLINE_CHUNKS = 1 << 16
@@ -115,6 +116,14 @@ def _write(
             chunks[position[id(item)]] = Chunk(len(files), offset, item.nbytes, *item.box, item_sums)
             offset += item.nbytes
         files.append(FileRecord(name, size, len(head), digest(head)))
+    with uncollected():
+        return _indexed(writing, draft, save_id, files, chunks, inline)
+
+
+def _indexed(
+    writing: Writing, draft: Draft, save_id: bytes, files: list[FileRecord], chunks: dict[int, Chunk], inline: int
+) -> tuple[Index, bytes]:
+    """The index, and its bytes; chunk tables are written."""
     tensors = _tensors(draft.items, chunks)
     index = Index(
         save_id,

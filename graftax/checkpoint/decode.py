@@ -26,6 +26,7 @@ from graftax.checkpoint.index import (
     TensorRecord,
 )
 from graftax.checkpoint.names import DATA, STAGING, TABLE
+from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import CorruptMetadata, FormatTooNew, LimitExceeded, PathViolation
 from graftax.core.typedefs import Shape
 
@@ -48,6 +49,7 @@ ReadTable = Callable[[str, int, int], ChunkTable]
 """From the name and size of a chunk table, and the number of arrays, to the table."""
 
 
+@uncollected()
 def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Index:
     """The checked index.
 
@@ -244,8 +246,10 @@ def _chunk(
 
 
 def check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord, ...]) -> None:
-    """Raise unless the chunks of each file fill its data area without hole or overlap; holes are legal in the files
-    of other checkpoints."""
+    """Raise unless the chunks of each file fill its data area without hole or overlap.
+
+    Holes are legal in the files of other checkpoints.
+    """
     ranges: list[list[tuple[int, int]]] = [[] for _ in files]
     for tensor in tensors:
         for chunk in tensor.chunks:

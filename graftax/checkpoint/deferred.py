@@ -14,15 +14,15 @@ from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.paths import joined
 from graftax.core.errors import DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adoption import set_pending
-from graftax.variables.graph.module import Module
+from graftax.variables.graph.adoption import Adopting, set_pending
+from graftax.variables.graph.copies import Copied
 from graftax.variables.variable import Variable
 
 
 class WaitingSlot(NamedTuple):
     """A saved slot whose Variable waits: the optimizer that makes it, its name, its path there and its node."""
 
-    optimizer: Module
+    optimizer: Copied
     name: str
     path: str
     node: int
@@ -71,7 +71,7 @@ class Session:
         for waiting in slots.values():
             self._awaited |= {slot.path: slot.node for slot in waiting}
 
-    def attach(self, modules: Sequence[tuple[Module, int, str]]) -> None:
+    def attach(self, modules: Sequence[tuple[Adopting, int, str]]) -> None:
         """Hang the waiting values on Modules; what exists there already was restored or left alone, and stays so."""
         self._open = False
         for module, node, path in modules:
@@ -120,7 +120,7 @@ class Session:
         new.__setstate__({**state, "_given": copy.deepcopy(state["_given"], memo)})
         return new
 
-    def carried_slots(self, optimizer: Module) -> list[CarriedSlot]:
+    def carried_slots(self, optimizer: Copied) -> list[CarriedSlot]:
         """What waits in an optimizer."""
         return [
             CarriedSlot(variable, slot.name, slot.path, slot.node, self._values[slot.node])
@@ -129,7 +129,7 @@ class Session:
             if slot.optimizer is optimizer
         ]
 
-    def add_slots(self, optimizer: Module, slots: Sequence[CarriedSlot]) -> None:
+    def add_slots(self, optimizer: Copied, slots: Sequence[CarriedSlot]) -> None:
         """Let these wait in the copy of an optimizer."""
         for slot in slots:
             waiting = WaitingSlot(optimizer, slot.name, slot.path, slot.node)
@@ -139,7 +139,7 @@ class Session:
 
     # --- arrivals ---------------------------------------------------------------------------------------------------
 
-    def _earlier(self, module: Module) -> Deferred | None:
+    def _earlier(self, module: Copied) -> Deferred | None:
         found = module._gx_pending
         return found if isinstance(found, Deferred) and found.session is not self else None
 
@@ -226,7 +226,7 @@ class Deferred:
             return self.session, node
         return self._earlier.leaf(edge) if self._earlier is not None else None
 
-    def carried(self, module: Module) -> Carried | None:
+    def carried(self, module: Copied) -> Carried | None:
         """What a copy of the Module takes along."""
         earlier = self._earlier.carried(module) if self._earlier is not None else None
         if not self._waiting_here():
@@ -258,11 +258,11 @@ class Carried:
         self.__dict__.update(state)
         self._arrived = True  # copied, and the Session with it
 
-    def hang(self, module: Module) -> None:
+    def hang(self, module: Copied) -> None:
         """Let the values wait below the copy."""
         object.__setattr__(module, "_gx_pending", self._deferred(module))
 
-    def _deferred(self, module: Module) -> Deferred:
+    def _deferred(self, module: Copied) -> Deferred:
         # of a Session that the original of a shallow copy still uses, each value would arrive in one of both only
         session = self._session if self._arrived else copy.deepcopy(self._session)
         session.add_slots(module, self._slots)

@@ -1,5 +1,6 @@
 """Dtypes by name: how many bits an element takes and how a data file, which must be plain safetensors, stores it."""
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -46,6 +47,7 @@ DTYPES = _table()
 """Every dtype that the format holds."""
 
 
+@lru_cache(maxsize=4096)
 def nbytes(dtype: str, shape: Shape) -> int:
     """Bytes that an array takes in a data file."""
     return -(-prod(shape) * DTYPES[dtype].bits // 8)

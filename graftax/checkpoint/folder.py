@@ -10,8 +10,11 @@ from graftax.core.errors import CheckpointError, NotACheckpoint
 
 
 class Entry(NamedTuple):
-    """One name in the folder. ``state``: ``checkpoint``, ``unfinished``, ``displaced``, ``deleted``, ``damaged`` or
-    ``foreign``; ``note`` says why it is not the first. ``targets`` are the checkpoints that it refers to."""
+    """One name in the folder.
+
+    ``state``: ``checkpoint``, ``unfinished``, ``displaced``, ``deleted``, ``damaged`` or ``foreign``; ``note`` says why
+    it is not the first. ``targets`` are the checkpoints that it refers to.
+    """
 
     name: str
     state: str

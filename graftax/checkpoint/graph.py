@@ -167,8 +167,8 @@ def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:
     variable = place.thing
     found: dict[str, Any] = {} if (adapter := adapter_of(variable)) is None else {"adapter": adapter}
     found |= {"keeper": keeper} if keeper else {}
-    found |= {"frozen": True} if variable.frozen else {}
-    return found | ({"resting": True} if variable.resting else {})
+    found |= {"frozen": True} if variable.trainability.frozen else {}
+    return found | ({"resting": True} if variable.trainability.resting else {})
 
 
 def keeps_state(module: Module) -> bool:

@@ -140,8 +140,7 @@ class LocalWriting:
             self._fs.fsync_dir(os.path.dirname(directory))
 
     def _replace(self) -> None:
-        """Swap old and new in one step where the system can; else there is a moment with the old one under a name
-        beside."""
+        """Swap old and new in one step where the system can; else the old one has another name for a moment."""
         fs, staging, final = self._fs, self._staging, self._final
         if fs.exchange(staging, final):
             try:

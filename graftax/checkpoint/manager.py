@@ -12,13 +12,13 @@ from graftax.checkpoint.background import Background
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.delete import delete
 from graftax.checkpoint.folder_index import Summary, summary
-from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.graph import Root
 from graftax.checkpoint.names import STAGING
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.preemption import Preemption
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.retention import Record, Retention
-from graftax.checkpoint.save import SaveReport, prepare, write
+from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
@@ -82,6 +82,7 @@ class CheckpointManager:
             )
         self.directory = os.fspath(directory)
         self._checkpoint = Checkpoint(**roots) if roots else None
+        self._preparation = Preparation(self._checkpoint.roots if self._checkpoint is not None else {})
         self._background: Background[SaveReport] = Background()
         self._saved: int | None = None
         self._storage.sweep(self._folder)
@@ -104,7 +105,9 @@ class CheckpointManager:
     def hold(self, **roots: Root) -> None:
         """Save and restore these from now on, besides the roots that there are; one of the same name gives way."""
         there = {} if self._checkpoint is None else self._checkpoint.roots
-        self._checkpoint = Checkpoint(**{**there, **roots})
+        if any(there.get(name) is not root for name, root in roots.items()):
+            self._checkpoint = Checkpoint(**{**there, **roots})
+            self._preparation = Preparation(self._checkpoint.roots)
 
     # --- what there is ------------------------------------------------------------------------------------------------
 
@@ -162,6 +165,7 @@ class CheckpointManager:
             AsyncSaveFailed: the save before, beside the program, has failed.
             SaveError: it could not be written; nothing was published, and nothing deleted.
         """
+        _ = self.checkpoint  # raises if there is nothing to save
         self._background.check()
         highest = max([*self._steps(), -1 if self._saved is None else self._saved], default=-1)
         step = highest + 1 if step is None else step
@@ -172,8 +176,7 @@ class CheckpointManager:
         if meta is not None and "metrics" in meta:
             raise ArgumentError("meta with the key 'metrics'", "that is where metrics= are kept", "another key")
         path = self._path(step)
-        graph = Graph(self.checkpoint.roots)
-        prepared = prepare(path, graph, Subset(), step, {**(meta or {}), "metrics": rated})
+        prepared = self._preparation.prepare(path, Subset(), step, {**(meta or {}), "metrics": rated})
 
         def work() -> SaveReport:
             report = write(path, prepared, base=base)

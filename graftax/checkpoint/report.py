@@ -23,7 +23,9 @@ class Waiting(Protocol):
     """Values whose Variables do not exist yet."""
 
     @property
-    def paths(self) -> tuple[str, ...]: ...
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths that it is about."""
+        ...
 
 
 class Restored(NamedTuple):

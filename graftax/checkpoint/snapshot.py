@@ -25,6 +25,7 @@ class Taken:
         self.path = path
 
     def __call__(self) -> memoryview:
+        """Return the bytes of the array on the host."""
         return to_bytes(self._to_numpy(self.array), self.path)
 
 
@@ -34,12 +35,17 @@ def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
     Raises:
         StateError: one is being traced, so that there is no value now.
     """
-    with at_rest([variable._storage for variable, _ in variables]):
-        found = [variable.value for variable, _ in variables]
+    storages = [variable._storage for variable, _ in variables]
+    with at_rest(storages):
+        if storage.frames.top is None and storages:
+            storages[0].read()  # raises where a function of the library is being traced
+            found = [one.buffer for one in storages]
+        else:
+            found = [one.read() for one in storages]
     taken = []
     for (variable, path), value in zip(variables, found, strict=True):
         backend = variable._storage.backend
-        if storage.tracer_of(backend, value):
+        if storage.frames.top is not None and storage.tracer_of(backend, value):
             raise StateError(
                 f"{path} has no value now, since a function is being traced",
                 "a checkpoint inside a compiled function would be saved once, while compiling, and never again",

@@ -32,7 +32,7 @@ def run(options: Namespace) -> int:
 
 
 def _lines(index: Index) -> list[dict[str, Any]]:
-    """Nodes in the order of their paths' first appearance, depth first; slots after all else."""
+    """Return nodes in the order of their paths' first appearance, depth first; slots after all else."""
     paths = node_paths(index)
     order: list[int] = []
     waiting = list(reversed(index.roots.values()))

@@ -67,7 +67,7 @@ def _nowhere() -> TextIO:
 
 
 def exit_code(error: Exception) -> int:
-    """The exit code that stands for an error."""
+    """Return the exit code that stands for an error."""
     return next((code for kinds, code in _CODES if isinstance(error, kinds)), 5)
 
 

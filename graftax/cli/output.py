@@ -21,7 +21,7 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str 
 
 
 def size(count: int) -> str:
-    """Bytes for people.
+    """Return a number of bytes for people.
 
     Example:
         >>> size(512), size(20_480_000)
@@ -38,7 +38,7 @@ def size(count: int) -> str:
 
 
 def moment(created: int) -> str:
-    """Nanoseconds since the epoch as local time."""
+    """Return nanoseconds since the epoch as local time."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(created / 1e9))
     except (OverflowError, ValueError, OSError):
@@ -46,12 +46,12 @@ def moment(created: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a file without what would move the cursor or colour the terminal."""
+    """Return text from a file without what would move the cursor or colour the terminal."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def short(value: Any, limit: int = 70) -> str:
-    """A saved Python value on one line."""
+def short(value: object, limit: int = 70) -> str:
+    """Return a saved Python value on one line."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write out integers of thousands of digits
@@ -59,7 +59,7 @@ def short(value: Any, limit: int = 70) -> str:
     return printable(text if len(text) <= limit else f"{text[: limit - 3]}...")
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """Print JSON; values that JSON lacks are shown as text."""
     print(json.dumps(_plain(content), indent=1, allow_nan=False))
 

@@ -15,7 +15,7 @@ _PYTHON = re.compile(r"\b(gx|graftax)\.\w|\w\(|call (it|the model|on) |build the
 
 
 def told(error: Exception) -> str:
-    """The message, with options in place of arguments, and Python where it belongs: in the function of TARGET.
+    """Return the message, with options in place of arguments, and Python in the function of TARGET.
 
     Example:
         >>> print(

@@ -57,7 +57,7 @@ def build(target: str) -> Checkpoint:
 
 
 def _trial(source: str, name: str) -> str:
-    """The line for the shell that calls the function alone."""
+    """Return the line for the shell that calls the function alone."""
     folder, file = os.path.split(source)
     module = file.removesuffix(".py") if source.endswith(".py") else source
     line = f'python -c "import {module}; {module}.{name}()"'

@@ -21,7 +21,7 @@ _PLAIN = (bool, int, float, str, bytes, type(None), list, tuple, dict, set)
 
 
 def plain_kinds(init: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a constructor whose annotations name plain values only."""
+    """Return the parameters of a constructor whose annotations name plain values only."""
     found = {}
     for name, parameter in inspect.signature(init).parameters.items():
         parts = _parts(parameter)
@@ -30,8 +30,8 @@ def plain_kinds(init: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
     return found
 
 
-def misfit(kind: type[Any], parameter: inspect.Parameter, value: Any) -> ArgumentTypeError | None:
-    """The error for a value that an argument does not take; None if it does."""
+def misfit(kind: type[Any], parameter: inspect.Parameter, value: object) -> ArgumentTypeError | None:
+    """Return the error for a value that an argument does not take; None if it does."""
     parts = _parts(parameter)
     if _fits_any(parts, value):
         return None
@@ -42,8 +42,8 @@ def misfit(kind: type[Any], parameter: inspect.Parameter, value: Any) -> Argumen
     return ArgumentTypeError(f"{kind.__name__} got {name}={value!r:.40}", f"it is {wanted}", f"{name}={example!r}")
 
 
-def checked_flag(name: str, value: Any) -> bool:
-    """The value, if it is True or False; NumPy's own, 0 and 1 are that, too.
+def checked_flag(name: str, value: object) -> bool:
+    """Return the value, if it is True or False; NumPy's own, 0 and 1 are that, too.
 
     Raises:
         ArgumentTypeError: it is something else.
@@ -55,7 +55,7 @@ def checked_flag(name: str, value: Any) -> bool:
 
 
 def flags_of(fn: Callable[..., Any]) -> Mapping[str, int | None]:
-    """The parameters of a function that are annotated as ``bool``, and their places; None for those by keyword only."""
+    """Return the parameters of a function annotated ``bool``, with their places; None for those by keyword only."""
     parameters = inspect.signature(fn).parameters.values()
     return {
         one.name: None if one.kind is one.KEYWORD_ONLY else place
@@ -67,7 +67,7 @@ def flags_of(fn: Callable[..., Any]) -> Mapping[str, int | None]:
 def no_flag(
     flags: Mapping[str, int | None], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> ArgumentTypeError | None:
-    """The error for an argument of a call that is neither True nor False where it must be; None if there is none."""
+    """Return the error for an argument of a call that is no bool where it must be one; None if there is none."""
     for name, place in flags.items():
         given = args[place] if place is not None and place < len(args) else kwargs.get(name, False)
         if given is not True and given is not False:
@@ -83,11 +83,11 @@ def _parts(parameter: inspect.Parameter) -> list[str]:
     return re.split(r" \| (?![^\[]*\])", annotation) if isinstance(annotation, str) else []
 
 
-def _fits_any(parts: list[str], value: Any) -> bool:
+def _fits_any(parts: list[str], value: object) -> bool:
     return not isinstance(value, _PLAIN) or any(_fits(part, value) for part in parts)
 
 
-def _fits(part: str, value: Any) -> bool:
+def _fits(part: str, value: object) -> bool:
     if part == "None":
         return value is None
     if part == "bool":

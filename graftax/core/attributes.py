@@ -5,7 +5,7 @@ Misspelt names get the one that was meant; methods of Keras and torch get the li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from inspect import getattr_static
 from typing import Any, NamedTuple
 
@@ -131,8 +131,8 @@ def is_set_elsewhere(name: str) -> bool:
     return name in _SETTINGS
 
 
-def not_to_set(it: Any, name: str) -> MissingAttributeError:
-    """The error for the assignment to a property that follows from other things."""
+def not_to_set(it: object, name: str) -> MissingAttributeError:
+    """Return the error for the assignment to a property that follows from other things."""
     title = type(it).__name__
     return MissingAttributeError(
         f"{title}.{name} = ...",
@@ -160,8 +160,8 @@ class Absent:
         raise MissingAttributeError(f"{name} has no {self._name!r}", answer.why, answer.line.format(it=name))
 
 
-def public_names(it: Any) -> list[str]:
-    """The names that an object has, but for those that only say that they are absent."""
+def public_names(it: object) -> list[str]:
+    """Return the names that an object has, but for those that only say that they are absent."""
     kind = type(it)
     return [
         *(name for name in vars(it) if not name.startswith("_")),
@@ -173,32 +173,18 @@ FROM_CONFIG = Answer("a class is called with its settings, and no dict of them i
 GET_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy(x) of an object x of {it}")
 
 
-def answering(noun: str, answers: Mapping[str, Answer]) -> Callable[[Any, str], Any]:
-    """The ``__getattr__`` of a class whose objects are called ``noun`` in the lines to write."""
-
-    def answer(self: Any, name: str) -> Any:
-        try:
-            return object.__getattribute__(self, name)
-        except AttributeError:
-            if name.startswith("_") or hasattr(type(self), name):  # the latter is a property that failed inside
-                raise
-        raise missing(self, name, noun, answers)
-
-    return answer
-
-
 def missing(
-    it: Any, name: str, noun: str, answers: Mapping[str, Answer], title: str = "", more: Iterable[str] = ()
+    it: object, name: str, noun: str, answers: Mapping[str, Answer], title: str = "", more: Iterable[str] = ()
 ) -> MissingAttributeError:
-    """The error for an attribute that is not there.
+    """Return the error for an attribute that is not there.
 
     Args:
         it: The object.
         name: The attribute.
         noun: What the object is called in the line to write: ``"model"``, ``"layer"``.
         answers: Those to names of other libraries.
-        title: How the object is called in messages; the name of its class, unless told.
-        more: Names that the object will have later.
+        title: How the object is called in messages. Defaults to ``""``, the name of its class.
+        more: Names that the object will have later. Defaults to none.
     """
     title = title or type(it).__name__
     if name in answers:

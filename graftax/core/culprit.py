@@ -81,7 +81,7 @@ class Culprit:
         return f"{self.op} made {self.kind}"
 
     def lines(self) -> list[str]:
-        """Where it happened and what from, one fact each."""
+        """Return where it happened and what from, one fact each."""
         found = [f"layer: {self.layer}"] if self.layer else []
         if not self.given:
             found.append(f"direction: {'backward' if self.backward else 'forward'}")
@@ -97,7 +97,7 @@ class Culprit:
         return found
 
     def to_error(self) -> GraftaxError:
-        """The error that tells it."""
+        """Return the error that tells it."""
         if self.error is not None:
             error = self.error
         else:

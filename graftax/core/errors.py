@@ -76,8 +76,8 @@ class GraftaxError(Exception):
 
     Args:
         received: What came: names, values, shapes, paths.
-        reason: Why it cannot be.
-        instead: The line to write instead.
+        reason: Why it cannot be. Defaults to ``""``.
+        instead: The line to write instead. Defaults to ``""``.
 
     ``place`` is the user's line, as file and number: the innermost one outside of graftax and JAX; None where the user
     makes the error.
@@ -123,7 +123,7 @@ class GraftaxError(Exception):
 
 
 def _cut(text: str, longest: int | None) -> str:
-    """The text without its middle, if it is longer.
+    """Return the text without its middle, if it is longer.
 
     Example:
         >>> _cut("x = " + 100 * "1, ", 40)

@@ -24,11 +24,11 @@ class Glob:
         self._pattern = _compiled(text)
 
     def matches(self, path: str) -> bool:
-        """True if the whole path fits."""
+        """Return True if the whole path fits."""
         return self._pattern.fullmatch(path) is not None
 
     def nearest(self, known: Sequence[str]) -> list[str]:
-        """What may have been meant: a glob that fits some of these paths, and two of them; else the most similar paths.
+        """Return what may have been meant: a glob that fits some of these paths, and two of them; else the nearest.
 
         Example:
             >>> Glob("layers.0.kernl").nearest(["layers/0/kernel", "layers/0/bias"])
@@ -37,7 +37,7 @@ class Glob:
         return self.meant(known) or get_close_matches(self.text, known, n=3, cutoff=0.3) or list(known[:3])
 
     def meant(self, known: Sequence[str]) -> list[str]:
-        """A glob that is written like this one and fits some of these paths, and two of them; else empty."""
+        """Return a glob that is written like this one and fits some of these paths, and two of them; else empty."""
         names = {name for path in known for name in path.split("/")}
         plain = "/".join(filter(None, FOREIGN_WILDCARDS.sub("*", self.text).split("/")))
         dotted = plain.replace(".", "/")
@@ -52,7 +52,7 @@ class Glob:
 
 
 def _put_right(text: str, names: set[str]) -> str:
-    """The glob with the names of its components that there are not replaced by the closest ones that there are."""
+    """Return the glob with each component that matches no name replaced by the closest name that there is."""
     return "/".join(
         name if "*" in name or name in names else next(iter(get_close_matches(name, names, 1)), name)
         for name in text.split("/")
@@ -60,7 +60,7 @@ def _put_right(text: str, names: set[str]) -> str:
 
 
 def _compiled(glob: str) -> re.Pattern[str]:
-    """The glob as a regular expression: every component but the last takes its slash along."""
+    """Return the glob as a regular expression: every component but the last takes its slash along."""
     pieces = []
     components = glob.split("/")
     for i, component in enumerate(components):

@@ -15,7 +15,7 @@ SUMS = ("float32", "float64")
 
 
 def number(name: str, value: Any, fits: bool, reason: str, example: float) -> float:
-    """A finite number as a float.
+    """Return a finite number as a float.
 
     Args:
         name: What it is called.
@@ -32,8 +32,8 @@ def number(name: str, value: Any, fits: bool, reason: str, example: float) -> fl
     return float(value)
 
 
-def is_number(value: Any) -> bool:
-    """True for Python's and NumPy's real numbers, which truth values are not.
+def is_number(value: object) -> bool:
+    """Return True for Python's and NumPy's real numbers, which truth values are not.
 
     Example:
         >>> is_number(1), is_number(True), is_number("1")
@@ -42,18 +42,18 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def finite(name: str, value: Any, reason: str = "it is one finite number", example: float = 1.0) -> float:
-    """Any finite number."""
+def finite(name: str, value: object, reason: str = "it is one finite number", example: float = 1.0) -> float:
+    """Return a number that must be finite."""
     return number(name, value, True, reason, example)
 
 
 def not_negative(name: str, value: Any, reason: str, example: float) -> float:
-    """A finite number from 0 up."""
+    """Return a finite number from 0 up."""
     return number(name, value, is_number(value) and value >= 0, reason, example)
 
 
-def seed(value: Any) -> int | None:
-    """A seed, or None for the global one."""
+def seed(value: object) -> int | None:
+    """Return a seed, or None for the global one."""
     if value is None:
         return None
     reason = "a seed is an integer from 0 to 2**64 - 1, or None for the global one"
@@ -64,42 +64,42 @@ def seed(value: Any) -> int | None:
 
 
 def smoothing(value: Any) -> float:
-    """A label smoothing, in [0, 1)."""
+    """Return a label smoothing, in [0, 1)."""
     fits = is_number(value) and 0 <= value < 1
     return number("label_smoothing", value, fits, "it is a share of the label, in [0, 1)", 0.1)
 
 
-def threshold(value: Any) -> float:
-    """Where a prediction starts to count as 1: any finite number, since logits have no limits."""
+def threshold(value: object) -> float:
+    """Return where a prediction starts to count as 1: any finite number, since logits have no limits."""
     return finite("threshold", value, "one finite number parts predictions of 0 from those of 1", 0.5)
 
 
 def distance(name: str, value: Any) -> float:
-    """A number above 0."""
+    """Return a number above 0."""
     return number(name, value, is_number(value) and value > 0, f"{name} is a distance above 0", 1.0)
 
 
-def flag(name: str, value: Any) -> bool:
-    """True or False, and nothing that only counts as such."""
+def flag(name: str, value: object) -> bool:
+    """Return True or False, and nothing that only counts as such."""
     if not isinstance(value, bool):
         raise ArgumentError(f"{name}={value!r}", "it is True or False", f"{name}=True")
     return value
 
 
-def whole(name: str, value: Any, reason: str, example: int) -> int:
-    """An integer, as one of Python."""
+def whole(name: str, value: object, reason: str, example: int) -> int:
+    """Return an integer, as one of Python."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return int(value)
 
 
-def axis(value: Any) -> int:
-    """One axis, counted from either end."""
+def axis(value: object) -> int:
+    """Return one axis, counted from either end."""
     return whole("axis", value, "it is the number of one axis", -1)
 
 
-def ignored(value: Any) -> int | None:
-    """A label that does not count, or None."""
+def ignored(value: object) -> int | None:
+    """Return a label that does not count, or None."""
     if value is None:
         return None
     label = whole("ignore_class", value, "labels are integers, and so is the one to ignore", -1)
@@ -108,16 +108,16 @@ def ignored(value: Any) -> int | None:
     return label
 
 
-def positive(name: str, value: Any, reason: str, example: int) -> int:
-    """An integer from 1 up."""
+def positive(name: str, value: object, reason: str, example: int) -> int:
+    """Return an integer from 1 up."""
     found = whole(name, value, reason, example)
     if found < 1:
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return found
 
 
-def sum_dtype(value: Any) -> str:
-    """The dtype of sums over many batches.
+def sum_dtype(value: object) -> str:
+    """Return the dtype of sums over many batches.
 
     Raises:
         ArgumentError: it holds too few digits.

@@ -42,14 +42,14 @@ class Constructed:
 
 
 def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
-    """A constructor that tells what it does not take, or misses; of our own ones, values of a wrong kind, too."""
+    """Return a constructor that tells what it does not take, or misses; of ours, values of a wrong kind, too."""
     kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
     known = [name for name, kind in kinds.items() if kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)][1:]
     plain = plain_kinds(init) if ours else {}
 
     @wraps(init)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+    def checked(self: object, *args: Any, **kwargs: Any) -> None:
         if not takes_any and (name := next((name for name in kwargs if name not in known), None)) is not None:
             raise unknown_keyword(type(self), name, kwargs[name], known)
         try:
@@ -75,7 +75,7 @@ _OURS: dict[Callable[..., None], frozenset[str]] = {}
 
 
 def _check_kinds(
-    made: Any,
+    made: object,
     init: Callable[..., None],
     plain: Mapping[str, inspect.Parameter],
     known: list[str],
@@ -89,8 +89,8 @@ def _check_kinds(
             raise error from None
 
 
-def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) -> ArgumentTypeError:
-    """The error for a keyword of a constructor, where ``known`` are those that some base takes."""
+def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str]) -> ArgumentTypeError:
+    """Return the error for a keyword of a constructor, where ``known`` are those that some base takes."""
     own = inspect.signature(kind.__init__).parameters.values()
     names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *known]))
     meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
@@ -106,8 +106,8 @@ def unknown_keyword(kind: type[Any], name: str, value: Any, known: list[str]) ->
     return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
 
 
-def _taken(kind: type[Any], meant: str, value: Any) -> str:
-    """The keyword that was meant with the value that was given, where it takes such a value."""
+def _taken(kind: type[Any], meant: str, value: object) -> str:
+    """Return the keyword that was meant with the value that was given, where it takes such a value."""
     parameter = plain_kinds(kind.__init__).get(meant)
     if parameter is None or (error := misfit(kind, parameter, value)) is None:
         return f"{meant}={value!r:.40}"

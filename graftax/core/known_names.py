@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from graftax.core.errors import ArgumentError
 
@@ -17,7 +17,7 @@ _LEAST_PREFIX = 4
 
 
 def closest(given: str, names: Iterable[str]) -> str | None:
-    """The name that was probably meant, if one is close: another spelling, a slip of the keys, or how it begins.
+    """Return the name that was probably meant, if one is close: another spelling, a slip of the keys, or how it begins.
 
     Close names of other things are none: numbers in them are equal, short names differ by letters that are left out,
     doubled or swapped, and no other name is as close.
@@ -42,7 +42,7 @@ def closest(given: str, names: Iterable[str]) -> str | None:
 
 
 def not_made(what: str, given: type) -> ArgumentError:
-    """The error for a class in place of an object.
+    """Return the error for a class in place of an object.
 
     Example:
         >>> print(not_made("regularizer", dict).instead)
@@ -56,16 +56,16 @@ def not_made(what: str, given: type) -> ArgumentError:
 
 
 def unknown(
-    what: str, given: Any, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
+    what: str, given: object, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
 ) -> ArgumentError:
-    """The error for ``what=given``, where ``known`` are the names that there are.
+    """Return the error for ``what=given``, where ``known`` are the names that there are.
 
     Args:
         what: The argument.
         given: What it was given.
         known: The names that there are.
-        otherwise: What may be given besides names.
-        elsewhere: Names that other libraries have; they are no misspellings.
+        otherwise: What may be given besides names. Defaults to ``""``.
+        elsewhere: Names that other libraries have; they are no misspellings. Defaults to None, no names.
 
     Example:
         >>> print(unknown("loss", "msee", ["mse", "mae"]).instead)
@@ -86,7 +86,7 @@ def unknown(
 
 
 def squashed(name: str) -> str:
-    """A name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
+    """Return a name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
 
     Example:
         >>> squashed("Log_Cosh")
@@ -96,7 +96,7 @@ def squashed(name: str) -> str:
 
 
 def _slips(given: str, name: str) -> int | None:
-    """How many slips lead from a name to what was given; None for more than one would make."""
+    """Return how many slips lead from a name to what was given; None for more than one would make."""
     if len(given) <= _SHORT:
         swapped = any(given == name[:i] + name[i + 1] + name[i] + name[i + 2 :] for i in range(len(name) - 1))
         left_out = len(given) > 1 and any(given == name[:i] + name[i + 1 :] for i in range(1, len(name)))
@@ -108,7 +108,7 @@ def _slips(given: str, name: str) -> int | None:
 
 
 def _distance(a: str, b: str) -> int:
-    """How many letters were put in, left out, exchanged or swapped with the next one."""
+    """Return how many letters were put in, left out, exchanged or swapped with the next one."""
     rows = [list(range(len(b) + 1))]
     for i, letter in enumerate(a, start=1):
         row = [i]

@@ -1,12 +1,9 @@
-"""What the backends in use say of the libraries below them: their names, their notices, what their errors mean."""
+"""What the backends in use say of the libraries below them: their names and their notices."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:  # errors look for the user's line, which is in none of these libraries
-    from graftax.core.errors import GraftaxError
+from typing import Protocol
 
 _OWN = frozenset({"graftax", "numpy"})  # graftax itself computes with NumPy on the host, whatever the backend
 
@@ -22,10 +19,6 @@ class Below(Protocol):
     @property
     def notices(self) -> Collection[str]:
         """How the notes begin that they add to exceptions."""
-        ...
-
-    def translated(self, error: Exception) -> GraftaxError | None:
-        """What one of their errors means."""
         ...
 
 
@@ -63,8 +56,3 @@ def names() -> frozenset[str]:
 def notices() -> tuple[str, ...]:
     """Return how the notes begin that say nothing about the user's code."""
     return _notices
-
-
-def translated(error: Exception) -> GraftaxError | None:
-    """Return what the backend that knows an error says of it; None if none does."""
-    return next((told for below in _told if (told := below.translated(error)) is not None), None)

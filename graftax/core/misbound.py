@@ -49,7 +49,7 @@ _FUNCTIONS: dict[str, Mapping[str, str]] = {
 
 
 def never_ran(error: Exception) -> bool:
-    """True if an exception, caught where a function was called, comes from the call itself: nothing ran below it."""
+    """Return True if an exception, caught where a function was called, comes from the call itself: nothing ran."""
     return type(error) is TypeError and (error.__traceback__ is None or error.__traceback__.tb_next is None)
 
 
@@ -83,7 +83,7 @@ def misbound(
     return None
 
 
-def _title(self: Any, name: str) -> str:
+def _title(self: object, name: str) -> str:
     kind = self.__name__ if isinstance(self, type) else type(self).__name__
     return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
 
@@ -120,12 +120,12 @@ _GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def too_many(title: str, count: int, taken: str, instead: str) -> ArgumentTypeError:
-    """The error for more positional arguments than there are places."""
+    """Return the error for more positional arguments than there are places."""
     return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", taken, instead)
 
 
 def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
-    """A call with what must be given, and with ``everything`` else that there is; by name what has to be named."""
+    """Return a call with what must be given, and with ``everything`` also the rest; by name what has to be named."""
     parts = []
     for one in parameters:
         if not everything and one.default is not one.empty:
@@ -177,7 +177,7 @@ _EXAMPLES: dict[str, str] = {
 _OF_KINDS = {"int": "8", "float": "0.5", "str": '"float32"', "bool": "True"}
 
 
-def _shown(value: Any, name: str) -> str:
+def _shown(value: object, name: str) -> str:
     """Return a value as it can be written in a line, or the name that stands for it."""
     short = isinstance(value, int | float | str | tuple | None) and len(repr(value)) <= 40
     return repr(value) if short else name

@@ -21,11 +21,11 @@ _MANY = 60
 
 
 def answering(space: str, elsewhere: Elsewhere | None = None) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a namespace.
+    """Return the ``__getattr__`` of a namespace.
 
     Args:
         space: Its name in `graftax`, empty for that itself.
-        elsewhere: Names that other libraries have for what would be found here.
+        elsewhere: Names that other libraries have for what would be found here. Defaults to None, no names.
     """
 
     def answer(name: str) -> Any:
@@ -46,14 +46,14 @@ def _is_submodule(space: str, name: str) -> bool:
 
 
 def missing(space: str, name: str, elsewhere: Elsewhere | None = None) -> MissingAttributeError:
-    """The error for a name that a namespace has not."""
+    """Return the error for a name that a namespace has not."""
     answer = (elsewhere or {}).get(squashed(name)) if f"{space}.{name}" not in NAMES else None
     return MissingAttributeError(f"{_title(space)} has no {name!r}", *(answer or _answer(space, name)))
 
 
 @cache  # some programs ask for names that are not there again and again
 def _answer(space: str, name: str) -> tuple[str, str]:
-    """What the namespace has, and the line to write."""
+    """Return what the namespace has, and the line to write."""
     title = _title(space)
     names = list(public(space))
     there = f"it has {', '.join(names)}" if len(names) <= _MANY else f"dir({title}) lists what it has"
@@ -65,7 +65,7 @@ def _answer(space: str, name: str) -> tuple[str, str]:
 
 
 def public(space: str) -> Iterator[str]:
-    """The names that a namespace offers."""
+    """Yield the names that a namespace offers."""
     module = _module(space)
     home = module.__name__ if module.__file__ and "__init__" in module.__file__ else module.__name__.rpartition(".")[0]
     for name in getattr(module, "__all__", None) or list(vars(module)):
@@ -91,12 +91,12 @@ def names_in(module: dict[str, Any], *modules: str) -> list[str]:
     )
 
 
-def _is_own(thing: Any, home: str) -> bool:
+def _is_own(thing: object, home: str) -> bool:
     return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith(home)
 
 
 def _elsewhere(space: str, name: str) -> str:
-    """Where another namespace has the name; those that have it as it stands come first."""
+    """Return where another namespace has the name; those that have it as it stands come first."""
     known = {other: list(public(other)) for other in ("", *SPACES) if other != space}
     for fits in (lambda own: name in own and name, lambda own: closest(name, own)):
         for other, names in known.items():

@@ -12,7 +12,7 @@ _PREFIX = "role:"
 
 
 def prefixed(role: str) -> str:
-    """A role as selectors write it.
+    """Return a role as selectors write it.
 
     Example:
         >>> prefixed("slot")
@@ -22,7 +22,7 @@ def prefixed(role: str) -> str:
 
 
 def named_role(text: str) -> str | None:
-    """The role that a selector names; None if it names none.
+    """Return the role that a selector names; None if it names none.
 
     Raises:
         SelectorError: there is no such role.
@@ -42,7 +42,7 @@ def named_role(text: str) -> str | None:
 
 
 def checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
-    """The roles, if there are such, and some.
+    """Return the roles, if there are such, and some.
 
     Raises:
         SelectorError: there are not.

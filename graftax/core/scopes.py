@@ -98,5 +98,5 @@ def register_ambient(read: Callable[[], Hashable]) -> None:
 
 
 def ambient() -> tuple[Hashable, ...]:
-    """All such settings now; a compiled function is traced anew for each combination."""
+    """Return all such settings now; a compiled function is traced anew for each combination."""
     return tuple([read() for read in _ambient])

@@ -29,9 +29,14 @@ class Selectable(Protocol):
     """What a selector looks at: Variables and their specs."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Return where it hangs in the object graph."""
+        ...
+
     @property
-    def role(self) -> str: ...
+    def role(self) -> str:
+        """Return what it is for, such as ``"weight"``."""
+        ...
 
 
 SelectorLike: TypeAlias = (
@@ -46,8 +51,9 @@ class Selector:
         kind: ``"glob"``, ``"regex"``, ``"role"``, ``"class"`` or ``"predicate"``; ``"any"``, ``"all"`` or ``"not"`` of
             its parts.
         text: How it is shown in messages.
-        test: The glob, the compiled regex, the role, the class, or the function.
-        parts: The selectors that it combines.
+        test: The glob, the compiled regex, the role, the class, or the function. Defaults to None, for what combines
+            selectors.
+        parts: The selectors that it combines. Defaults to none.
     """
 
     def __init__(self, kind: str, text: str, test: Any = None, parts: tuple[Selector, ...] = ()) -> None:
@@ -57,17 +63,17 @@ class Selector:
         self.parts = parts
 
     def matches(self, item: Selectable) -> bool:
-        """True if the variable (or spec) is selected."""
+        """Return True if the variable (or spec) is selected."""
         return self.sees((item.path, *wholes(item)), item.role, item)
 
     __call__ = matches
 
     def matches_path(self, path: str) -> bool:
-        """True if the path alone is selected; roles, classes and predicates never match a bare path."""
+        """Return True if the path alone is selected; roles, classes and predicates never match a bare path."""
         return self.sees((path,), None, None)
 
     def sees(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
-        """True if something is selected that has these paths: its own, and those of the weights it is a part of."""
+        """Return True if something with these paths is selected: its own, and those of the weights it is a part of."""
         if self.parts:
             found = (part.sees(paths, role, item) for part in self.parts)
             return self._combined(found)
@@ -76,7 +82,7 @@ class Selector:
     def _combined(self, found: Iterable[bool]) -> bool:
         return any(found) if self.kind == "any" else all(found) if self.kind == "all" else not any(found)
 
-    def _hits(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def _hits(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         if self.kind == "glob":
             return any(self.test.matches(path) for path in paths)
         if self.kind == "regex":
@@ -98,7 +104,7 @@ class Selector:
         return self.kind in ("glob", "regex")
 
     def pick(self, items: Iterable[tuple[Sequence[str], T]], what: str) -> list[T]:
-        """Those of some variables (with their paths) that are selected.
+        """Return those of some variables (with their paths) that are selected.
 
         Raises:
             SelectorError: there are none, or a part of this selects nothing.
@@ -109,21 +115,21 @@ class Selector:
         return chosen
 
     def __or__(self, other: SelectorLike) -> Selector:
-        """What one of both selects."""
+        """Return what one of both selects."""
         return _joined("any", self, compile_selector(other))
 
     def __ror__(self, other: SelectorLike) -> Selector:
         return _joined("any", compile_selector(other), self)
 
     def __and__(self, other: SelectorLike) -> Selector:
-        """What both select."""
+        """Return what both select."""
         return _joined("all", self, compile_selector(other))
 
     def __rand__(self, other: SelectorLike) -> Selector:
         return _joined("all", compile_selector(other), self)
 
     def __invert__(self) -> Selector:
-        """What this does not select."""
+        """Return what this does not select."""
         return Selector("not", f"~{_inside(self, 'not')}", parts=(self,))
 
     def __repr__(self) -> str:
@@ -141,7 +147,7 @@ class Tally:
         self._hit: set[int] = set()
 
     def see(self, paths: Sequence[str], role: str | None, item: Any) -> bool:
-        """True if it is selected."""
+        """Return True if it is selected."""
         self.paths.append(paths[0])
         if role:
             self._roles.add(role)
@@ -149,7 +155,7 @@ class Tally:
             self._classes |= dict.fromkeys(type(one).__name__ for one in _above(item))
         return self._see(self.selector, paths, role, item)
 
-    def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: Any) -> bool:
+    def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: object) -> bool:
         if part.parts:  # all of them, so that each is counted
             found = part._combined([self._see(below, paths, role, item) for below in part.parts])
         else:
@@ -159,7 +165,7 @@ class Tally:
         return found
 
     def idle(self) -> Selector | None:
-        """A part that was in vain; behind ``~``, only what names a place has to be there."""
+        """Return a part that was in vain; behind ``~``, only what names a place has to be there."""
         return self._idle(self.selector, False)
 
     def _idle(self, part: Selector, denied: bool) -> Selector | None:
@@ -182,7 +188,7 @@ class Tally:
             raise nothing_matched(part, self.paths, what, inside, self.nearest(part))
 
     def nearest(self, part: Selector) -> list[str]:
-        """What may have been meant by a part that was in vain."""
+        """Return what may have been meant by a part that was in vain."""
         if part.kind == "role":
             return [prefixed(role) for role in ROLES if role in self._roles]
         if part.kind == "class":
@@ -190,23 +196,23 @@ class Tally:
         return nearest(part, self.paths)
 
 
-def wholes(item: Any) -> Iterator[str]:
-    """The paths of the expressions that a variable is a part of."""
+def wholes(item: object) -> Iterator[str]:
+    """Yield the paths of the expressions that a variable is a part of."""
     for owner in _above(item):
         if isinstance(cast(object, owner), VariableLike):
             yield owner._gx_path
 
 
-def _above(item: Any) -> Iterator[Any]:
-    """What a variable hangs in, from the inside out."""
+def _above(item: object) -> Iterator[Any]:
+    """Yield what a variable hangs in, from the inside out."""
     owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
         yield owner
         owner = owner._gx_owner
 
 
-def _answer(selector: Selector, path: str, answer: Any) -> bool:
-    """What a predicate has said, if it is True or False; NumPy's own are that, too."""
+def _answer(selector: Selector, path: str, answer: object) -> bool:
+    """Return what a predicate has said, if it is True or False; NumPy's own are that, too."""
     if isinstance(answer, bool):
         return answer
     if str(getattr(answer, "dtype", None)) == "bool" and getattr(answer, "shape", None) == ():
@@ -220,7 +226,7 @@ def _answer(selector: Selector, path: str, answer: Any) -> bool:
 
 @door
 def select(*selectors: SelectorLike) -> Selector:
-    r"""A selector of variables, to be combined with ``|``, ``&`` and ``~``; several select what any of them does.
+    r"""Make a selector of variables, to be combined with ``|``, ``&`` and ``~``; several select what any of them does.
 
     Wherever variables are selected (``where=``, ``only=``, ``skip=``, ``rules=``, `Module.freeze`), each part must
     select something, or the call fails. ``~`` takes away what its operand selects; a place that it names must be there,
@@ -333,7 +339,7 @@ def _of_predicate(function: Callable[[Any], bool]) -> Selector:
     return made
 
 
-def _refused(selector: Any, reason: str, instead: str) -> SelectorError:
+def _refused(selector: object, reason: str, instead: str) -> SelectorError:
     kind = "the class" if isinstance(selector, type) else f"of type {type(selector).__name__}"
     shown = selector.__name__ if isinstance(selector, type) else f"{selector!r:.80}"
     return SelectorError(f"{shown}, {kind}, as a selector", reason, instead)
@@ -352,7 +358,7 @@ def _inside(selector: Selector, kind: str) -> str:
 def nothing_matched(
     selector: Selector, paths: Iterable[str], what: str, inside: str = "", near: Sequence[str] | None = None
 ) -> SelectorError:
-    """The error for a selector that selects nothing, with the nearest candidates."""
+    """Return the error for a selector that selects nothing, with the nearest candidates."""
     known = sorted(set(paths))
     near = nearest(selector, known) if near is None else near
     tail = {path.rsplit("/", 1)[-1] for path in known}
@@ -378,7 +384,7 @@ _REASONS = {
 
 
 def nearest(selector: Selector, known: Sequence[str]) -> list[str]:
-    """What may have been meant: a role of that name, a glob with its misspelt names put right, the nearest paths."""
+    """Return what may have been meant: a role of that name, a glob with misspelt names put right, the nearest paths."""
     known = sorted(set(known))
     if selector.kind == "glob":
         roles = [prefixed(role) for role in ROLES if role == selector.test.text]

@@ -26,7 +26,7 @@ _HIDDEN = f"  {SWITCH}=full in the environment shows the frames inside of librar
 
 
 def door(fn: Callable[P, R]) -> Callable[P, R]:
-    """The function, from which exceptions come without the frames of libraries.
+    """Return the function, from which exceptions come without the frames of libraries.
 
     A call whose arguments do not fit the signature raises what `graftax.core.misbound` says of it; what is annotated as
     ``bool`` must be one.
@@ -41,7 +41,6 @@ def door(fn: Callable[P, R]) -> Callable[P, R]:
         Traceback (most recent call last):
         ValueError: no
     """
-
     flags = flags_of(fn)
 
     @wraps(fn)

@@ -8,8 +8,8 @@ from graftax.core.errors import ArgumentError
 _CONTAINERS = (list, tuple, dict)
 
 
-def is_leaf(tree: Any) -> bool:
-    """True if the value is no container; None is a leaf."""
+def is_leaf(tree: object) -> bool:
+    """Return True if the value is no container; None is a leaf."""
     return not isinstance(tree, _CONTAINERS)
 
 
@@ -21,8 +21,8 @@ def _children(tree: Any) -> Iterator[tuple[str, Any]]:
         yield from ((str(name), value) for name, value in zip(names, tree, strict=True))
 
 
-def flatten_with_paths(tree: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Leaves with their paths, in order: ``{"a": [1, 2]}`` gives ``[("a/0", 1), ("a/1", 2)]``."""
+def flatten_with_paths(tree: object, prefix: str = "") -> list[tuple[str, Any]]:
+    """Return leaves with their paths, in order: ``{"a": [1, 2]}`` gives ``[("a/0", 1), ("a/1", 2)]``."""
     if is_leaf(tree):
         return [(prefix, tree)]
     return [
@@ -32,8 +32,8 @@ def flatten_with_paths(tree: Any, prefix: str = "") -> list[tuple[str, Any]]:
     ]
 
 
-def flatten(tree: Any) -> list[Any]:
-    """Leaves in order.
+def flatten(tree: object) -> list[Any]:
+    """Return leaves in order.
 
     Example:
         >>> flatten({"a": [1, (2, 3)], "b": None})
@@ -43,7 +43,7 @@ def flatten(tree: Any) -> list[Any]:
 
 
 def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
-    """A structure like ``tree`` with its leaves taken from the iterator."""
+    """Return a structure like ``tree`` with its leaves taken from the iterator."""
     if is_leaf(tree):
         return next(leaves)
     if isinstance(tree, dict):

@@ -105,6 +105,6 @@ Initializer: TypeAlias = Callable[[Array, Shape, str], Array]
 """``initializer(key, shape, dtype) -> array``, pure; the key is a uint32 array of shape (2,)."""
 
 
-def unwrap(x: Any) -> Any:
-    """The value of a `VariableLike`; anything else as it is."""
+def unwrap(x: object) -> Any:
+    """Return the value of a `VariableLike`; anything else as it is."""
     return x.value if isinstance(x, VariableLike) else x

@@ -25,7 +25,7 @@ _WIDTH = 120
 
 
 def of_stack(frame: FrameType | None) -> Place | None:
-    """The innermost line of the user from this frame outwards; None if the frame itself is the user's, or none is.
+    """Return the innermost line of the user from this frame outwards; None for the frame itself, and if none is.
 
     What runs under the command line of graftax has no line of a user around it.
     """
@@ -44,7 +44,7 @@ def _of_user(frame: FrameType | None) -> FrameType | None:
 
 
 def of_traceback(traceback: TracebackType | None) -> Place | None:
-    """The innermost line of the user that an exception came through; None if there is none."""
+    """Return the innermost line of the user that an exception came through; None if there is none."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -55,7 +55,7 @@ def of_traceback(traceback: TracebackType | None) -> Place | None:
 
 
 def of_lines(lines: Iterable[Place]) -> Place | None:
-    """The innermost line of the user among lines of a stack that is gone, innermost first; None if there is none."""
+    """Return the innermost line of the user among those of a stack that is gone, innermost first; None for none."""
     for filename, number in lines:
         if not filename.startswith((*_folders_of(libraries.names()), "<")):
             return filename, number
@@ -64,7 +64,7 @@ def of_lines(lines: Iterable[Place]) -> Place | None:
 
 @cache
 def _folders_of(names: frozenset[str]) -> tuple[str, ...]:
-    """Where the libraries are, and the standard library, but not what is installed below it."""
+    """Return where the libraries are, and the standard library, but not what is installed below it."""
     found = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(names)]
     folders = [os.path.join(os.path.dirname(one), "") for one in found if one]
     below = os.path.dirname(os.__file__)
@@ -73,14 +73,14 @@ def _folders_of(names: frozenset[str]) -> tuple[str, ...]:
 
 
 def warn(text: str) -> None:
-    """A warning at the user's line."""
+    """Warn at the user's line."""
     frame = _of_user(sys._getframe(1)) or sys._getframe(1)
     told = frame.f_globals.setdefault("__warningregistry__", {})  # where Python notes that a line has warned already
     warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno, registry=told)
 
 
 def shown(place: Place) -> str:
-    """``train.py:12: h = h @ w``; files below the working directory are named from there."""
+    """Return ``train.py:12: h = h @ w``; files below the working directory are named from there."""
     filename, number = place
     here = os.path.join(_working_directory(), "")
     text = " ".join(linecache.getline(filename, number).split())
@@ -97,7 +97,7 @@ def _working_directory() -> str:
 
 
 def root_of(frame: FrameType) -> str:
-    """The name of the library that a frame belongs to; ``""`` for one of the user."""
+    """Return the name of the library that a frame belongs to; ``""`` for one of the user."""
     space = frame.f_globals
     name = str(space.get("__name__", "")).partition(".")[0]
     return name if _is_library(space, frame.f_code.co_filename) else ""

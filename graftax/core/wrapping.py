@@ -22,6 +22,6 @@ def function_name(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__qualname__", None) or repr(fn)
 
 
-def wraps(fn: Any) -> Callable[[W], W]:
+def wraps(fn: object) -> Callable[[W], W]:
     """Decorate a wrapper of ``fn``: as `functools.wraps`, but names only."""
     return lambda wrapper: carry_names(wrapper, fn)

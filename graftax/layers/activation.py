@@ -15,8 +15,8 @@ class Activation(Layer):
 
     Args:
         activation: A name or function of `graftax.activations`.
-        name: As for `Layer`.
-        dtype: As for `Layer`.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``(...) -> (...)``

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import typing as _typing
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -12,13 +11,30 @@ from graftax.core.known_names import unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
+from graftax.layers.piecewise_activations import (
+    hard_shrink,
+    hard_sigmoid,
+    hard_silu,
+    hard_swish,
+    hard_tanh,
+    soft_shrink,
+    sparse_plus,
+    sparse_sigmoid,
+    sparsemax,
+)
 
 __all__ = [
+    "celu",
     "elu",
     "exponential",
     "gelu",
     "get",
+    "glu",
+    "hard_shrink",
     "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
     "leaky_relu",
     "linear",
     "log_sigmoid",
@@ -29,22 +45,25 @@ __all__ = [
     "selu",
     "sigmoid",
     "silu",
+    "soft_shrink",
     "softmax",
     "softplus",
     "softsign",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "sparsemax",
+    "squareplus",
     "swish",
     "tanh",
+    "tanh_shrink",
 ]
 
 Activation: TypeAlias = Callable[[Array], Array]
 ActivationLike: TypeAlias = "str | Activation | None"
 
-_SELU_ALPHA = 1.6732632423543772
-_SELU_SCALE = 1.0507009873554805
-
 
 def linear(x: ArrayLike) -> Array:
-    """``x`` itself.
+    """Return ``x`` itself.
 
     Example:
         >>> linear([-1.0, 2.0]).tolist()
@@ -54,48 +73,45 @@ def linear(x: ArrayLike) -> Array:
 
 
 def relu(x: ArrayLike) -> Array:
-    """``max(x, 0)``; its slope at 0 is 0.
+    """Compute ``max(x, 0)``; the slope at 0 is 0.
 
     Example:
         >>> relu([-1.0, 2.0]).tolist()
         [0.0, 2.0]
     """
-    x = ops.asarray(x)
-    return ops.where(x <= 0, 0, x)  # nan stays nan
+    return ops.relu(x)
 
 
 def relu6(x: ArrayLike) -> Array:
-    """``min(max(x, 0), 6)``; its slope at 0 and at 6 is 0.
+    """Compute ``min(max(x, 0), 6)``; the slope at 0 and at 6 is 0.
 
     Example:
         >>> relu6([-1.0, 2.0, 7.0]).tolist()
         [0.0, 2.0, 6.0]
     """
-    x = ops.asarray(x)
-    return ops.where(x >= 6, 6, ops.where(x <= 0, 0, x))
+    return ops.relu6(x)
 
 
 def leaky_relu(x: ArrayLike, negative_slope: float = 0.2) -> Array:
-    """``x`` where positive, else ``negative_slope * x``; its slope at 0 is 1.
+    """Compute ``x`` where positive, else ``negative_slope * x``; the slope at 0 is 1.
 
     Args:
         x: The input.
-        negative_slope: 0.2 as in Keras; JAX and PyTorch have 0.01.
+        negative_slope: 0.2 as in Keras; JAX and PyTorch have 0.01. Defaults to 0.2.
 
     Example:
         >>> [round(y, 3) for y in leaky_relu([-1.0, 2.0]).tolist()]
         [-0.2, 2.0]
     """
-    x = ops.asarray(x)
-    return ops.where(x >= 0, x, x * negative_slope)
+    return ops.leaky_relu(x, negative_slope)
 
 
 def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
-    """``x`` where positive, else ``alpha * (exp(x) - 1)``.
+    """Compute ``x`` where positive, else ``alpha * (exp(x) - 1)``.
 
     Args:
         x: The input.
-        alpha: Minus the value far on the left.
+        alpha: Minus the value far on the left. Defaults to 1.0.
 
     Example:
         >>> [round(y, 4) for y in elu([-1.0, 2.0]).tolist()]
@@ -103,13 +119,11 @@ def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
 
     Source: Clevert et al., arXiv 1511.07289.
     """
-    x = ops.asarray(x)
-    positive = x > 0
-    return ops.where(positive, x, alpha * ops.expm1(ops.where(positive, 0, x)))  # no overflow in the branch not taken
+    return ops.elu(x, alpha)
 
 
 def selu(x: ArrayLike) -> Array:
-    """``elu`` scaled so that layers keep mean 0 and variance 1.
+    """Compute ``elu``, scaled so that layers keep mean 0 and variance 1.
 
     Example:
         >>> [round(y, 4) for y in selu([-1.0, 2.0]).tolist()]
@@ -117,17 +131,17 @@ def selu(x: ArrayLike) -> Array:
 
     Source: Klambauer et al., arXiv 1706.02515.
     """
-    return _SELU_SCALE * elu(x, _SELU_ALPHA)
+    return ops.selu(x)
 
 
 def gelu(x: ArrayLike, approximate: bool = False) -> Array:
-    r"""``x`` times the normal distribution function at ``x``.
+    r"""Compute ``x`` times the normal distribution function at ``x``.
 
     .. math:: x \Phi(x) = \frac{x}{2}\Bigl(1 + \operatorname{erf}\frac{x}{\sqrt 2}\Bigr)
 
     Args:
         x: The input.
-        approximate: True for the tanh approximation, the default of JAX; Keras, PyTorch and this are exact unless told.
+        approximate: True for the tanh approximation, the default of JAX; Keras, PyTorch and this are exact by default.
 
     Example:
         >>> round(float(gelu(1.0)), 4), round(float(gelu(1.0, approximate=True)), 4)
@@ -135,15 +149,11 @@ def gelu(x: ArrayLike, approximate: bool = False) -> Array:
 
     Source: Hendrycks and Gimpel, arXiv 1606.08415.
     """
-    x = ops.asarray(x)
-    if approximate:
-        near = ops.clip(x, -10, 10)  # beyond it tanh is 1 in every dtype, and the cube would overflow
-        return 0.5 * x * (1 + ops.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
-    return 0.5 * x * (1 + ops.erf(x * math.sqrt(0.5)))
+    return ops.gelu(x, approximate)
 
 
 def silu(x: ArrayLike) -> Array:
-    """``x * sigmoid(x)``, also called swish.
+    """Compute ``x * sigmoid(x)``, also called swish.
 
     Example:
         >>> round(float(silu(1.0)), 4)
@@ -151,15 +161,14 @@ def silu(x: ArrayLike) -> Array:
 
     Source: Elfwing et al., arXiv 1702.03118.
     """
-    x = ops.asarray(x)
-    return x * ops.sigmoid(x)
+    return ops.silu(x)
 
 
 swish = silu
 
 
 def mish(x: ArrayLike) -> Array:
-    """``x * tanh(softplus(x))``.
+    """Compute ``x * tanh(softplus(x))``.
 
     Example:
         >>> round(float(mish(1.0)), 4)
@@ -167,12 +176,11 @@ def mish(x: ArrayLike) -> Array:
 
     Source: Misra, arXiv 1908.08681.
     """
-    x = ops.asarray(x)
-    return x * ops.tanh(ops.softplus(x))
+    return ops.mish(x)
 
 
 def sigmoid(x: ArrayLike) -> Array:
-    """``1 / (1 + exp(-x))``.
+    """Compute ``1 / (1 + exp(-x))``.
 
     Example:
         >>> float(sigmoid(0.0))
@@ -181,18 +189,8 @@ def sigmoid(x: ArrayLike) -> Array:
     return ops.sigmoid(x)
 
 
-def hard_sigmoid(x: ArrayLike) -> Array:
-    """``x / 6 + 1/2`` limited to [0, 1], as in Keras 3, JAX and PyTorch (tf_keras has ``0.2 x + 1/2``).
-
-    Example:
-        >>> [round(y, 4) for y in hard_sigmoid([-4.0, 1.0]).tolist()]
-        [0.0, 0.6667]
-    """
-    return relu6(ops.asarray(x) + 3.0) / 6.0
-
-
 def log_sigmoid(x: ArrayLike) -> Array:
-    """``log(sigmoid(x))`` without overflow.
+    """Compute ``log(sigmoid(x))`` without overflow.
 
     Example:
         >>> float(log_sigmoid(-1000.0))
@@ -202,7 +200,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
 
 
 def tanh(x: ArrayLike) -> Array:
-    """Hyperbolic tangent.
+    """Compute the hyperbolic tangent.
 
     Example:
         >>> round(float(tanh(1.0)), 4)
@@ -212,7 +210,7 @@ def tanh(x: ArrayLike) -> Array:
 
 
 def softplus(x: ArrayLike) -> Array:
-    """``log(1 + exp(x))`` without overflow.
+    """Compute ``log(1 + exp(x))`` without overflow.
 
     Example:
         >>> float(softplus(1000.0))
@@ -222,18 +220,17 @@ def softplus(x: ArrayLike) -> Array:
 
 
 def softsign(x: ArrayLike) -> Array:
-    """``x / (1 + |x|)``.
+    """Compute ``x / (1 + |x|)``.
 
     Example:
         >>> float(softsign(1.0))
         0.5
     """
-    x = ops.asarray(x)
-    return x / (1 + ops.abs(x))
+    return ops.softsign(x)
 
 
 def exponential(x: ArrayLike) -> Array:
-    """``exp(x)``.
+    """Compute ``exp(x)``.
 
     Example:
         >>> float(exponential(0.0))
@@ -243,11 +240,11 @@ def exponential(x: ArrayLike) -> Array:
 
 
 def softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
-    """``exp(x)`` normalised to sum 1; 0 where everything is -inf.
+    """Compute ``exp(x)`` normalised to sum 1; 0 where everything is -inf.
 
     Args:
         x: The input.
-        axis: The axes over which the sum is 1.
+        axis: The axes over which the sum is 1. Defaults to -1.
 
     Example:
         >>> softmax([0.0, 0.0]).tolist()
@@ -257,11 +254,11 @@ def softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
 
 
 def log_softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
-    """``log(softmax(x))`` without overflow.
+    """Compute ``log(softmax(x))`` without overflow.
 
     Args:
         x: The input.
-        axis: The axes over which the exponentials sum to 1.
+        axis: The axes over which the exponentials sum to 1. Defaults to -1.
 
     Example:
         >>> log_softmax([0.0, -1000.0]).tolist()
@@ -270,16 +267,78 @@ def log_softmax(x: ArrayLike, axis: int | Sequence[int] = -1) -> Array:
     return ops.log_softmax(x, axis=axis)
 
 
+def celu(x: ArrayLike, alpha: float = 1.0) -> Array:
+    """Compute ``max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)``, which has a slope everywhere, whatever alpha is.
+
+    Args:
+        x: The input.
+        alpha: Minus the value far on the left. Defaults to 1.0.
+
+    Example:
+        >>> [round(y, 4) for y in celu([-1.0, 2.0]).tolist()]
+        [-0.6321, 2.0]
+
+    Source: Barron, arXiv 1704.07483.
+    """
+    return ops.celu(x, alpha)
+
+
+def glu(x: ArrayLike, axis: int = -1) -> Array:
+    """Compute the first half of an axis times the sigmoid of the second half.
+
+    Args:
+        x: The input.
+        axis: The axis that is halved; its size is even. Defaults to the last one.
+
+    Shape:
+        ``(..., 2 n) -> (..., n)``
+
+    Example:
+        >>> glu([3.0, 0.0]).tolist()
+        [1.5]
+
+    Source: Dauphin et al., arXiv 1612.08083.
+    """
+    return ops.glu(x, axis)
+
+
+def tanh_shrink(x: ArrayLike) -> Array:
+    """Compute ``x - tanh(x)``.
+
+    Example:
+        >>> float(tanh_shrink(0.0))
+        0.0
+    """
+    return ops.tanh_shrink(x)
+
+
+def squareplus(x: ArrayLike, b: float = 4.0) -> Array:
+    """Compute ``(x + sqrt(x² + b)) / 2``, a smooth relu without an exponential.
+
+    Args:
+        x: The input.
+        b: How round the corner at 0 is, from 0 up. Defaults to 4.0.
+
+    Example:
+        >>> float(squareplus(0.0))
+        1.0
+
+    Source: Barron, arXiv 2112.11687.
+    """
+    return ops.squareplus(x, b)
+
+
 _FUNCTIONS: tuple[Callable[..., Array], ...] = (
     linear, relu, relu6, leaky_relu, elu, selu, gelu, silu, mish, sigmoid, hard_sigmoid, log_sigmoid, tanh, softplus,
-    softsign, exponential, softmax, log_softmax,
+    softsign, exponential, softmax, log_softmax, celu, glu, hard_silu, hard_tanh, hard_shrink, soft_shrink,
+    tanh_shrink, squareplus, sparse_plus, sparse_sigmoid, sparsemax,
 )  # fmt: skip
-_NAMES: dict[str, Activation] = {**{f.__name__: f for f in _FUNCTIONS}, "swish": silu}
+_NAMES: dict[str, Activation] = {**{f.__name__: f for f in _FUNCTIONS}, "swish": silu, "hard_swish": hard_silu}
 
 
 @door
 def get(activation: ActivationLike) -> Activation:
-    """An activation from its name or a function; `linear` for None.
+    """Return the activation of a name, or a function as it is; `linear` for None.
 
     Raises:
         ArgumentError: there is none of that name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graftax.backend import registry
 from graftax.core.errors import StateError
@@ -47,10 +47,6 @@ class AddsLosses(KerasNames):
 
     _gx_regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()  # of weights that cannot say it themselves
     _gx_added: Totals | None = None
-
-    if TYPE_CHECKING:
-
-        def _gx_title(self) -> str: ...
 
     def add_loss(self, loss: ArrayLike) -> None:
         """Add a term to the loss of the model; to be called inside `call`.
@@ -97,7 +93,7 @@ class AddsLosses(KerasNames):
         return {**super()._gx_traced_attributes(), "penalties of weights": penalties}
 
     def _gx_fingerprint(self) -> dict[str, Print]:
-        """What a trace may depend on: plain attributes, the children, and whether terms of the loss are kept."""
+        """Return what a trace may depend on: plain attributes, the children, and whether terms of the loss are kept."""
         return {**super()._gx_fingerprint(), "added losses": print_of([*(self._gx_added or ())])}
 
 
@@ -136,8 +132,8 @@ def forget(root: Module, number: int | None = None, stack: tuple[Frame, ...] | N
 
     Args:
         root: The layer.
-        number: That of the outermost call which begins; of none unless told.
-        stack: The frames around that call; those of now unless told.
+        number: That of the outermost call which begins. Defaults to None, a number of no call.
+        stack: The frames around that call. Defaults to None, those of now.
     """
     if Totals.made:
         for total in _totals(root):
@@ -164,7 +160,7 @@ def keep_penalty(layer: AddsLosses, weight: Any, asked: Regularizer | None) -> N
 
 
 def _collected(root: Module) -> list[Array]:
-    """The terms of a layer and of those below, each weight once."""
+    """Return the terms of a layer and of those below, each weight once."""
     found: list[Any] = []
     seen: set[int] = set()
     for module in walk(root):
@@ -187,7 +183,7 @@ def _collected(root: Module) -> list[Array]:
 
 
 def _penalty(weight: Any, regularizer: Regularizer | None) -> Array | None:
-    """The penalty of a weight; None if it has none or is not trained."""
+    """Return the penalty of a weight; None if it has none or is not trained."""
     if regularizer is None or not is_trainable(weight):
         return None
     what = f"the regularizer {named(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"

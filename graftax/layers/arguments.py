@@ -14,17 +14,18 @@ from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
+from graftax.ops.checks import axis_in_range
 
 
 def positive(name: str, value: int, example: int = 8) -> int:
-    """The value, if it is an integer above 0; ``example`` is one that will do."""
+    """Return the value, if it is an integer above 0; ``example`` is one that will do."""
     if (number := _integer(value)) < 1:
         raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}={example}")
     return number
 
 
 def _integer(value: Any) -> int:
-    """A Python or NumPy integer, or an array of one, as a Python one; 0 for anything else, and for what no axis has."""
+    """Return a Python or NumPy integer, or an array of one, as a Python one; 0 for anything that no axis has."""
     try:
         number = 0 if isinstance(value, bool | np.bool_) else index(value)
     except TypeError:  # arrays have __index__, whatever they hold
@@ -33,14 +34,14 @@ def _integer(value: Any) -> int:
 
 
 def flag(name: str, value: bool) -> bool:
-    """The value, if it is a truth value."""
+    """Return the value, if it is a truth value."""
     if not isinstance(value, bool | int | np.bool_) or value not in (0, 1):
         raise ArgumentError(f"{name}={value!r}", f"{name} is True or False", f"{name}=True")
     return bool(value)
 
 
 def axis_number(name: str, value: int) -> int:
-    """The value, if it is an integer: an axis counted from either end."""
+    """Return the value, if it is an integer: an axis counted from either end."""
     try:
         if not isinstance(value, bool | np.bool_):
             return index(value)
@@ -52,7 +53,7 @@ def axis_number(name: str, value: int) -> int:
 
 
 def axis_numbers(name: str, value: int | Sequence[int]) -> int | Shape:
-    """The value, if it is an axis, or a tuple or list of different ones."""
+    """Return the value, if it is an axis, or a tuple or list of different ones."""
     if hasattr(value, "__index__"):
         return axis_number(name, value)  # type: ignore[arg-type]
     axes = tuple(axis_number(name, axis) for axis in value) if isinstance(value, list | tuple) else ()
@@ -61,8 +62,29 @@ def axis_numbers(name: str, value: int | Sequence[int]) -> int | Shape:
     return axes
 
 
+def axes_from_front(title: str, axis: int | Shape, ndim: int) -> Shape:
+    """Return the axes of an array of so many, counted from the front and in order.
+
+    Args:
+        title: What asks for them, for messages.
+        axis: One axis, or several.
+        ndim: How many the array has.
+
+    Raises:
+        ShapeError: there is no such axis.
+        ArgumentError: two of them are one.
+    """
+    axes = (axis,) if isinstance(axis, int) else axis
+    found = sorted(axis_in_range(title, one, ndim) for one in axes)
+    if len(set(found)) != len(found):
+        raise ArgumentError(
+            f"axis={axis} for an input of {ndim} axes", "two of them are one", f"axis={tuple(sorted(set(found)))}"
+        )
+    return tuple(found)
+
+
 def sizes_or_none(name: str, value: Sequence[int | None]) -> tuple[int | None, ...]:
-    """The value, if it is a tuple or list of integers above 0 and None."""
+    """Return the value, if it is a tuple or list of integers above 0 and None."""
     valid = isinstance(value, list | tuple) and all(n is None or _integer(n) > 0 for n in value)
     if not valid:
         raise ArgumentError(
@@ -72,7 +94,7 @@ def sizes_or_none(name: str, value: Sequence[int | None]) -> tuple[int | None, .
 
 
 def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
-    """An integer above 0 for each axis of space; one integer stands for all."""
+    """Return an integer above 0 for each axis of space; one integer stands for all."""
     given = value.tolist() if isinstance(value, np.ndarray) else value
     numbers = tuple(_integer(n) for n in given) if isinstance(given, list | tuple) else (_integer(given),) * space
     if len(numbers) != space or min(numbers) < 1:
@@ -85,14 +107,14 @@ def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:
-    """The value, if it is one of the choices."""
+    """Return the value, if it is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{name}={value!r}", f"there is no such {name}", " or ".join(f'"{c}"' for c in choices))
     return value
 
 
 def within(name: str, value: float, low: float, high: float) -> float:
-    """The value, if it is a finite number in ``[low, high]``."""
+    """Return the value, if it is a finite number in ``[low, high]``."""
     number = float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
     if not low <= number <= high or math.isinf(number):
         middle = (low + high) / 2 if high < float("inf") else low + 1
@@ -101,7 +123,7 @@ def within(name: str, value: float, low: float, high: float) -> float:
 
 
 def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape:
-    """The shape of the one input, if it has as many axes as the layer needs."""
+    """Return the shape of the one input, if it has as many axes as the layer needs."""
     if input_shape is None:
         raise _no_array()
     if not shapes.is_shape(input_shape):
@@ -118,7 +140,7 @@ def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape
 
 
 def array_shape(x: Any) -> Shape:
-    """The shape of the one array that a layer is called with."""
+    """Return the shape of the one array that a layer is called with."""
     if not hasattr(x, "shape"):
         raise _no_array(x)
     return tuple(x.shape)
@@ -137,13 +159,13 @@ def check_last_axis(x: Array, size: int) -> None:
 
 
 def wide(x: Array) -> Array:
-    """At least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
+    """Return at least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
     kind = str(x.dtype)
     return x if kind in ("float32", "float64") or is_complex(kind) else ops.cast(x, "float32")
 
 
 def narrow(out: Array, x: Array) -> Array:
-    """A result in the dtype of the input, unless that holds no fractions."""
+    """Return a result in the dtype of the input, unless that holds no fractions."""
     return ops.cast(out, x.dtype) if is_floating(x.dtype) else out
 
 

@@ -7,8 +7,8 @@ from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import axis_number, flag, narrow, single_shape, wide, within
 from graftax.layers.masking import calm, checked, spread
-from graftax.layers.normalization import Normalization
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.scale_and_shift import ScaleAndShift
 from graftax.layers.weight_settings import WeightSettings
 from graftax.ops.checks import axis_in_range
 from graftax.variables import initializers
@@ -17,7 +17,7 @@ from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
 
-class BatchNormalization(Normalization):
+class BatchNormalization(ScaleAndShift):
     r"""Shifts and scales each channel to mean 0 and variance 1, by the batch in training, by moving averages otherwise.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
@@ -27,23 +27,24 @@ class BatchNormalization(Normalization):
     an empty batch, or one that is masked throughout, leaves no nan behind.
 
     Args:
-        axis: The axis of the channels.
-        momentum: How much of a moving average stays at each step.
-        epsilon: Added to the variance.
-        center: Whether there is a ``beta``.
-        scale: Whether there is a ``gamma``.
-        beta_initializer: What ``beta`` starts as.
-        gamma_initializer: What ``gamma`` starts as.
-        moving_mean_initializer: What the moving mean starts as.
-        moving_variance_initializer: What the moving variance starts as.
-        beta_regularizer: Penalty on ``beta``.
-        gamma_regularizer: Penalty on ``gamma``.
-        beta_constraint: Projection of ``beta`` after each update.
-        gamma_constraint: Projection of ``gamma`` after each update.
-        unbiased_moving_variance: True averages the variance with n - 1 in place of n, as PyTorch does.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`; the arithmetic is in float32 at least.
+        axis: The axis of the channels. Defaults to -1.
+        momentum: How much of a moving average stays at each step. Defaults to 0.99.
+        epsilon: Added to the variance. Defaults to 1e-3.
+        center: Whether there is a ``beta``. Defaults to True.
+        scale: Whether there is a ``gamma``. Defaults to True.
+        beta_initializer: What ``beta`` starts as. Defaults to ``"zeros"``.
+        gamma_initializer: What ``gamma`` starts as. Defaults to ``"ones"``.
+        moving_mean_initializer: What the moving mean starts as. Defaults to ``"zeros"``.
+        moving_variance_initializer: What the moving variance starts as. Defaults to ``"ones"``.
+        beta_regularizer: Penalty on ``beta``. Defaults to None.
+        gamma_regularizer: Penalty on ``gamma``. Defaults to None.
+        beta_constraint: Projection of ``beta`` after each update. Defaults to None.
+        gamma_constraint: Projection of ``gamma`` after each update. Defaults to None.
+        unbiased_moving_variance: True averages the variance with n - 1 in place of n, as PyTorch does. Defaults to
+            False.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`; the arithmetic is in float32 at least. Defaults to None.
 
     Shape:
         ``(...) -> (...)``
@@ -140,7 +141,7 @@ class BatchNormalization(Normalization):
         return narrow(out, given)
 
     def _statistics(self, x: Array, axis: int, mask: Array | None) -> tuple[Array, Array]:
-        """Mean and variance of the batch, which the moving averages follow."""
+        """Compute mean and variance of the batch, which the moving averages follow."""
         axes = tuple(i for i in range(x.ndim) if i != axis)
         if mask is None:
             count: Array = ops.asarray(x.size // max(1, x.shape[axis]), x.dtype)

@@ -7,7 +7,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from graftax.core import user_line
 from graftax.core.attributes import OF_LAYERS, missing, public_names
@@ -16,44 +16,121 @@ from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltErr
 from graftax.core.known_names import closest
 from graftax.core.scopes import ScopeStack
 from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.layers import several_shapes, shapes
+from graftax.layers.policy import DTypePolicy
 from graftax.layers.signature import Signature
 from graftax.layers.undoing import undone_if_raised
 from graftax.variables import creation
 from graftax.variables.calls import CallContext, contexts
-from graftax.variables.graph.module import walk
+from graftax.variables.graph.module import Module, walk
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
-
-if TYPE_CHECKING:
-    from graftax.layers.layer import Layer
 
 _under_way: ScopeStack[Any] = ScopeStack("build")
 _called: ScopeStack[Any] = ScopeStack("build in a call")
 
 
+class Built:
+    """The attribute ``built``: a function being compiled that reads it depends on what it was at that time."""
+
+    def __get__(self, layer: Buildable | None, kind: type[Buildable]) -> bool:
+        if layer is None:
+            return False
+        storage.changing(layer, "built")
+        return bool(layer.__dict__.get("built", False))
+
+    def __set__(self, layer: Buildable, value: bool) -> None:
+        layer.__dict__["built"] = value
+
+
+class Buildable(Module):
+    """The part of a layer that makes weights, once, when the shape of its input is known."""
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_input_shape"})
+    _gx_built_later = True
+
+    built: Built = Built()
+    """Whether its weights are there."""
+    _gx_input_shape: Any = None  # or a structure of shapes
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
+        if "build" in vars(cls):
+            cls.build = whole(cls.build)  # type: ignore[method-assign]
+
+    # --- what the layer says ------------------------------------------------------------------------------------------
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights; called once, before the first `call`, with the shape (or shapes) of its input."""
+
+    def build_for(self, *args: Any, **kwargs: Any) -> Any:
+        """Make all weights below for inputs like these, computing nothing; give the shapes and dtypes of the output."""
+        raise NotImplementedError
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the output for a shape of the input; builds the layer if need be."""
+        raise NotImplementedError
+
+    @property
+    def _gx_dtypes(self) -> DTypePolicy:
+        raise NotImplementedError
+
+    def _gx_example_of(self, shape: Any) -> Array:
+        """Return zeros of a shape, as an input for which the layer is built."""
+        raise NotImplementedError
+
+    # --- what is known of it ------------------------------------------------------------------------------------------
+
+    @property
+    def _gx_lacks_weights(self) -> bool:  # type: ignore[override]
+        return not is_built(self)
+
+    def _gx_mark_built(self) -> None:
+        """Note that the weights are there; for subclasses that build in another way than through `build`."""
+        object.__setattr__(self, "built", True)
+        for scope in self._gx_captured:
+            scope.waiting.discard(self)
+            scope.check()
+
+    def _gx_require_built(self, purpose: str) -> None:
+        """Raise if there are no weights yet."""
+        if not is_built(self):
+            raise NotBuiltError(
+                f"{self._gx_title()} is not built, which {purpose} needs",
+                "its weights are made at the first call, when the input's shape is known",
+                "call it on an example first: model(x[:1])",
+            )
+
+    def _gx_title(self) -> str:
+        return f"layer {self._gx_path or self.name!r} ({type(self).__name__})"
+
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return missing_attribute(self, name, said)
+
+
 def whole(build: Callable[..., None]) -> Callable[..., None]:
-    """A ``build`` that makes the weights under the creators that its layer remembers, of real values, and notes it.
+    """Return a ``build`` that makes the weights under the creators its layer remembers, of real values, and says so.
 
     It makes them once: for a layer that is built, it builds what is not built below, or raises for another shape. Where
     it raises, the layer and those below are as before.
     """
-
     several = several_shapes.names_of_shapes(build)
 
     @wraps(build)
     @door
-    def run_several(self: Layer, *given: Any, **named: Any) -> None:
+    def run_several(self: Buildable, *given: Any, **named: Any) -> None:
         found = several_shapes.bound(build, self._gx_title(), given, named)
         make(self, found, lambda shapes: build(self, **shapes))
 
     @wraps(build)
     @door
-    def run(self: Layer, input_shape: Any) -> None:
+    def run(self: Buildable, input_shape: Any) -> None:
         make(self, input_shape, lambda shape: build(self, shape))
 
-    def make(self: Layer, input_shape: Any, build: Callable[[Any], None]) -> None:
+    def make(self: Buildable, input_shape: Any, build: Callable[[Any], None]) -> None:
         if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
             build(input_shape)
             return
@@ -68,6 +145,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
         with undone_if_raised(self):
             if frame is not None:
                 frame.build(self, done=False)
+            # weights have real values, also where a trace builds, and what `build` calls belongs to no call around it
             with (
                 creation.remembered(self._gx_captured),
                 storage.concretely(),
@@ -86,11 +164,11 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
 
 
 def under_way() -> bool:
-    """True inside of the build of a layer."""
+    """Return True inside of the build of a layer."""
     return _under_way.top is not None
 
 
-def _check_same_shape(layer: Layer, input_shape: Any) -> None:
+def _check_same_shape(layer: Buildable, input_shape: Any) -> None:
     """Raise if a built layer is to be built for another shape; the size of the batch may be another one."""
     if shapes.agree(layer._gx_input_shape, input_shape):
         return
@@ -101,25 +179,12 @@ def _check_same_shape(layer: Layer, input_shape: Any) -> None:
     )
 
 
-class Built:
-    """The attribute ``built``: a function being compiled that reads it depends on what it was at that time."""
-
-    def __get__(self, layer: Layer | None, kind: type[Layer]) -> bool:
-        if layer is None:
-            return False
-        storage.changing(layer, "built")
-        return bool(layer.__dict__.get("built", False))
-
-    def __set__(self, layer: Layer, value: bool) -> None:
-        layer.__dict__["built"] = value
-
-
-def is_built(layer: Layer) -> bool:
-    """Whether the weights are there, for what makes them."""
+def is_built(layer: Buildable) -> bool:
+    """Return whether the weights are there, for what makes them."""
     return bool(layer.__dict__.get("built", False) or type(layer).built)
 
 
-def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def build_in_call(layer: Buildable, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
     found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
     with _called.entered(layer):
@@ -129,13 +194,12 @@ def build_in_call(layer: Layer, signature: Signature, args: tuple[Any, ...], kwa
             layer.build(found)
 
 
-def unbuilt_below(layer: Layer) -> list[Layer]:
-    """The layer and those below it, as far as they are not built."""
-    nodes: Iterator[Any] = walk(layer)
-    return [node for node in nodes if hasattr(node, "_gx_mark_built") and not is_built(node)]
+def unbuilt_below(layer: Buildable) -> list[Buildable]:
+    """Return the layer and those below it, as far as they are not built."""
+    return [node for node in walk(layer) if isinstance(node, Buildable) and not is_built(node)]
 
 
-def _build_below(layer: Layer, input_shape: Any) -> None:
+def _build_below(layer: Buildable, input_shape: Any) -> None:
     """Build the layers below by a call on zeros."""
     if len(unbuilt := unbuilt_below(layer)) == 0:
         return
@@ -159,23 +223,17 @@ def _build_below(layer: Layer, input_shape: Any) -> None:
         raise
 
 
-def _listed(layers: list[Layer]) -> str:
+def _listed(layers: list[Buildable]) -> str:
     names = ", ".join(f"{layer._gx_path or layer.name!r} ({type(layer).__name__})" for layer in layers[:3])
     return f"{names} and {len(layers) - 3} more" if len(layers) > 3 else names
 
 
-def _call_of(layer: Layer) -> str:
+def _call_of(layer: Buildable) -> str:
     return f"{layer.name}(x[:1])"
 
 
-def missing_attribute(self: Layer, name: str) -> Any:
-    """What `Layer` answers where nothing is found: a weight is missing until it is built, anything else for good."""
-    try:
-        return object.__getattribute__(self, name)
-    except AttributeError as error:
-        if name.startswith("_") or hasattr(type(self), name):
-            raise
-        said = str(error)
+def missing_attribute(self: Buildable, name: str, said: str) -> MissingAttributeError:
+    """Return the error for what a layer has not: a weight is missing until it is built, anything else for good."""
     later = () if self.__dict__.get("built", False) else made_by(type(self))
     near = name if name in later else None
     if near is None and name not in OF_LAYERS:
@@ -184,8 +242,8 @@ def missing_attribute(self: Layer, name: str) -> Any:
     else:
         misspelt = None
     if near is None and (misspelt or name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
-        raise missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title())
-    raise MissingAttributeError(
+        return missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title())
+    return MissingAttributeError(
         f"{name!r} of {self._gx_title()}, which is not built",
         f"{said if near in (None, name) else f'it will have {near!r}'}; weights are made at the first call, when the "
         "input's shape is known",
@@ -197,8 +255,8 @@ _COMPUTED_NAMES = frozenset({"setattr", "__setattr__", "__dict__", "vars"})
 _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKeyDictionary()
 
 
-def made_by(kind: type[Layer]) -> frozenset[str]:
-    """Names that `build` and `call` of a class assign, they or what they call; and by what else they may make some."""
+def made_by(kind: type[Buildable]) -> frozenset[str]:
+    """Return names that `build` and `call` of a class assign, or what they call; and what else may make some."""
     if kind not in _made_by:
         found: set[str] = set()
         seen: set[CodeType] = set()
@@ -208,6 +266,7 @@ def made_by(kind: type[Layer]) -> frozenset[str]:
             if code in seen:
                 continue
             seen.add(code)
+            # from the code itself: nothing is run, and a weight that only some branch makes counts
             found.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
             found.update(_COMPUTED_NAMES.intersection(code.co_names))
             waiting += [below for name in code.co_names for below in _codes(kind, name)]
@@ -215,8 +274,8 @@ def made_by(kind: type[Layer]) -> frozenset[str]:
     return _made_by[kind]
 
 
-def _codes(kind: type[Layer], name: str) -> Iterator[CodeType]:
-    """The code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
+def _codes(kind: type[Buildable], name: str) -> Iterator[CodeType]:
+    """Yield the code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
     for base in kind.__mro__:
         method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None
         if isinstance(method, FunctionType) and base.__module__ not in (
@@ -226,14 +285,14 @@ def _codes(kind: type[Layer], name: str) -> Iterator[CodeType]:
             yield method.__code__
 
 
-def note_dtypes(layer: Layer, weight: Any) -> None:
+def note_dtypes(layer: Buildable, weight: Any) -> None:
     """Note whether weights have to be cast where the layer reads them: a creator may store them in another dtype."""
     stored = (v.dtype for v in walk(weight) if isinstance(v, Variable) and v.role == "weight")
     if any(is_floating(dtype) and dtype != layer._gx_dtypes.compute_dtype for dtype in stored):
         object.__setattr__(layer, "_gx_casts", True)
 
 
-def warn_if_not_held(layer: Layer, context: CallContext) -> None:
+def warn_if_not_held(layer: Buildable, context: CallContext) -> None:
     """Warn of a layer that is built inside of another's call, which does not hold it."""
     root = context.root
     if layer._gx_owner is not None or root is None or root is layer:

@@ -16,7 +16,7 @@ def call_context(training: bool | None = None) -> Iterator[CallContext]:
     """Open a context around several layer calls, to see their masks afterwards.
 
     Args:
-        training: The flag that layers inherit which are given none.
+        training: The flag that layers inherit which are given none. Defaults to None, that of the call around it.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -41,7 +41,7 @@ _parts: ScopeStack[str] = ScopeStack("part of a program")
 
 @contextmanager
 def named_part(path: str) -> Iterator[None]:
-    """Inside, what is traced belongs to the layer of that path, which profilers show and `graftax.find_nan` tells."""
+    """Let what is traced in the block belong to the layer of a path, for profilers and `graftax.find_nan`."""
     backend = registry.current()
     if not backend.has("tracing"):
         yield
@@ -56,5 +56,5 @@ def named_part(path: str) -> Iterator[None]:
 
 
 def part_of_program() -> str:
-    """The path of the layer whose call is being traced; ``""`` outside of all."""
+    """Return the path of the layer whose call is being traced; ``""`` outside of all."""
     return _parts.top or ""

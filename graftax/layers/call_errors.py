@@ -19,7 +19,7 @@ _BINDING = re.compile(r"call\(\) (missing|takes|got)")
 def explained_call(
     layer: Any, title: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> GraftaxError | None:
-    """The error to raise in place of one from the call of a layer; None if it says enough, with where it was."""
+    """Return the error to raise in place of one from the call of a layer; None if it says enough, with where it was."""
     where = f"{title} called with {describe_call(args, kwargs)}"
     better: GraftaxError | None = None
     if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
@@ -41,7 +41,7 @@ def explained_call(
 
 
 def gives_nothing(title: str) -> ArgumentTypeError:
-    """The error for a call that gives None, as of a function without a return."""
+    """Return the error for a call that gives None, as of a function without a return."""
     return ArgumentTypeError(
         f"{title}: its call gave None",
         "what follows computes with what a layer gives; what gives None is often a function without a return",
@@ -50,7 +50,7 @@ def gives_nothing(title: str) -> ArgumentTypeError:
 
 
 def _complex_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The dtype and shape of the first complex array of a call; empty for none."""
+    """Return the dtype and shape of the first complex array of a call; empty for none."""
     for leaf in tree.flatten((args, kwargs)):
         if is_complex(getattr(leaf, "dtype", "")):
             return f"{leaf.dtype}{list(leaf.shape)}"
@@ -58,7 +58,7 @@ def _complex_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def _real_weights(layer: Any, title: str, given: str) -> GraftaxError | None:
-    """The error for complex numbers that meet the weights of a layer of ours."""
+    """Return the error for complex numbers that meet the weights of a layer of ours."""
     if not type(layer).__module__.startswith("graftax.layers.") or is_complex(layer._gx_dtypes.compute_dtype):
         return None
     return DTypeError(
@@ -88,7 +88,7 @@ def _missing(module: Module, name: str) -> MissingAttributeError:
 
 
 def _raised_by(traceback: TracebackType | None, name: str) -> bool:
-    """True if the exception comes from that very function, not from what it called."""
+    """Return True if the exception comes from that very function, not from what it called."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return traceback is not None and traceback.tb_frame.f_code.co_name == name

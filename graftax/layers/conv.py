@@ -9,7 +9,8 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import for_each_axis, one_of, positive, single_shape
+from graftax.layers.arguments import for_each_axis, positive, single_shape
+from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -30,7 +31,7 @@ class Conv(KernelLayer):
         filters: int,
         kernel_size: int | Sequence[int],
         strides: int | Sequence[int] = 1,
-        padding: str = "valid",
+        padding: Padding = "valid",
         dilation_rate: int | Sequence[int] = 1,
         groups: int = 1,
         activation: ActivationLike = None,
@@ -41,6 +42,7 @@ class Conv(KernelLayer):
         bias_regularizer: RegularizerLike = None,
         kernel_constraint: ConstraintLike = None,
         bias_constraint: ConstraintLike = None,
+        padding_mode: str = "zeros",
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -61,7 +63,8 @@ class Conv(KernelLayer):
         self.filters = positive("filters", filters)
         self.kernel_size = for_each_axis("kernel_size", kernel_size, self.space)
         self.strides = for_each_axis("strides", strides, self.space)
-        self.padding = one_of("padding", padding, self.paddings)
+        self.padding = checked_padding(padding, self.space, self.paddings)
+        self.padding_mode = checked_mode(padding_mode, self.padding, "zeros")
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
         self.groups = positive("groups", groups, example=1)
         if self.filters % self.groups:
@@ -80,8 +83,15 @@ class Conv(KernelLayer):
         self.make_weights((*self.kernel_size, channels // self.groups, self.filters), (self.filters,))
 
     def call(self, x: Array) -> Array:
-        out = ops.conv(x, self.kernel, self.strides, self.padding, self.dilation_rate, self.groups)
-        return self.finish(out)
+        x, padding = self.bordered(x)
+        return self.finish(ops.conv(x, self.kernel, self.strides, padding, self.dilation_rate, self.groups))
+
+    def bordered(self, x: Array) -> tuple[Array, str | Pairs]:
+        """The input with borders of its own values, if these are asked for, and the padding that is left to do."""
+        if self.padding_mode == "zeros":
+            return x, self.padding
+        window = tuple((n - 1) * d + 1 for n, d in zip(self.kernel_size, self.dilation_rate, strict=True))
+        return filled_borders(x, self.padding, self.padding_mode, window, self.strides)
 
 
 class Conv1D(Conv):
@@ -92,7 +102,8 @@ class Conv1D(Conv):
         kernel_size: Width of the window.
         strides: Step of the window.
         padding: ``"valid"`` (none), ``"same"`` (output as long as the input over the strides; the odd zero goes to the
-            end) or ``"causal"`` (zeros in front only: no output sees a later input).
+            end), ``"causal"`` (zeros in front only: no output sees a later input), a number of values on both sides,
+            or a pair for before and after. Defaults to ``"valid"``.
         dilation_rate: Distance of the inputs that a window sees.
         groups: Number of groups of channels that are convolved apart.
         activation: A name or function of `graftax.activations`; none unless told.
@@ -103,6 +114,8 @@ class Conv1D(Conv):
         bias_regularizer: Penalty on the bias.
         kernel_constraint: Projection of the kernel after each update.
         bias_constraint: Projection of the bias after each update.
+        padding_mode: What stands in the borders: ``"zeros"``, ``"reflect"`` (the values mirrored at the last one),
+            ``"replicate"`` (the last value) or ``"circular"`` (the values of the other end). Defaults to ``"zeros"``.
         name: As for `Layer`.
         trainable: As for `Layer`.
         dtype: As for `Layer`.
@@ -132,7 +145,8 @@ class Conv2D(Conv):
         kernel_size: Height and width of the window; one number for both.
         strides: Steps of the window.
         padding: ``"valid"`` (none) or ``"same"`` (output as large as the input over the strides; the odd zero goes to
-            the end).
+            the end), a number of values on all sides, or for each axis a number or a pair for before and after.
+            Defaults to ``"valid"``.
         dilation_rate: Distance of the inputs that a window sees.
         groups: Number of groups of channels that are convolved apart.
         activation: A name or function of `graftax.activations`; none unless told.
@@ -143,6 +157,8 @@ class Conv2D(Conv):
         bias_regularizer: Penalty on the bias.
         kernel_constraint: Projection of the kernel after each update.
         bias_constraint: Projection of the bias after each update.
+        padding_mode: What stands in the borders: ``"zeros"``, ``"reflect"`` (the values mirrored at the last one),
+            ``"replicate"`` (the last value) or ``"circular"`` (the values of the other end). Defaults to ``"zeros"``.
         name: As for `Layer`.
         trainable: As for `Layer`.
         dtype: As for `Layer`.

@@ -24,17 +24,18 @@ class Dense(KernelLayer):
 
     Args:
         units: Size of the last axis of the output.
-        activation: ``f``: a name or function of `graftax.activations`; none unless told.
-        use_bias: Whether there is a bias.
-        kernel_initializer: What ``W``, of shape ``(in, units)``, starts as.
-        bias_initializer: What ``b``, of shape ``(units,)``, starts as.
-        kernel_regularizer: Penalty on ``W``, a name or function of `graftax.regularizers`.
-        bias_regularizer: Penalty on ``b``.
-        kernel_constraint: Projection of ``W`` after each update, a name or function of `graftax.constraints`.
-        bias_constraint: Projection of ``b`` after each update.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`.
+        activation: ``f``: a name or function of `graftax.activations`. Defaults to None.
+        use_bias: Whether there is a bias. Defaults to True.
+        kernel_initializer: What ``W``, of shape ``(in, units)``, starts as. Defaults to ``"glorot_uniform"``.
+        bias_initializer: What ``b``, of shape ``(units,)``, starts as. Defaults to ``"zeros"``.
+        kernel_regularizer: Penalty on ``W``, a name or function of `graftax.regularizers`. Defaults to None.
+        bias_regularizer: Penalty on ``b``. Defaults to None.
+        kernel_constraint: Projection of ``W`` after each update, a name or function of `graftax.constraints`. Defaults
+            to None.
+        bias_constraint: Projection of ``b`` after each update. Defaults to None.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``(..., in) -> (..., units)``
@@ -93,8 +94,8 @@ class Dense(KernelLayer):
         return self.finish(linear(x, self.kernel))
 
 
-def linear(x: Array, kernel: Variable) -> Array:
-    """``x @ kernel``, the leading axes flattened first: XLA runs that faster, backwards above all.
+def linear(x: Array, kernel: Array | Variable) -> Array:
+    """Compute ``x @ kernel``, the leading axes flattened first: XLA runs that faster, backwards above all.
 
     A training step of a small transformer took 66 ms in place of 85.
     """

@@ -8,13 +8,13 @@ from graftax.core import tree
 
 
 def all_numbers(value: Any) -> bool:
-    """True for nested lists of Python numbers, at least one."""
+    """Return True for nested lists of Python numbers, at least one."""
     leaves = tree.flatten(value)
     return bool(leaves) and all(isinstance(leaf, bool | int | float) for leaf in leaves)
 
 
 def describe_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Dtypes and shapes of arrays, short forms of the rest."""
+    """Return dtypes and shapes of arrays, short forms of the rest."""
     parts = [_describe(a) for a in args] + [f"{name}={_describe(value)}" for name, value in kwargs.items()]
     return ", ".join(parts) or "nothing"
 

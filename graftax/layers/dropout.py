@@ -22,9 +22,9 @@ class Dropout(Layer):
         noise_shape: Shape of the random choice, broadcast to the input; None stands for the size of the input's axis.
             ``(None, 1, None)`` drops channels for all steps together.
         seed: Fixes the draws: two layers with one seed agree call by call. Unless told, every layer has a stream of its
-            own, which follows from the global seed and the layer's path.
-        name: As for `Layer`.
-        dtype: As for `Layer`.
+            own, which follows from the global seed and the layer's path. Defaults to None.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``(...) -> (...)``

@@ -20,13 +20,15 @@ class Embedding(Layer):
     Args:
         input_dim: How many integers there are.
         output_dim: Size of a vector.
-        embeddings_initializer: What the vectors, of shape ``(input_dim, output_dim)``, start as.
-        embeddings_regularizer: Penalty on the vectors.
-        embeddings_constraint: Projection of the vectors after each update.
+        embeddings_initializer: What the vectors, of shape ``(input_dim, output_dim)``, start as. Defaults to
+            ``"uniform"``.
+        embeddings_regularizer: Penalty on the vectors. Defaults to None.
+        embeddings_constraint: Projection of the vectors after each update. Defaults to None.
         mask_zero: True makes 0 padding: it still has a vector, but the layers and losses that follow get a mask.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`.
+            Defaults to False.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``(...) -> (..., output_dim)``
@@ -78,5 +80,5 @@ class Embedding(Layer):
         return ops.take(self.embeddings, indices, axis=0)
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
-        """True where the integer is not 0, if 0 is padding, and where a mask that comes lets through."""
+        """Return True where the integer is not 0, if 0 is padding, and where a mask that comes lets through."""
         return both(mask, ops.not_equal(inputs, 0)) if self.mask_zero else mask

@@ -76,6 +76,23 @@ class GlobalMaxPooling2D(GlobalMaxPooling1D):
     space = 2
 
 
+class GlobalMaxPooling3D(GlobalMaxPooling1D):
+    """The largest value of a volume.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, depth, height, width, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalMaxPooling3D()(np.ones((2, 4, 4, 4, 3), "float32")).shape
+        (2, 3)
+    """
+
+    space = 3
+
+
 class GlobalAveragePooling1D(GlobalPooling):
     """The mean over the steps; where there is a mask, over the steps that it lets through, 0 where there is none.
 
@@ -132,7 +149,26 @@ class GlobalAveragePooling2D(GlobalPooling):
         return mean(x, self.axes, self.keepdims)
 
 
+class GlobalAveragePooling3D(GlobalAveragePooling2D):
+    """The mean over depth, height and width.
+
+    Args: as for `GlobalAveragePooling2D`.
+
+    Shape:
+        ``(batch, depth, height, width, channels) -> (batch, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> GlobalAveragePooling3D(keepdims=True)(np.ones((2, 4, 4, 4, 3), "float32")).shape
+        (2, 1, 1, 1, 3)
+    """
+
+    space = 3
+
+
 GlobalAvgPool1D = GlobalAveragePooling1D
 GlobalAvgPool2D = GlobalAveragePooling2D
+GlobalAvgPool3D = GlobalAveragePooling3D
 GlobalMaxPool1D = GlobalMaxPooling1D
 GlobalMaxPool2D = GlobalMaxPooling2D
+GlobalMaxPool3D = GlobalMaxPooling3D

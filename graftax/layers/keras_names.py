@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.fallback import Fallback
 from graftax.core.typedefs import ArrayLike
-from graftax.variables.graph.module import Module
-
-if TYPE_CHECKING:
-    from graftax.variables.variable import Variable
+from graftax.layers.building import Buildable
+from graftax.variables.variable import Variable
 
 
-class KerasNames(Module):
+class KerasNames(Buildable):
     """The part of a layer that has its weights by Keras's names: Variables of the roles weight and state.
 
     Example:
@@ -94,10 +92,6 @@ class KerasNames(Module):
                 variable.assign(value)
             raise
 
-    def _gx_require_built(self, purpose: str) -> None:
-        """Raise if there are no weights yet."""
-        raise NotImplementedError
 
-
-def _weights(layer: Module) -> list[Variable]:
+def _weights(layer: Buildable) -> list[Variable]:
     return [v for v in layer.variables if v.role in ("weight", "state")]

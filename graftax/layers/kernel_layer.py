@@ -64,10 +64,14 @@ class KernelLayer(Layer):
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
+        self.make_bias(bias_shape)
+
+    def make_bias(self, shape: Shape) -> None:
+        """Make the bias where there is one."""
         self.bias = None
         if self.use_bias:
             self.bias = self.add_weight(
-                bias_shape,
+                shape,
                 self.bias_initializer,
                 name="bias",
                 regularizer=self.bias_regularizer,

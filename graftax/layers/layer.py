@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import DTypeError, NotBuiltError, StateError
+from graftax.core.errors import DTypeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door, shorten
-from graftax.core.typedefs import ArrayLike, Calls, Initializer, Shape
+from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
@@ -28,6 +28,7 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
 from graftax.variables.graph.module import Child
 from graftax.variables.graph.node import Edge
+from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.reserved import OF_LAYERS, Words
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
@@ -44,9 +45,9 @@ class Layer(AddsLosses):
     layer's policy. A ``training`` argument that is not given is inherited from the layer whose call this is part of.
 
     Args:
-        name: Its name in messages and summaries; the class name in snake case unless told.
-        trainable: Whether its Variables may be trained.
-        dtype: A `DTypePolicy` or its name; the global policy unless told.
+        name: Its name in messages and summaries. Defaults to None, the class name in snake case.
+        trainable: Whether its Variables may be trained. Defaults to True.
+        dtype: A `DTypePolicy` or its name. Defaults to None, the global policy.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -61,7 +62,7 @@ class Layer(AddsLosses):
         ((2, 3), ['factor'])
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts", "_gx_input_shape"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts"})
     _gx_words: ClassVar[Words] = OF_LAYERS
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged, since each position is computed on its own; otherwise it stops here,
@@ -76,9 +77,6 @@ class Layer(AddsLosses):
     """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
     is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
 
-    built: building.Built = building.Built()
-    """Whether its weights are there."""
-    _gx_input_shape: Any = None
     _gx_policy: DTypePolicy | None = None
     _gx_unnamed = 0
     _gx_warned = False
@@ -86,20 +84,10 @@ class Layer(AddsLosses):
     _gx_makes_mask = False  # whether the class defines compute_mask
     _gx_casts = False  # whether a weight is stored in another dtype than the policy's
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "build" in vars(cls):
-            cls.build = building.whole(cls.build)  # type: ignore[method-assign]
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
         cls._gx_makes_mask = cls.compute_mask is not Layer.compute_mask
-
-    if not TYPE_CHECKING:  # a checker should see which attributes there are, and the arguments of __init__
-        __getattr__ = building.missing_attribute
-
-        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-            self = super().__new__(cls)
-            for scope in self._gx_captured:
-                scope.waiting.add(self)
-            return self
 
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
@@ -120,7 +108,7 @@ class Layer(AddsLosses):
         )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """The mask of the output, given that of the input; None for none."""
+        """Return the mask of the output, given that of the input; None for none."""
         if mask is None or self.supports_masking:
             return mask
         if not self._gx_warned:
@@ -146,14 +134,15 @@ class Layer(AddsLosses):
 
         Args:
             shape: Its shape.
-            initializer: A name, a function of ``(key, shape, dtype)``, a number or an array.
-            name: Its name, without a slash; called after its attribute unless told. Selectors of creators see a name
-                only if it is given.
-            dtype: Its dtype; the policy's variable dtype unless told.
-            trainable: Whether optimizers may move it.
-            role: ``"weight"``, or ``"state"`` for what the layer itself updates.
-            regularizer: A penalty on its value, collected in `losses`.
-            constraint: A projection that optimizers apply after each update.
+            initializer: A name, a function of ``(key, shape, dtype)``, a number or an array. Defaults to
+                ``"glorot_uniform"``.
+            name: Its name, without a slash. Defaults to None: it is called after its attribute, and selectors of
+                creators see no name.
+            dtype: Its dtype. Defaults to None, the policy's variable dtype.
+            trainable: Whether optimizers may move it. Defaults to True.
+            role: ``"weight"``, or ``"state"`` for what the layer itself updates. Defaults to ``"weight"``.
+            regularizer: A penalty on its value, collected in `losses`. Defaults to None, no penalty.
+            constraint: A projection that optimizers apply after each update. Defaults to None, no constraint.
 
         Returns:
             The Variable, or the `VariableLike` that a creator put in its place.
@@ -243,7 +232,7 @@ class Layer(AddsLosses):
         return self._gx_call(*args, **kwargs)
 
     def _gx_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The eager call as one program, or `eager_call.MISSED`."""
+        """Return the eager call as one program, or `eager_call.MISSED`."""
         plans = self._gx_plans
         if plans is None:
             plans = eager_call.Plans()
@@ -251,7 +240,7 @@ class Layer(AddsLosses):
         return eager_call.call(plans, self, self._gx_call, args, kwargs)
 
     def _gx_masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An eager call with masks: a program takes them as arguments, and the output gets its own afterwards."""
+        """Compute an eager call with masks: a program takes them as arguments; the output gets its own afterwards."""
         if storage.frames.top is not None or self._gx_hands_on_masks:
             return self._gx_traced_call(args, kwargs)
         signature = signature_of(type(self).call)
@@ -271,12 +260,14 @@ class Layer(AddsLosses):
         signature = signature_of(type(self).call)
         training = signature.training(args, kwargs, None if outer is None else outer.training)
         context = CallContext(self, training, outer)
-        if outer is None or outer.root is None:
+        if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
         with contexts.entered(context), self._gx_explained(args, kwargs):
+            # before building, which sees the dtype and shape that `call` will see
             args, kwargs = inputs_in(self._gx_dtypes.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
-            if not building.is_built(self):
+            is_first = not building.is_built(self)
+            if is_first:
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
@@ -287,6 +278,7 @@ class Layer(AddsLosses):
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
             policy = self._gx_dtypes
+            # where nothing is cast, the scope is left alone: it costs as much as a small layer
             if self._gx_casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
                 with storage.autocast.entered(policy.compute_dtype):
                     out = self.call(*args, **kwargs)
@@ -294,17 +286,19 @@ class Layer(AddsLosses):
                 out = self.call(*args, **kwargs)
             if out is None:
                 raise gives_nothing(self._gx_title())
+            if is_first:
+                look_for_lost([self])
             if found or self._gx_makes_mask:
                 out = masking.with_mask(self, out, first, signature, found, context.masks_met)
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by name, with each mask under the name of the argument whose mask it is."""
+        """Return arguments by name, with each mask under the name of the argument whose mask it is."""
         return kwargs
 
     @door
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
+        """Return the shape of the output for a shape (or structure of shapes) of the input; None stands for any size.
 
         Builds the layer if need be; computes nothing.
 
@@ -337,26 +331,6 @@ class Layer(AddsLosses):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _gx_lacks_weights(self) -> bool:  # type: ignore[override]
-        return not building.is_built(self)
-
-    def _gx_mark_built(self) -> None:
-        """Note that the weights are there; for subclasses that build in another way than through `build`."""
-        object.__setattr__(self, "built", True)
-        for scope in self._gx_captured:
-            scope.waiting.discard(self)
-            scope.check()
-
-    def _gx_require_built(self, purpose: str) -> None:
-        """Raise if there are no weights yet."""
-        if not building.is_built(self):
-            raise NotBuiltError(
-                f"{self._gx_title()} is not built, which {purpose} needs",
-                "its weights are made at the first call, when the input's shape is known",
-                "call it on an example first: model(x[:1])",
-            )
-
     def _gx_abstract_shapes(self, input_shape: Any) -> Any:
         example = shapes.map_shapes(self._gx_example_of, input_shape)
         try:
@@ -365,9 +339,11 @@ class Layer(AddsLosses):
             found = self.build_for(tree.map_structure(lambda leaf: leaf.astype("int32"), example))
         return tree.map_structure(lambda leaf: shapes.ShapeLeaf(leaf.shape), found)
 
-    def _gx_example_of(self, shape: Any) -> Any:
+    def _gx_example_of(self, shape: Any) -> Array:
         sizes = tuple(8 if size is None else size for size in shape)
-        return registry.current().arrays.numpy.zeros(sizes, self._gx_input_dtype or self._gx_dtypes.compute_dtype)
+        dtype = self._gx_input_dtype or self._gx_dtypes.compute_dtype
+        zeros: Array = registry.current().arrays.numpy.zeros(sizes, dtype)
+        return zeros
 
     @contextmanager
     def _gx_explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
@@ -377,6 +353,3 @@ class Layer(AddsLosses):
             if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
                 raise better from error
             raise
-
-    def _gx_title(self) -> str:
-        return f"layer {self._gx_path or self.name!r} ({type(self).__name__})"

@@ -5,40 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axis_numbers, narrow, single_shape, wide
+from graftax.layers.arguments import axes_from_front, axis_numbers, narrow, single_shape, wide
 from graftax.layers.masking import calm, checked, spread
-from graftax.layers.normalization import Normalization
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
 from graftax.layers.weight_settings import WeightSettings
-from graftax.ops.checks import axis_in_range
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
 
-class LayerNormalization(Normalization):
-    r"""Shifts and scales each element to mean 0 and variance 1 over some axes, the last unless told.
+class LayerNormalization(ScaleAndShift):
+    r"""Shifts and scales each element to mean 0 and variance 1 over some axes, by default the last.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 
     Where a mask tells positions along these axes apart, those that it hides do not count.
 
     Args:
-        axis: The axis, or axes, over which mean and variance are taken.
-        epsilon: Added to the variance: 1e-3 as in Keras; PyTorch has 1e-5, Flax 1e-6.
-        center: Whether there is a ``beta``.
-        scale: Whether there is a ``gamma``.
-        beta_initializer: What ``beta``, of the sizes of the axes, starts as.
-        gamma_initializer: What ``gamma`` starts as.
-        beta_regularizer: Penalty on ``beta``.
-        gamma_regularizer: Penalty on ``gamma``.
-        beta_constraint: Projection of ``beta`` after each update.
-        gamma_constraint: Projection of ``gamma`` after each update.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`; the arithmetic is in float32 at least.
+        axis: The axis, or axes, over which mean and variance are taken. Defaults to -1.
+        epsilon: Added to the variance: 1e-3 as in Keras; PyTorch has 1e-5, Flax 1e-6. Defaults to 1e-3.
+        center: Whether there is a ``beta``. Defaults to True.
+        scale: Whether there is a ``gamma``. Defaults to True.
+        beta_initializer: What ``beta``, of the sizes of the axes, starts as. Defaults to ``"zeros"``.
+        gamma_initializer: What ``gamma`` starts as. Defaults to ``"ones"``.
+        beta_regularizer: Penalty on ``beta``. Defaults to None.
+        gamma_regularizer: Penalty on ``gamma``. Defaults to None.
+        beta_constraint: Projection of ``beta`` after each update. Defaults to None.
+        gamma_constraint: Projection of ``gamma`` after each update. Defaults to None.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`; the arithmetic is in float32 at least. Defaults to None.
 
     Shape:
         ``(...) -> (...)``
@@ -89,12 +88,12 @@ class LayerNormalization(Normalization):
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)
-        shape = tuple(sizes[i] for i in self._axes(len(sizes)))
+        shape = tuple(sizes[i] for i in axes_from_front("LayerNormalization", self.axis, len(sizes)))
         self.shape = shape
         self.make_scale_and_shift(shape)
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
-        axes = self._axes(x.ndim)
+        axes = axes_from_front("LayerNormalization", self.axis, x.ndim)
         if tuple(x.shape[i] for i in axes) != self.shape:
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",
@@ -105,29 +104,8 @@ class LayerNormalization(Normalization):
             mask = checked(mask, tuple(x.shape))
         given, x = x, calm(wide(x), mask)
         if mask is not None and min(axes) < mask.ndim:
-            out = self._of_what_counts(x, axes, mask)
+            out = standardize_shown(x, axes, spread(mask, x.ndim), self.epsilon)
         else:
             out = ops.standardize(x, axes, self.epsilon)
         sizes = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))
-        if self.gamma is not None:
-            out = out * ops.reshape(ops.cast(self.gamma, out.dtype), sizes)
-        if self.beta is not None:
-            out = out + ops.reshape(ops.cast(self.beta, out.dtype), sizes)
-        return narrow(out, given)
-
-    def _of_what_counts(self, x: Array, axes: tuple[int, ...], mask: Array) -> Array:
-        """The same by the statistics of what the mask shows."""
-        shown = ops.broadcast_to(spread(mask, x.ndim), x.shape)
-        share = 1 / ops.maximum(ops.sum(ops.cast(shown, x.dtype), axis=axes, keepdims=True), 1)
-        away = x - ops.sum(ops.where(shown, x, 0), axis=axes, keepdims=True) * share
-        variance = ops.sum(ops.square(ops.where(shown, away, 0)), axis=axes, keepdims=True) * share
-        return away * ops.rsqrt(variance + self.epsilon)
-
-    def _axes(self, ndim: int) -> tuple[int, ...]:
-        axes = (self.axis,) if isinstance(self.axis, int) else self.axis
-        found = sorted(axis_in_range("LayerNormalization", axis, ndim) for axis in axes)
-        if len(set(found)) != len(found):
-            raise ArgumentError(
-                f"axis={self.axis} for an input of {ndim} axes", "two of them are one", f"axis={tuple(set(found))}"
-            )
-        return tuple(found)
+        return narrow(self.scaled_and_shifted(out, sizes), given)

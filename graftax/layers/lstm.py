@@ -13,6 +13,8 @@ from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import flag
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
+from graftax.layers.recurrent_cell import RecurrentCell
+from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
@@ -21,7 +23,38 @@ from graftax.variables.initializers import Constant, InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
 
-class LSTM(Recurrent):
+class LSTMStep(RecurrentWeights):
+    """One step of a long short-term memory, which `LSTM` and `LSTMCell` share."""
+
+    gates = 4
+    states = 2
+    unit_forget_bias: bool
+
+    def set_forget_bias(self, unit_forget_bias: bool) -> None:
+        """Note whether the part of the bias that is in charge of keeping starts as 1."""
+        self.unit_forget_bias = flag("unit_forget_bias", unit_forget_bias)
+        start = self.bias_initializer
+        if self.use_bias and self.unit_forget_bias and isinstance(start, Constant) and np.shape(unwrap(start.value)):
+            raise ArgumentError(
+                f"bias_initializer={start!r}",
+                "a part of the array would be replaced: what is in charge of keeping starts as 1",
+                "unit_forget_bias=False, and the array as it is to be",
+            )
+
+    def first_bias(self) -> InitializerLike:
+        if not self.unit_forget_bias:
+            return self.bias_initializer
+        return OnesInForgetGate(self.bias_initializer, self.units)
+
+    def step(
+        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
+    ) -> tuple[Array, ...]:
+        write, keep, new, give = ops.split(drive + ops.matmul(seen, kernel), 4, axis=-1)
+        cell = self.gate(keep) * state[1] + self.gate(write) * activated(self.activation, new, new.shape)
+        return self.gate(give) * activated(self.activation, cell, cell.shape), cell
+
+
+class LSTM(LSTMStep, Recurrent):
     r"""Carries a cell and an output over the steps; gates decide what is written, kept and given out.
 
     .. math::
@@ -31,30 +64,34 @@ class LSTM(Recurrent):
 
     Args:
         units: Size of the output and of the state.
-        activation: The function of what is written and of what is given out.
-        recurrent_activation: The function of the gates.
-        use_bias: Whether there is a bias.
-        kernel_initializer: What ``W``, of shape ``(in, 4 * units)``, starts as.
-        recurrent_initializer: What ``U``, of shape ``(units, 4 * units)``, starts as.
-        bias_initializer: What ``b``, of shape ``(4 * units,)``, starts as.
-        unit_forget_bias: Whether the part of ``b`` that is in charge of keeping starts as 1 in any case.
-        kernel_regularizer: Penalty on ``W``.
-        recurrent_regularizer: Penalty on ``U``.
-        bias_regularizer: Penalty on ``b``.
-        kernel_constraint: Projection of ``W`` after each update.
-        recurrent_constraint: Projection of ``U`` after each update.
-        bias_constraint: Projection of ``b`` after each update.
-        dropout: The share of inputs dropped in training, the same ones at all steps.
+        activation: The function of what is written and of what is given out. Defaults to ``"tanh"``.
+        recurrent_activation: The function of the gates. Defaults to ``"sigmoid"``.
+        use_bias: Whether there is a bias. Defaults to True.
+        kernel_initializer: What ``W``, of shape ``(in, 4 * units)``, starts as. Defaults to ``"glorot_uniform"``.
+        recurrent_initializer: What ``U``, of shape ``(units, 4 * units)``, starts as. Defaults to ``"orthogonal"``.
+        bias_initializer: What ``b``, of shape ``(4 * units,)``, starts as. Defaults to ``"zeros"``.
+        unit_forget_bias: Whether the part of ``b`` that is in charge of keeping starts as 1 in any case. Defaults to
+            True.
+        kernel_regularizer: Penalty on ``W``. Defaults to None.
+        recurrent_regularizer: Penalty on ``U``. Defaults to None.
+        bias_regularizer: Penalty on ``b``. Defaults to None.
+        kernel_constraint: Projection of ``W`` after each update. Defaults to None.
+        recurrent_constraint: Projection of ``U`` after each update. Defaults to None.
+        bias_constraint: Projection of ``b`` after each update. Defaults to None.
+        dropout: The share of inputs dropped in training, the same ones at all steps. Defaults to 0.0.
         recurrent_dropout: The share of outputs dropped on their way to the next step, the same ones at all steps.
-        seed: Fixes the draws of both; the global seed and the layer's path unless told.
-        return_sequences: Whether the output has all steps, or the last one only.
-        return_state: Whether the state after the last step is returned, too: ``out, h, c``.
-        go_backwards: Whether to go from the last step to the first; outputs come in that order.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`.
+            Defaults to 0.0.
+        seed: Fixes the draws of both. Defaults to the global seed and the layer's path.
+        return_sequences: Whether the output has all steps, or the last one only. Defaults to False.
+        return_state: Whether the state after the last step is returned, too: ``out, h, c``. Defaults to False.
+        go_backwards: Whether to go from the last step to the first; outputs come in that order. Defaults to False.
+        stateful: Whether a call without ``initial_state`` goes on from the state that the last one ended with, until
+            ``reset_state()``; all calls then have batches of one size. Defaults to False.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`. Defaults to None.
 
-    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, zeros unless told.
+    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were.
 
     Shape:
@@ -75,9 +112,6 @@ class LSTM(Recurrent):
 
     Source: Hochreiter and Schmidhuber 1997, Neural Computation 9; the bias of 1: Jozefowicz et al. 2015, ICML.
     """
-
-    gates = 4
-    states = 2
 
     def __init__(
         self,
@@ -101,6 +135,7 @@ class LSTM(Recurrent):
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
+        stateful: bool = False,
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -125,33 +160,80 @@ class LSTM(Recurrent):
             return_sequences=return_sequences,
             return_state=return_state,
             go_backwards=go_backwards,
+            stateful=stateful,
             name=name,
             trainable=trainable,
             dtype=dtype,
         )
-        self.unit_forget_bias = flag("unit_forget_bias", unit_forget_bias)
-        start = self.bias_initializer
-        if self.use_bias and self.unit_forget_bias and isinstance(start, Constant) and np.shape(unwrap(start.value)):
-            raise ArgumentError(
-                f"bias_initializer={start!r}",
-                "a part of the array would be replaced: what is in charge of keeping starts as 1",
-                "unit_forget_bias=False, and the array as it is to be",
-            )
-
-    def first_bias(self) -> InitializerLike:
-        if not self.unit_forget_bias:
-            return self.bias_initializer
-        return _WithOnes(self.bias_initializer, self.units)
-
-    def step(
-        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
-    ) -> tuple[Array, ...]:
-        write, keep, new, give = ops.split(drive + ops.matmul(seen, kernel), 4, axis=-1)
-        cell = self.gate(keep) * state[1] + self.gate(write) * activated(self.activation, new, new.shape)
-        return self.gate(give) * activated(self.activation, cell, cell.shape), cell
+        self.set_forget_bias(unit_forget_bias)
 
 
-class _WithOnes(BaseInitializer):
+class LSTMCell(LSTMStep, RecurrentCell):
+    """One step of an `LSTM`, for `RNN` and for loops of one's own.
+
+    Args: as for `LSTM`, without those of dropout and of the way through the steps.
+
+    A call takes an input and the state ``[h, c]``, zeros unless told, and gives ``h`` and the next state.
+
+    Shape:
+        ``(batch, in), [(batch, units)] * 2 -> (batch, units), [(batch, units)] * 2``
+
+    Raises:
+        ArgumentError: as for `LSTM`.
+        ShapeError: an input with another last axis than the first one, or a state of another shape.
+
+    Example:
+        >>> import numpy as np
+        >>> cell = LSTMCell(4)
+        >>> out, (h, c) = cell(np.ones((2, 3), "float32"))
+        >>> out.shape, c.shape
+        ((2, 4), (2, 4))
+
+    Source: Hochreiter and Schmidhuber 1997, Neural Computation 9.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        unit_forget_bias: bool = True,
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(
+            units,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
+            use_bias=use_bias,
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
+        self.set_forget_bias(unit_forget_bias)
+
+
+class OnesInForgetGate(BaseInitializer):
     """Another initializer, with ones in the part that is in charge of keeping."""
 
     def __init__(self, given: Initializer, units: int) -> None:

@@ -20,7 +20,7 @@ from graftax.variables import masks
 
 
 def as_bool(mask: Any, name: str = "mask") -> Array:
-    """The mask as truth values.
+    """Return the mask as truth values.
 
     Raises:
         DTypeError: it holds neither truth values nor integers.
@@ -58,13 +58,13 @@ def _other_numbers(name: str, host: Any) -> GraftaxError | None:
 
 
 def checked(mask: Any, shape: Sequence[int], axes: int | None = None, name: str = "mask") -> Array:
-    """The mask as truth values, if it has the first sizes of the array that it belongs to.
+    """Return the mask as truth values, if it has the first sizes of the array that it belongs to.
 
     Args:
         mask: What was given.
         shape: The shape of the array.
-        axes: How many axes the mask has; any number, from 1, unless told.
-        name: What the mask is called, for messages.
+        axes: How many axes the mask has. Defaults to None, any number from 1.
+        name: What the mask is called, for messages. Defaults to ``"mask"``.
 
     Raises:
         ShapeError: the sizes differ.
@@ -82,7 +82,7 @@ def checked(mask: Any, shape: Sequence[int], axes: int | None = None, name: str 
 
 
 def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
-    """The mask, or the structure of masks of several inputs, checked; None stays."""
+    """Return the mask, or the structure of masks of several inputs, checked; None stays."""
     if tree.is_leaf(inputs):
         return None if mask is None else checked(mask, tuple(inputs.shape), name=name)
     count = len(tree.flatten(inputs))
@@ -98,7 +98,7 @@ def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
 
 
 def both(one: Array | None, other: Array | None) -> Array | None:
-    """True where both masks are; None stands for a mask that hides nothing."""
+    """Return True where both masks are; None stands for a mask that hides nothing."""
     if one is None or other is None:
         return other if one is None else one
     return ops.logical_and(one, other)
@@ -108,17 +108,17 @@ def both(one: Array | None, other: Array | None) -> Array | None:
 
 
 def spread(mask: Array, ndim: int) -> Array:
-    """The mask with an axis of size 1 for each axis of the array that it has not."""
+    """Return the mask with an axis of size 1 for each axis of the array that it has not."""
     return ops.reshape(mask, (*mask.shape, *[1] * (ndim - mask.ndim)))
 
 
 def hide(x: Array, mask: Array | None) -> Array:
-    """``x`` with zeros where the mask hides: no value, and no gradient, comes from there."""
+    """Return ``x`` with zeros where the mask hides: no value, and no gradient, comes from there."""
     return x if mask is None else ops.where(spread(mask, x.ndim), x, 0)
 
 
 def calm(x: Array, mask: Array | None) -> Array:
-    """``x`` with zeros for nan and infinities where the mask hides, so that they spoil no gradient."""
+    """Return ``x`` with zeros for nan and infinities where the mask hides, so that they spoil no gradient."""
     if mask is None or not is_floating(x.dtype):
         return x
     return ops.where(ops.logical_or(spread(mask, x.ndim), ops.isfinite(x)), x, 0)
@@ -128,7 +128,7 @@ def calm(x: Array, mask: Array | None) -> Array:
 
 
 def named(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The masks of a call by parameter: those given, and those that the arrays carry.
+    """Return the masks of a call by parameter: those given, and those that the arrays carry.
 
     Where the `call` takes no mask, the one of the first argument is called ``mask``.
     """
@@ -145,7 +145,7 @@ def named(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def by_name(
     layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], found: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """The arguments by name of a call that is given all its masks by name; None where it cannot be."""
+    """Return the arguments by name of a call that is given all its masks by name; None where it cannot be."""
     if not signature.masks and not (layer.supports_masking or layer._gx_makes_mask):
         return None if "mask" in kwargs else kwargs
     if any(0 <= signature.positions.get(name, -1) < len(args) for name in found):
@@ -156,7 +156,7 @@ def by_name(
 def received(
     layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-    """The arguments with the masks that the `call` of a layer takes, and all masks by name.
+    """Return the arguments with the masks that the `call` of a layer takes, and all masks by name.
 
     Raises:
         ArgumentTypeError: a mask is given to a layer that has no use for it.
@@ -183,7 +183,7 @@ def received(
 
 
 def refused(title: str) -> ArgumentTypeError:
-    """The error for a mask that a layer has no use for."""
+    """Return the error for a mask that a layer has no use for."""
     return ArgumentTypeError(
         f"{title} got mask=",
         "its call takes no mask, and it does not say that one passes through it",
@@ -193,7 +193,7 @@ def refused(title: str) -> ArgumentTypeError:
 
 
 def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: dict[str, Any], met: bool = False) -> Any:
-    """What a layer returns, carrying the mask that belongs to it, where there is one.
+    """Return what a layer returns, carrying the mask that belongs to it, where there is one.
 
     Args:
         layer: The layer.
@@ -201,7 +201,7 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
         inputs: The first argument of the call.
         signature: That of the `call`.
         found: The masks of the call, by name.
-        met: Whether layers inside were given masks, so that one that is gone was not dropped.
+        met: Whether layers inside were given masks, so that one that is gone was not dropped. Defaults to False.
     """
     mask = found.get(signature.masks.get(signature.first or "", "mask"))
     if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
@@ -214,7 +214,7 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
 
 
 def _fitting(title: str, made: Any, out: Any) -> Any:
-    """What a ``compute_mask`` gave, if these are masks for the outputs; a single one may stand for the first output."""
+    """Return what a ``compute_mask`` gave, if these are masks for the outputs; a single one is that of the first."""
     leaves, parts = tree.flatten(out), tree.flatten(made)
     if len(parts) > len(leaves):
         raise ArgumentError(
@@ -236,7 +236,7 @@ def _fitting(title: str, made: Any, out: Any) -> Any:
 
 
 def marked(inputs: Any, mask: Any) -> Any:
-    """The inputs as arrays of their own that carry the mask: those of the caller carry what they did."""
+    """Return the inputs as arrays of their own that carry the mask: those of the caller carry what they did."""
     if tree.is_leaf(inputs):
         if mask is None:
             return inputs
@@ -248,14 +248,14 @@ def marked(inputs: Any, mask: Any) -> Any:
 
 
 def calmed(inputs: Any) -> Any:
-    """The inputs without nan and infinities where their masks hide."""
+    """Return the inputs without nan and infinities where their masks hide."""
     if all(masks.is_calm(leaf) for leaf in tree.flatten(inputs)):
         return inputs
     return tree.map_structure(lambda x: x if masks.is_calm(x) else marked(x, masks.mask_of(x)), inputs)
 
 
 def handed_on(out: Any, inputs: Any, mask: Any, keep: bool, calm: bool) -> Any:
-    """What a layer returns, carrying its mask; an array that came in is copied, so that it carries no other mask.
+    """Return what a layer returns, carrying its mask; an array that came in is copied, since it may carry another one.
 
     Args:
         out: The output.

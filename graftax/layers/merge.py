@@ -27,14 +27,14 @@ class Merge(Layer):
         self._check_several(input_shape)
 
     def pair(self, x: Array, y: Array) -> Array:
-        """Two arrays combined; subclasses must define it."""
+        """Combine two arrays; subclasses must define it."""
         raise TypeError(f"{type(self).__name__} must define pair(x, y)")
 
     def call(self, inputs: Sequence[Array]) -> Array:
         return reduce(self.pair, self.checked(inputs))
 
     def checked(self, inputs: Sequence[Array]) -> list[Array]:
-        """The inputs, if they are what the layer combines: a later call is not asked by `build`."""
+        """Return the inputs, if they are what the layer combines: a later call is not asked by `build`."""
         self._check_several(tree.map_structure(shapes.shape_of, inputs))
         return [ops.asarray(x) for x in inputs]
 
@@ -48,7 +48,7 @@ class Merge(Layer):
             )
 
     def compute_mask(self, inputs: Sequence[Array], mask: Sequence[Array | None] | None) -> Array | None:
-        """True where every input that has a mask lets through, each as its input is broadcast."""
+        """Return True where every input that has a mask lets through, each as its input is broadcast."""
         present = [(x, m) for x, m in zip(inputs, mask or (), strict=False) if m is not None]
         if not present:
             return None
@@ -192,9 +192,9 @@ class Concatenate(Merge):
     """Several arrays joined along an axis.
 
     Args:
-        axis: The axis; the sizes of the others must agree.
-        name: As for `Layer`.
-        dtype: As for `Layer`.
+        axis: The axis; the sizes of the others must agree. Defaults to -1.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``[(..., a), (..., b), ...] -> (..., a + b + ...)`` for the last axis
@@ -217,7 +217,7 @@ class Concatenate(Merge):
         return ops.concatenate(self.checked(inputs), axis=self.axis)
 
     def compute_mask(self, inputs: Sequence[Array], mask: Sequence[Array | None] | None) -> Array | None:
-        """The masks joined too if they have the axis, else True where every mask lets through."""
+        """Join the masks, too, if they have the axis; else return True where every mask lets through."""
         present = [(x, m) for x, m in zip(inputs, mask or (), strict=False) if m is not None]
         axis = self.axis % inputs[0].ndim
         axes = max((m.ndim for _, m in present), default=0)
@@ -232,6 +232,6 @@ class Concatenate(Merge):
 
 
 def _placed(mask: Array, first: int, shape: Shape) -> Array:
-    """The mask of an input whose axes begin at ``first`` of those of the output, for these sizes."""
+    """Return the mask of an input whose axes begin at ``first`` of those of the output, for these sizes."""
     after = len(shape) - first - mask.ndim
     return ops.broadcast_to(ops.reshape(mask, (*[1] * first, *mask.shape, *[1] * after)), shape)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import flag, positive, within
+from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, both, calm, checked, hide
@@ -21,23 +22,6 @@ from graftax.variables import random
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
-
-
-class Cache(NamedTuple):
-    """Keys and values of the positions so far; what `MultiHeadAttention.make_cache` gives.
-
-    A call beyond its room raises in eager code; compiled code finds it with ``graftax.jit(..., checked=True)``, and
-    without writes over the last positions.
-    """
-
-    key: Array
-    """``(batch, length, key_value_heads, key_dim)``."""
-    value: Array
-    """``(batch, length, key_value_heads, value_dim)``."""
-    position: Array
-    """How many positions are filled: an integer."""
-    visible: Array
-    """``(batch, length)``: False where a mask of the input hid what was added."""
 
 
 class MultiHeadAttention(Layer):
@@ -51,22 +35,22 @@ class MultiHeadAttention(Layer):
     Args:
         num_heads: Number of heads.
         key_dim: Size of queries and keys of each head.
-        value_dim: Size of values of each head; ``key_dim`` unless told.
-        num_key_value_heads: How many heads keys and values have, each shared by as many query heads; all unless told.
-        output_dim: Size of the result; that of the input unless told.
-        dropout: The share of weights dropped in training.
-        use_bias: Whether the projections have biases.
-        rotary_base: The base of a `RotaryEmbedding` of queries and keys; none unless told.
-        kernel_initializer: What the kernels start as.
-        bias_initializer: What the biases start as.
-        kernel_regularizer: Penalty on the kernels.
-        bias_regularizer: Penalty on the biases.
-        seed: Fixes the draws of the dropout; the global seed and the layer's path unless told.
-        name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`; the softmax is taken in float32 at least.
+        value_dim: Size of values of each head. Defaults to ``key_dim``.
+        num_key_value_heads: How many heads keys and values have, each shared by as many query heads. Defaults to all.
+        output_dim: Size of the result. Defaults to that of the input.
+        dropout: The share of weights dropped in training. Defaults to 0.0.
+        use_bias: Whether the projections have biases. Defaults to True.
+        rotary_base: The base of a `RotaryEmbedding` of queries and keys. Defaults to None.
+        kernel_initializer: What the kernels start as. Defaults to ``"glorot_uniform"``.
+        bias_initializer: What the biases start as. Defaults to ``"zeros"``.
+        kernel_regularizer: Penalty on the kernels. Defaults to None.
+        bias_regularizer: Penalty on the biases. Defaults to None.
+        seed: Fixes the draws of the dropout. Defaults to the global seed and the layer's path.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`; the softmax is taken in float32 at least. Defaults to None.
 
-    A call takes ``query``, ``value`` and ``key`` (``value`` unless told), and
+    A call takes ``query``, ``value`` and ``key`` (by default ``value``), and
 
     - ``attention_mask``, True where a query may look, which broadcasts to ``(batch, queries, keys)`` or
       ``(batch, heads, queries, keys)``;
@@ -170,7 +154,7 @@ class MultiHeadAttention(Layer):
         key: Array | None = None,
         attention_mask: Array | None = None,
         use_causal_mask: bool = False,
-        cache: Cache | None = None,
+        cache: AttentionCache | None = None,
         training: bool | None = None,
         query_mask: Array | None = None,
         value_mask: Array | None = None,
@@ -227,8 +211,8 @@ class MultiHeadAttention(Layer):
             raise ArgumentError(f"mask= and {whose}=", "here they are two names for one", f"{whose}=... alone")
         return {**rest, whose: mask}
 
-    def make_cache(self, batch_size: int, length: int) -> Cache:
-        """An empty cache, for as many positions as there will be.
+    def make_cache(self, batch_size: int, length: int) -> AttentionCache:
+        """Make an empty cache, for as many positions as there will be.
 
         Args:
             batch_size: Number of sequences.
@@ -237,7 +221,7 @@ class MultiHeadAttention(Layer):
         rows, room = positive("batch_size", batch_size), positive("length", length)
         heads, dtype = self.num_key_value_heads, self._gx_dtypes.compute_dtype
         key, value = (ops.zeros((rows, room, heads, n), dtype) for n in (self.key_dim, self.value_dim))
-        return Cache(key, value, ops.asarray(0, "int32"), ops.zeros((rows, room), "bool"))
+        return AttentionCache(key, value, ops.asarray(0, "int32"), ops.zeros((rows, room), "bool"))
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -271,7 +255,7 @@ class MultiHeadAttention(Layer):
         return None if mask is None else checked(mask, tuple(x.shape), axes=2, name=name)
 
     def _pairs(self, given: Array, batch: int, queries: int, keys: int) -> Array:
-        """Where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
+        """Return where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
         pairs = given[:, None] if given.ndim == 3 else given
         whole = (batch, self.num_heads, queries, keys)
         sizes = tuple(pairs.shape)
@@ -283,8 +267,8 @@ class MultiHeadAttention(Layer):
             )
         return pairs if len(sizes) == 4 else pairs[None, None]
 
-    def _check_cache(self, cache: Cache, queries: Array, keys: Array) -> None:
-        if not isinstance(cache, Cache):
+    def _check_cache(self, cache: AttentionCache, queries: Array, keys: Array) -> None:
+        if not isinstance(cache, AttentionCache):
             raise ArgumentTypeError(
                 f"cache={cache!r:.60}", "it is what make_cache and calls with a cache give", "layer.make_cache(2, 64)"
             )
@@ -318,11 +302,11 @@ class MultiHeadAttention(Layer):
         elif traced_checks.wanted():
             traced_checks.emit(partial(_no_room, room, new), position > room - new, position)
 
-    def _extended(self, cache: Cache, key: Array, value: Array, visible: Array | None) -> Cache:
+    def _extended(self, cache: AttentionCache, key: Array, value: Array, visible: Array | None) -> AttentionCache:
         begin = ops.stack([0, cache.position, 0, 0])
         if visible is None:
             visible = ops.ones(key.shape[:2], "bool")
-        return Cache(
+        return AttentionCache(
             ops.slice_update(cache.key, begin, key),
             ops.slice_update(cache.value, begin, value),
             cache.position + key.shape[1],
@@ -330,12 +314,12 @@ class MultiHeadAttention(Layer):
         )
 
     def _filled(self, queries: int, keys: int, start: Any) -> Array:
-        """Each query sees the positions up to its own."""
+        """Return a mask in which each query sees the positions up to its own."""
         last = ops.arange(queries)[:, None] + start
         return ops.less_equal(ops.arange(keys)[None, :], last)[None, None]
 
     def _with_dropout(self, q: Array, k: Array, v: Array, allowed: Array | None, causal: bool) -> Array:
-        """The same, with weights that are dropped, which the plain op does not show."""
+        """Attend with weights that are dropped, which the plain op does not show."""
         groups = self.num_heads // self.num_key_value_heads
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
         wide = "float32" if str(q.dtype) in ("float16", "bfloat16") else q.dtype

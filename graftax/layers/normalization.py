@@ -1,77 +1,218 @@
-"""Normalization: the scale and the shift that layers of normalization learn."""
+"""Normalization: features shifted and scaled by the statistics of a data set."""
 
 from __future__ import annotations
 
-from graftax.core.typedefs import Shape
-from graftax.layers.arguments import flag, within
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graftax import ops
+from graftax.backend import registry, traced_checks
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.layers import building
+from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, flag, single_shape, wide
+from graftax.layers.description import all_numbers
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.layers.weight_settings import WeightSettings
-from graftax.variables import initializers
-from graftax.variables.variable import Variable
+from graftax.transforms.lifting.frames import Abstract
+from graftax.variables.state import storage
 
 
 class Normalization(Layer):
-    """The base of `BatchNormalization` and `LayerNormalization`, which describe the arguments.
+    r"""Shifts and scales features to mean 0 and variance 1, by the statistics of a data set that `adapt` takes.
+
+    .. math:: y = \frac{x - \mu}{\max(\sigma, 10^{-7})}
+
+    Mean, variance and the number of values are Variables: checkpoints have them.
 
     Args:
-        epsilon: Added to the variance.
-        center: Whether there is a ``beta``.
-        scale: Whether there is a ``gamma``.
-        beta: The settings of ``beta``.
-        gamma: The settings of ``gamma``.
+        axis: The axis, or axes, whose elements have statistics of their own; None for one mean and one variance of all
+            values. Defaults to the last one.
+        mean: The mean, in place of `adapt`: a number, or one for each element of the axes. Defaults to None.
+        variance: The variance, together with ``mean``. Defaults to None.
+        invert: Whether to undo what the same layer does without: ``x * sigma + mean``. Defaults to False.
         name: As for `Layer`.
-        trainable: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`; the arithmetic is in float32 at least.
+
+    Shape:
+        ``(...) -> (...)``
+
+    Raises:
+        ArgumentError: a mean without a variance, or a variance below 0.
+        StateError: it is called before `adapt`, and was given no statistics; in compiled code, where that is checked.
+        ShapeError: an input without those axes, or with other sizes along them than the first one.
+
+    Example:
+        >>> import numpy as np
+        >>> layer = Normalization()
+        >>> layer.adapt(np.float32([[1, 10], [3, 30]]))
+        >>> layer(np.float32([[1, 30]])).tolist()
+        [[-1.0, 1.0]]
     """
 
     supports_masking = True
-    compiles_call = True
-    gamma: Variable | None
-    beta: Variable | None
 
     def __init__(
         self,
-        *,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-        beta: WeightSettings,
-        gamma: WeightSettings,
-        name: str | None,
-        trainable: bool,
-        dtype: str | DTypePolicy | None,
+        axis: int | Sequence[int] | None = -1,
+        mean: ArrayLike | None = None,
+        variance: ArrayLike | None = None,
+        invert: bool = False,
+        name: str | None = None,
+        dtype: str | DTypePolicy | None = None,
     ) -> None:
-        super().__init__(name, trainable, dtype)
-        self.epsilon = within("epsilon", epsilon, 0, float("inf"))
-        self.center, self.scale = flag("center", center), flag("scale", scale)
-        if not self.center:
-            beta.check_unused("center", "beta", initializers.Zeros)
-        if not self.scale:
-            gamma.check_unused("scale", "gamma", initializers.Ones)
-        self.beta_initializer = beta.initializer
-        self.beta_regularizer = beta.regularizer
-        self.beta_constraint = beta.constraint
-        self.gamma_initializer = gamma.initializer
-        self.gamma_regularizer = gamma.regularizer
-        self.gamma_constraint = gamma.constraint
+        super().__init__(name, dtype=dtype)
+        self.axis = () if axis is None else axis_numbers("axis", axis)
+        self.invert = flag("invert", invert)
+        if (mean is None) != (variance is None):
+            raise ArgumentError(
+                f"mean={mean!r:.40}, variance={variance!r:.40}",
+                "one without the other says nothing of how to scale",
+                "mean=0.5, variance=0.25, or neither and then layer.adapt(data)",
+            )
+        self.given = None if mean is None else (_numbers("mean", mean), _numbers("variance", variance))
+        if self.given is not None and (self.given[1] < 0).any():
+            raise ArgumentError(f"variance={variance!r:.60}", "a variance is not below 0", "the square of a deviation")
 
-    def make_scale_and_shift(self, shape: Shape) -> None:
-        """Make ``gamma`` and ``beta``, each where the layer has one."""
-        self.gamma = self.beta = None
-        if self.scale:
-            self.gamma = self.add_weight(
-                shape,
-                self.gamma_initializer,
-                name="gamma",
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
+    def build(self, input_shape: Shape) -> None:
+        sizes = single_shape(input_shape, least=1)
+        kept = axes_from_front("Normalization", self.axis, len(sizes))
+        shape = tuple(sizes[i] for i in kept)
+        # What was never adapted gives nan in compiled code, not numbers that look like others.
+        first = (np.full(shape, np.nan, "float32"),) * 2 if self.given is None else self._given(shape)
+        mean, variance = (np.asarray(part, "float32") for part in first)
+        self.mean = self.add_weight(shape, mean, name="mean", trainable=False, role="state")
+        self.variance = self.add_weight(shape, variance, name="variance", trainable=False, role="state")
+        known = 0 if self.given is None else 1
+        self.count = self.add_weight((), known, name="count", dtype="int32", trainable=False, role="counter")
+
+    def call(self, x: Array) -> Array:
+        shape = array_shape(x)
+        kept = axes_from_front("Normalization", self.axis, len(shape))
+        if tuple(shape[i] for i in kept) != self.mean.shape:
+            raise ShapeError(
+                f"an input of shape {shape}",
+                f"the statistics are of the sizes {self.mean.shape}, those of the first input",
+                "an input of those sizes, or a new layer for the others",
             )
-        if self.center:
-            self.beta = self.add_weight(
-                shape,
-                self.beta_initializer,
-                name="beta",
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
+        self._check_adapted()
+        x = wide(x)
+        sizes = tuple(n if i in kept else 1 for i, n in enumerate(shape))
+        mean, deviation = (
+            ops.reshape(ops.cast(part, x.dtype), sizes) for part in (self.mean, ops.sqrt(wide(self.variance.value)))
+        )
+        deviation = ops.maximum(deviation, 1e-7)
+        out = x * deviation + mean if self.invert else (x - mean) / deviation
+        return ops.cast(out, self._gx_dtypes.compute_dtype)
+
+    @door
+    def adapt(self, data: ArrayLike | Iterable[ArrayLike]) -> None:
+        """Take the mean and the variance of a data set; what was taken before is forgotten.
+
+        Args:
+            data: An array, or an iterable of batches, such as a generator, which is read once.
+
+        Raises:
+            StateError: mean and variance were given to the constructor.
+            ArgumentError: there are no values.
+            ArgumentTypeError: a batch is no array of numbers.
+        """
+        if self.given is not None:
+            raise StateError(
+                f"adapt of {self._gx_title()}",
+                "its mean and variance were given",
+                f"{type(self).__name__}() without mean and variance",
             )
+        total, mean, square = 0, np.float64(0), np.float64(0)  # the sum of squares around the mean
+        for batch in batches_of(data):
+            if not building.is_built(self):
+                self.build(batch.shape)
+            kept = axes_from_front("Normalization", self.axis, batch.ndim)
+            over = tuple(i for i in range(batch.ndim) if i not in kept)
+            count = int(np.prod([batch.shape[i] for i in over]))
+            if tuple(batch.shape[i] for i in kept) != self.mean.shape:
+                raise ShapeError(
+                    f"a batch of shape {batch.shape}",
+                    f"the statistics are of the sizes {self.mean.shape}, those of the first batch",
+                    "batches that agree in all axes but the first",
+                )
+            if not count:
+                continue
+            values = batch.astype("float64")
+            own = values.mean(over)
+            away = own - mean
+            square = square + values.var(over) * count + away**2 * (total * count / (total + count))
+            mean, total = mean + away * (count / (total + count)), total + count
+        if not total:
+            raise ArgumentError("adapt got no values", "there is no mean of nothing", "layer.adapt(x_train)")
+        self.mean.assign(np.asarray(mean, "float32"))
+        self.variance.assign(np.asarray(square / total, "float32"))
+        self.count.assign(min(total, 2**31 - 1))
+
+    def _given(self, shape: Shape) -> tuple[Any, ...]:
+        mean, variance = self.given or ()
+        try:
+            return np.broadcast_to(mean, shape), np.broadcast_to(variance, shape)
+        except ValueError:
+            raise ShapeError(
+                f"mean of shape {mean.shape}, variance of shape {variance.shape}",
+                f"the axes {self.axis} of the input have the sizes {shape}",
+                "one number for all, or one for each element of the axes",
+            ) from None
+
+    def _check_adapted(self) -> None:
+        if isinstance(storage.frames.top, Abstract):  # nothing is computed
+            return
+        arrays, count = registry.current().arrays, unwrap(self.count)
+        if arrays.is_concrete(count):
+            if (error := self._never(arrays.to_numpy(count))) is not None:
+                raise error
+        elif traced_checks.wanted():
+            traced_checks.emit(self._never, arrays.numpy.equal(count, 0), count)
+
+    def _never(self, count: Any) -> StateError | None:
+        if int(count):
+            return None
+        return StateError(
+            f"{self._gx_title()} has no statistics",
+            "adapt() was not called",
+            "layer.adapt(x_train), before the model runs",
+        )
+
+
+def batches_of(data: Any) -> Iterable[np.ndarray[Any, Any]]:
+    """Return the batches of numbers of a data set: an array is one, and an iterable has several.
+
+    Raises:
+        ArgumentTypeError: a batch is no array of numbers.
+    """
+    several = not hasattr(data, "shape") and isinstance(data, Iterable) and not isinstance(data, str | bytes | dict)
+    if isinstance(data, list | tuple) and all_numbers(data):
+        several = False
+    for batch in data if several else (data,):
+        array = None
+        if not isinstance(batch, list | tuple) or all_numbers(batch):
+            try:
+                array = np.asarray(unwrap(batch))
+            except (TypeError, ValueError):
+                array = None
+        if array is None or array.dtype.kind not in "biuf" + "V" * (array.dtype.name == "bfloat16"):
+            raise ArgumentTypeError(
+                f"adapt got a {type(batch).__name__}" + (f" of dtype {array.dtype}" if array is not None else ""),
+                "it takes an array of numbers, or an iterable of such, without targets",
+                "layer.adapt(x for x, y in batches)",
+            )
+        yield array if array.ndim else array[None]
+
+
+def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.asarray(unwrap(value), "float32")
+    except (TypeError, ValueError):
+        array = np.float32(np.nan)  # type: ignore[assignment]
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{name}={value!r:.60}", "it is a finite number, or an array of such", f"{name}=0.5")
+    return array

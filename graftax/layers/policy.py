@@ -46,12 +46,12 @@ class DTypePolicy:
 
     @property
     def compute_dtype(self) -> str:
-        """The dtype of a layer's inputs, arithmetic and outputs."""
+        """Return the dtype of a layer's inputs, arithmetic and outputs."""
         return self.name.removeprefix("mixed_")
 
     @property
     def variable_dtype(self) -> str:
-        """The dtype of a layer's weights."""
+        """Return the dtype of a layer's weights."""
         return "float32" if self.name.startswith("mixed_") else self.name
 
 
@@ -62,7 +62,7 @@ register_ambient(lambda: _global[0].name)
 
 
 def get_dtype_policy() -> DTypePolicy:
-    """The policy of layers that are given none.
+    """Return the policy of layers that are given none.
 
     Example:
         >>> get_dtype_policy().name
@@ -93,7 +93,7 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
 
 
 def as_policy(policy: str | DTypePolicy | None) -> DTypePolicy:
-    """A policy from its name; the global one for None."""
+    """Return a policy from its name; the global one for None."""
     if policy is None:
         return _global[0]
     return policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from graftax import ops
+from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import for_each_axis, narrow, one_of, single_shape, wide
+from graftax.layers.arguments import for_each_axis, narrow, single_shape, wide
+from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -22,33 +24,49 @@ class Pooling(Layer):
         self,
         pool_size: int | Sequence[int] = 2,
         strides: int | Sequence[int] | None = None,
-        padding: str = "valid",
+        padding: Padding = "valid",
+        padding_mode: str | None = None,
         name: str | None = None,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, dtype=dtype)
         self.pool_size = for_each_axis("pool_size", pool_size, self.space)
         self.strides = self.pool_size if strides is None else for_each_axis("strides", strides, self.space)
-        self.padding = one_of("padding", padding, ("valid", "same"))
+        self.padding = checked_padding(padding, self.space, ("valid", "same"))
+        self.padding_mode = checked_mode(padding_mode, self.padding, None)
+        if not isinstance(self.padding, str):
+            for size, pair in zip(self.pool_size, self.padding, strict=True):
+                if max(pair) >= size:
+                    raise ArgumentError(
+                        f"pool_size={pool_size!r}, padding={padding!r}",
+                        "a window of borders alone would have nothing to pool",
+                        f"padding={size - 1} at most for a window of {size}",
+                    )
 
     def build(self, input_shape: Shape) -> None:
         single_shape(input_shape, self.space + 2, self.space + 2)
+
+    def bordered(self, x: Array) -> tuple[Array, str | Pairs]:
+        """The input with borders of its own values, if these are asked for, and the padding that is left to do."""
+        return filled_borders(x, self.padding, self.padding_mode, self.pool_size, self.strides)
 
 
 class MaxPooling(Pooling):
     """The largest value of each window."""
 
     def call(self, x: Array) -> Array:
-        return ops.max_pool(x, self.pool_size, self.strides, self.padding)
+        x, padding = self.bordered(x)
+        return ops.max_pool(x, self.pool_size, self.strides, padding)
 
 
 class AveragePooling(Pooling):
     """The mean of each window, of what is inside the input only."""
 
     def call(self, x: Array) -> Array:
-        total = ops.sum_pool(wide(x), self.pool_size, self.strides, self.padding)
+        x, padding = self.bordered(x)
+        total = ops.sum_pool(wide(x), self.pool_size, self.strides, padding)
         ones = ops.ones((1, *x.shape[1:-1], 1), total.dtype)
-        return narrow(total / ops.sum_pool(ones, self.pool_size, self.strides, self.padding), x)
+        return narrow(total / ops.sum_pool(ones, self.pool_size, self.strides, padding), x)
 
 
 class MaxPooling1D(MaxPooling):
@@ -74,7 +92,10 @@ class MaxPooling2D(MaxPooling):
     Args:
         pool_size: Height and width of the window; one number for both.
         strides: Steps of the window; its size unless told.
-        padding: ``"valid"`` leaves out windows that would stand out; ``"same"`` has a window wherever one can start.
+        padding: ``"valid"`` leaves out windows that would stand out; ``"same"`` has a window wherever one can start. A
+            number, or for each axis a number or a pair, widens the input on both sides. Defaults to ``"valid"``.
+        padding_mode: What stands in the borders: nothing that counts, or ``"reflect"``, ``"replicate"`` or
+            ``"circular"`` values of the input, as for `Conv2D`. Defaults to None, nothing.
         name: As for `Layer`.
         dtype: As for `Layer`.
 

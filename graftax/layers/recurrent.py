@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers import activations
-from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import check_last_axis, flag, positive, single_shape, within
-from graftax.layers.dense import linear
-from graftax.layers.layer import Layer
+from graftax.layers.activations import ActivationLike
+from graftax.layers.arguments import check_last_axis, flag, single_shape, within
 from graftax.layers.masking import as_bool, checked, hide
-from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.recurrent_weights import RecurrentWeights
+from graftax.layers.stateful import Stateful
 from graftax.layers.weight_settings import WeightSettings
 from graftax.transforms.flow.scan import scan
-from graftax.variables import initializers, random
-from graftax.variables.given_back import activated
-from graftax.variables.initializers import InitializerLike
+from graftax.variables import random
 from graftax.variables.keys import checked_seed
-from graftax.variables.variable import Variable
 
 
-class Recurrent(Layer):
-    """The base of `LSTM` and `GRU`, which describe the arguments.
+class Recurrent(Stateful, RecurrentWeights):
+    """The base of `LSTM`, `GRU` and `SimpleRNN`, which describe the arguments.
 
-    A subclass gives the shape of its bias and one step; what the input adds to all steps is one matrix product.
+    What the input adds to all steps is one matrix product.
     """
-
-    compiles_call = True
-    activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
-    recurrent_activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
-    gates: ClassVar[int]
-    states: ClassVar[int] = 1
-    bias: Variable | None
 
     def __init__(
         self,
@@ -55,26 +43,23 @@ class Recurrent(Layer):
         return_sequences: bool,
         return_state: bool,
         go_backwards: bool,
+        stateful: bool,
         name: str | None,
         trainable: bool,
         dtype: str | DTypePolicy | None,
     ) -> None:
-        super().__init__(name, trainable, dtype)
-        self.units = positive("units", units)
-        self.activation = activations.get(activation)
-        self.recurrent_activation = activations.get(recurrent_activation)
-        self.use_bias = flag("use_bias", use_bias)
-        if not self.use_bias:
-            bias.check_unused("use_bias", "bias", initializers.Zeros)
-        self.kernel_initializer = kernel.initializer
-        self.kernel_regularizer = kernel.regularizer
-        self.kernel_constraint = kernel.constraint
-        self.recurrent_initializer = recurrent.initializer
-        self.recurrent_regularizer = recurrent.regularizer
-        self.recurrent_constraint = recurrent.constraint
-        self.bias_initializer = bias.initializer
-        self.bias_regularizer = bias.regularizer
-        self.bias_constraint = bias.constraint
+        super().__init__(
+            units,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
+            use_bias=use_bias,
+            kernel=kernel,
+            recurrent=recurrent,
+            bias=bias,
+            name=name,
+            trainable=trainable,
+            dtype=dtype,
+        )
         self.dropout = within("dropout", dropout, 0, 1)
         self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
         self.seed = None if seed is None else checked_seed(seed)
@@ -82,63 +67,12 @@ class Recurrent(Layer):
         self.return_sequences = flag("return_sequences", return_sequences)
         self.return_state = flag("return_state", return_state)
         self.go_backwards = flag("go_backwards", go_backwards)
-
-    # --- for subclasses ---------------------------------------------------------------------------------------------
-
-    def step(
-        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
-    ) -> tuple[Array, ...]:
-        """The next state, its output first; ``drive`` is what the input adds, ``seen`` the output that came before."""
-        raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
-
-    def gate(self, x: Array) -> Array:
-        """The recurrent activation of an array, for one gate or several."""
-        return activated(self.recurrent_activation, x, x.shape)
-
-    def inner_bias(self) -> Array | None:
-        """What the step adds to what it computes from ``seen``; None for nothing."""
-        return None
-
-    def bias_shape(self) -> Shape:
-        """Shape of the bias."""
-        return (self.gates * self.units,)
-
-    def first_bias(self) -> InitializerLike:
-        """What the bias starts as."""
-        return self.bias_initializer
-
-    def driven(self, x: Array) -> Array:
-        """What the inputs of all steps add: ``(batch, steps, in) -> (batch, steps, gates * units)``."""
-        out = linear(x, self.kernel)
-        return out if self.bias is None else ops.add(out, self.bias)
-
-    # --- shared -----------------------------------------------------------------------------------------------------
+        self.stateful = flag("stateful", stateful)
 
     def build(self, input_shape: Shape) -> None:
-        size, width = single_shape(input_shape, 3, 3)[-1], self.gates * self.units
-        self.kernel = self.add_weight(
-            (size, width),
-            self.kernel_initializer,
-            name="kernel",
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
-        self.recurrent_kernel = self.add_weight(
-            (self.units, width),
-            self.recurrent_initializer,
-            name="recurrent_kernel",
-            regularizer=self.recurrent_regularizer,
-            constraint=self.recurrent_constraint,
-        )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                self.bias_shape(),
-                initializers.get(self.first_bias()),
-                name="bias",
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        batch, _, size = single_shape(input_shape, 3, 3)
+        self.make_weights(size)
+        self.make_carried([(batch, self.units)] * self.states)
         if self.seed_generator is not None:
             self.seed_generator.build()
 
@@ -174,12 +108,14 @@ class Recurrent(Layer):
             return new, new[0]
 
         rows = drive, None if mask is None else ops.swapaxes(mask, 0, 1)[..., None]
-        last, outputs = _over_time(step, state, rows)
+        last, outputs = over_time(step, state, rows)
+        if self.stateful:
+            self.carry(last)
         out = ops.swapaxes(outputs, 0, 1) if self.return_sequences else last[0]
         return (out, *last) if self.return_state else out
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """That of the input for a sequence, in the order of the output; none for a last step."""
+        """Return the mask of the input for a sequence, in the order of the output; None for a last step."""
         own = mask if self.return_sequences else None
         if own is not None and self.go_backwards:
             own = ops.flip(as_bool(own), 1)
@@ -187,6 +123,8 @@ class Recurrent(Layer):
 
     def _first_state(self, given: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
+        if given is None and self.stateful:
+            return tuple(ops.cast(part, x.dtype) for part in self.carried_state(x.shape[0]))
         if given is None:
             return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
         state = tuple(given) if isinstance(given, list | tuple) else (given,)
@@ -205,7 +143,7 @@ class Recurrent(Layer):
         return tuple(ops.cast(part, x.dtype) for part in state)
 
     def _kept(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
-        """Factors that drop with a rate, the same at every step; None for none."""
+        """Return factors that drop with a rate, the same at every step; None for none."""
         if not training or rate == 0 or self.seed_generator is None:
             return None
         if rate == 1:
@@ -218,7 +156,8 @@ class Recurrent(Layer):
         return x if kept is None else x * kept
 
 
-def _over_time(step: Callable[[Any, Any], Any], state: tuple[Array, ...], rows: Any) -> tuple[tuple[Array, ...], Array]:
+def over_time(step: Callable[[Any, Any], Any], state: tuple[Array, ...], rows: Any) -> tuple[tuple[Array, ...], Array]:
+    """The last state, and what each step gave, stacked: a compiled loop, or a loop in Python where there is none."""
     if not rows[0].shape[0]:
         raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
     if registry.current().has("control_flow"):

@@ -10,7 +10,7 @@ from typing import Any
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, single_shape
+from graftax.layers.arguments import array_shape, positive, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -42,8 +42,8 @@ class Reshape(Layer):
 
     Args:
         target_shape: The new axes, without the batch; one may be -1, which stands for what is left.
-        name: As for `Layer`.
-        dtype: As for `Layer`.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`. Defaults to None.
 
     Shape:
         ``(batch, ...) -> (batch, *target_shape)``
@@ -89,3 +89,73 @@ class Reshape(Layer):
                 "target_shape=(-1,) takes any number",
             )
         return result
+
+
+class Permute(Layer):
+    """The axes after the first in another order.
+
+    Args:
+        dims: The order, counted from 1, without the batch: ``(2, 1)`` exchanges the two axes after it.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, ...) -> (batch, ...)``
+
+    Raises:
+        ArgumentError: ``dims`` has not each of the numbers from 1 once.
+        ShapeError: the input has other axes.
+
+    Example:
+        >>> import numpy as np
+        >>> Permute((2, 1))(np.ones((5, 3, 4), "float32")).shape
+        (5, 4, 3)
+    """
+
+    compiles_call = True
+
+    def __init__(self, dims: Sequence[int], name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
+        super().__init__(name, dtype=dtype)
+        order = tuple(dims) if isinstance(dims, list | tuple) else ()
+        whole = all(hasattr(n, "__index__") and not isinstance(n, bool) and not hasattr(n, "shape") for n in order)
+        if not order or not whole or sorted(map(index, order)) != list(range(1, len(order) + 1)):
+            raise ArgumentError(
+                f"dims={dims!r:.60}", "it has each of the axes after the batch once, counted from 1", "dims=(2, 1)"
+            )
+        self.dims = tuple(map(index, order))
+
+    def call(self, x: Array) -> Array:
+        single_shape(array_shape(x), len(self.dims) + 1, len(self.dims) + 1)
+        return ops.transpose(x, (0, *self.dims))
+
+
+class RepeatVector(Layer):
+    """Each element of the batch as a sequence of copies of itself.
+
+    Args:
+        n: How many copies.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, features) -> (batch, n, features)``
+
+    Raises:
+        ArgumentError: ``n`` is not above 0.
+        ShapeError: the input has other axes.
+
+    Example:
+        >>> import numpy as np
+        >>> RepeatVector(3)(np.ones((2, 4), "float32")).shape
+        (2, 3, 4)
+    """
+
+    compiles_call = True
+
+    def __init__(self, n: int, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
+        super().__init__(name, dtype=dtype)
+        self.n = positive("n", n, 3)
+
+    def call(self, x: Array) -> Array:
+        batch, features = single_shape(array_shape(x), 2, 2)
+        return ops.broadcast_to(x[:, None], (batch, self.n, features))

@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.layers.arguments import array_shape, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.position_embedding import checked_start
 
 
 class RotaryEmbedding(Layer):
@@ -22,11 +23,11 @@ class RotaryEmbedding(Layer):
     .. math:: p \cdot \text{base}^{-2 i / \text{size}}
 
     Args:
-        base: How slow the slowest pair turns.
-        name: As for `Layer`.
-        dtype: As for `Layer`; angles are in float32 at least.
+        base: How slow the slowest pair turns. Defaults to 10000.0.
+        name: As for `Layer`. Defaults to None.
+        dtype: As for `Layer`; angles are in float32 at least. Defaults to None.
 
-    A call takes ``start=``, the position of the first row, 0 unless told; it may be traced.
+    A call takes ``start=``, the position of the first row, by default 0; it may be traced.
 
     Shape:
         ``(batch, length, heads, size) -> (batch, length, heads, size)``
@@ -62,15 +63,7 @@ class RotaryEmbedding(Layer):
                 f"features are turned in pairs, and {size} is odd",
                 "an even size of heads",
             )
-        start = ops.asarray(start)
-        if start.ndim:
-            raise ShapeError(
-                f"start of shape {tuple(start.shape)}",
-                "it is the position of the first row, one for the whole batch",
-                "start=3, or gx.vectorized_map over the batch",
-            )
-        if start.dtype.kind not in "iu":  # half precision, which floating arguments come in, has no 301
-            raise DTypeError(f"start of dtype {start.dtype.name}", "positions are counted", "start=3, an integer")
+        start = checked_start(start)
         length, half = x.shape[1], x.shape[3] // 2
         x, given = wide(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)

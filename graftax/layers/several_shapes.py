@@ -17,7 +17,7 @@ _SUFFIX = "_shape"
 
 @cache
 def names_of_shapes(build: Callable[..., Any]) -> tuple[str, ...]:
-    """The parameters of a `build` that takes several shapes; empty for one that takes the shape of the input."""
+    """Return the parameters of a `build` that takes several shapes; empty for one that takes the shape of the input."""
     parameters = list(inspect.signature(build).parameters.values())[1:]
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         return ()
@@ -28,7 +28,7 @@ def names_of_shapes(build: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def bound(build: Callable[..., Any], title: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``layer.build(...)`` was given, by parameter.
+    """Return what ``layer.build(...)`` was given, by parameter.
 
     Raises:
         ArgumentTypeError: a shape is missing, or there is no such parameter.
@@ -45,7 +45,7 @@ def bound(build: Callable[..., Any], title: str, given: tuple[Any, ...], named: 
 def of_call(
     build: Callable[..., Any], title: str, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
-    """What `build` gets in the first call: the shape of the first argument, or a dict of shapes by parameter.
+    """Return what `build` gets in the first call: the shape of the first argument, or a dict of shapes by parameter.
 
     Raises:
         ArgumentTypeError: a parameter is not called as an argument of `call` and ``_shape``.
@@ -76,5 +76,5 @@ def of_call(
 
 
 def example_of(given: Mapping[str, Any], make: Callable[[Any], Any]) -> dict[str, Any]:
-    """The arguments of a call by name, each made of its shape."""
+    """Return the arguments of a call by name, each made of its shape."""
     return {name.removesuffix(_SUFFIX): shapes.map_shapes(make, shape) for name, shape in given.items() if shape}

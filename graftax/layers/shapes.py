@@ -18,14 +18,14 @@ class ShapeLeaf:
 
 
 def shape_of(leaf: Any) -> Shape | None:
-    """The shape of an array or a number; None for anything else."""
+    """Return the shape of an array or a number; None for anything else."""
     if hasattr(leaf, "shape"):
         return tuple(leaf.shape)
     return () if isinstance(leaf, int | float) else None
 
 
 def merge(first: ShapeLeaf, second: ShapeLeaf) -> tuple[int | None, ...]:
-    """Sizes on which both agree; None where they depend on what was unknown."""
+    """Return sizes on which both agree; None where they depend on what was unknown."""
     return tuple(a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True))
 
 
@@ -68,7 +68,7 @@ def _size(value: Any) -> Any:
 
 
 def agree(first: Any, second: Any) -> bool:
-    """True if two structures of shapes have the same sizes, as far as they are known, but for the first axis.
+    """Return True if two structures of shapes have the same sizes, as far as they are known, but for the first axis.
 
     Example:
         >>> agree((32, 8), (None, 8)), agree((32, 8), (32, 9)), agree((2, 8), (3, 8)), agree((2,), (3,))
@@ -87,7 +87,7 @@ def agree(first: Any, second: Any) -> bool:
 
 
 def is_shape(value: Any) -> bool:
-    """True for one shape, False for a structure of shapes."""
+    """Return True for one shape, False for a structure of shapes."""
     return isinstance(value, tuple | list) and all(size is None or isinstance(size, int) for size in value)
 
 
@@ -101,5 +101,5 @@ def map_shapes(function: Callable[[Any], Any], structure: Any) -> Any:
 
 
 def filled(structure: Any, size: int) -> Any:
-    """The structure with every unknown size replaced."""
+    """Return the structure with every unknown size replaced."""
     return map_shapes(lambda shape: tuple(size if n is None else n for n in shape), structure)

@@ -31,7 +31,7 @@ class Signature(NamedTuple):
         return "training" in self.positions
 
     def given(self, name: str | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What a call has for a parameter; None for nothing."""
+        """Return what a call has for a parameter; None for nothing."""
         position = self._position(name)
         return args[position] if 0 <= position < len(args) else kwargs.get(name or "")
 
@@ -39,7 +39,7 @@ class Signature(NamedTuple):
         return self.positions.get(name, -1) if name else 0
 
     def training(self, args: tuple[Any, ...], kwargs: dict[str, Any], outer: bool | None) -> bool | None:
-        """The flag of a call, or else that of the call around it, or else the default; not left for who takes none.
+        """Return the flag of a call, or that of the call around it, or the default; taken away where `call` takes none.
 
         Raises:
             ArgumentTypeError: it is neither True nor False.
@@ -56,7 +56,7 @@ class Signature(NamedTuple):
     def put(
         self, name: str, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a call with another value for a parameter."""
+        """Return the arguments of a call with another value for a parameter."""
         position = self._position(name)
         if 0 <= position < len(args):
             return (*args[:position], value, *args[position + 1 :]), kwargs
@@ -65,7 +65,7 @@ class Signature(NamedTuple):
 
 @cache
 def signature_of(call: Callable[..., Any]) -> Signature:
-    """Looked up once for each `call`."""
+    """Return the signature of a `call`, which is looked up once."""
     parameters = list(inspect.signature(call).parameters.values())[1:]
     first: str | None
     by_place = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

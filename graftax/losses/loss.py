@@ -40,7 +40,7 @@ class Loss(Module):
 
     Args:
         reduction: One of the four.
-        name: The class name in snake case unless told.
+        name: Its name. Defaults to the class name in snake case.
 
     Example:
         >>> class Quantile(Loss):
@@ -156,7 +156,7 @@ class FunctionLoss(Loss):
     Args:
         fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch.
         reduction: As for `Loss`; a single number stays what it is, except that weights cannot apply to it.
-        name: The name of the function unless told.
+        name: Its name. Defaults to that of the function.
 
     Example:
         >>> loss = FunctionLoss(lambda y_true, y_pred: abs(y_true - y_pred), reduction="sum")
@@ -210,7 +210,7 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
     return ops.divide_no_nan(total, ops.sum(weights))
 
 
-def _require_some(y_true: Any, y_pred: Any) -> None:
+def _require_some(y_true: object, y_pred: object) -> None:
     for name, side in (("y_true", y_true), ("y_pred", y_pred)):
         for leaf in flatten(side):
             if leaf.size == 0:

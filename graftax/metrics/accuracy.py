@@ -115,7 +115,7 @@ class _LabelMetric(SampleMetric):
         """Where the label is not the one to ignore."""
         return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
 
-    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+    def check_targets(self, y_true: object, y_pred_shape: Shape) -> None:
         """Raise if a label is neither in ``[0, classes)`` nor the one to ignore."""
         targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
 

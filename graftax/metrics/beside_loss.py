@@ -15,7 +15,7 @@ from graftax.objectives import per_sample
 _SHARES = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, f_score.FBetaScore)
 
 
-def pairs(metrics: Any, loss: Any) -> Iterator[tuple[Any, Any]]:
+def pairs(metrics: object, loss: object) -> Iterator[tuple[Any, Any]]:
     """Metrics and the losses beside them, as far as what `compile` got tells without the outputs of the model."""
     if isinstance(loss, Mapping):
         if isinstance(metrics, Mapping):
@@ -27,7 +27,7 @@ def pairs(metrics: Any, loss: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((one, loss) for one in flatten(metrics))
 
 
-def require_same_scores(metric: Any, loss: Any) -> None:
+def require_same_scores(metric: object, loss: object) -> None:
     """Raise if a metric reads probabilities where the loss says that predictions are logits, or the other way round.
 
     A threshold between 0 and 1, other than 0.5, may be meant for logits: that is a warning.
@@ -75,7 +75,7 @@ def require_same_scores(metric: Any, loss: Any) -> None:
         )
 
 
-def _check_threshold(metric: Any, argument: str, at: float, loss: Any, logits: bool) -> None:
+def _check_threshold(metric: object, argument: str, at: float, loss: object, logits: bool) -> None:
     kind = f"{type(metric).__name__}("
     if isinstance(metric, f_score.FBetaScore):  # several numbers would be refused, too
         kind += f'"{metric.average or "macro"}", '

@@ -28,7 +28,7 @@ class Metric(Module):
     one of your own, assign ``ops.stop_gradient(value)`` if `update` may be called where something is differentiated.
 
     Args:
-        name: The class name in snake case unless told.
+        name: Its name. Defaults to the class name in snake case.
         dtype: The dtype of its Variables.
 
     Raises:
@@ -58,8 +58,9 @@ class Metric(Module):
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_starts"})
     _gx_starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
         for pair in (("update", "update_state"), ("reset", "reset_state")):
             _say_twice(cls, *pair)
 
@@ -79,8 +80,8 @@ class Metric(Module):
         Args:
             shape: Its shape.
             initializer: A name, a function of ``(key, shape, dtype)``, a number or an array.
-            name: Its name; called after its attribute unless told.
-            dtype: Its dtype; the metric's unless told.
+            name: Its name. Defaults to that of its attribute.
+            dtype: Its dtype. Defaults to the metric's.
         """
         if isinstance(shape, str) or not all(isinstance(n, Integral) for n in np.ravel(shape)):
             raise ArgumentTypeError(
@@ -113,13 +114,13 @@ class Metric(Module):
         dtype: str | None = None,
         name: str | None = None,
     ) -> Variable:
-        """`add_variable` with the arguments of Keras, where a number is what is kept unless told.
+        """`add_variable` with the arguments of Keras, where a number is kept by default.
 
         Args:
             shape: Its shape. Defaults to that of a number.
             initializer: As for `add_variable`. Defaults to None: zeros.
-            dtype: Its dtype; the metric's unless told.
-            name: Its name; called after its attribute unless told.
+            dtype: Its dtype. Defaults to the metric's.
+            name: Its name. Defaults to that of its attribute.
         """
         return self.add_variable(shape, "zeros" if initializer is None else initializer, name, dtype)
 

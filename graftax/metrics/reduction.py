@@ -42,7 +42,7 @@ class Sum(Metric):
         Args:
             values: Any shape.
             sample_weight: One number, one for each row, or one for each value.
-            mask: True where a row or value counts. Unless told, the mask that the values carry.
+            mask: True where a row or value counts. Defaults to the mask that the values carry.
         """
         mask = masks.given_or_carried(mask, values)
         exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
@@ -99,7 +99,7 @@ class Mean(_Mean):
         Args:
             values: Any shape.
             sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
-            mask: True where a row or value counts. Unless told, the mask that the values carry.
+            mask: True where a row or value counts. Defaults to the mask that the values carry.
         """
         mask = masks.given_or_carried(mask, values)
         exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)]))
@@ -160,7 +160,7 @@ class SampleMetric(_Mean):
             y_true: Targets.
             y_pred: Predictions.
             sample_weight: One number, one for each sample, or one for each value.
-            mask: True where a sample or value counts. Unless told, the mask that the predictions carry.
+            mask: True where a sample or value counts. Defaults to the mask that the predictions carry.
 
         Raises:
             ShapeError: targets, weights or mask do not fit the predictions; nothing is broadcast silently.
@@ -196,7 +196,7 @@ class MeanMetricWrapper(SampleMetric):
     Args:
         fn: ``fn(y_true, y_pred)``; returns one number for each sample. One that returns a single number for the whole
             batch counts as often as the batch has samples, and cannot be weighted or masked sample by sample.
-        name: The name of the function unless told.
+        name: Its name. Defaults to that of the function.
         dtype: The dtype of its Variable.
 
     Example:

@@ -101,7 +101,7 @@ _ONE_NUMBER: dict[type[Metric], dict[str, Any]] = {
     f_score.F1Score: {"average": "macro"},
     f_score.FBetaScore: {"average": "macro"},
 }
-"""What has a number for each class unless told is their mean by name: a name stands for one number."""
+"""What has a number for each class by default is their mean by name: a name stands for one number."""
 _THRESHOLDS = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, auc.AUC, *_COUNTS)
 _KINDS: dict[str, tuple[type[Metric], ...]] = {
     "binary": (
@@ -132,7 +132,7 @@ def get(
     metric: str | Metric | Callable[[Any, Any], Any],
     y_true_shape: Shape | None = None,
     y_pred_shape: Shape | None = None,
-    loss: Any = None,
+    loss: object = None,
 ) -> Metric:
     """A metric from its name, from a function of ``(y_true, y_pred)``, or as it is; a name becomes the metric's name.
 
@@ -192,7 +192,7 @@ def get(
     return reduction.MeanMetricWrapper(metric)
 
 
-def needs_shapes(metric: Any) -> bool:
+def needs_shapes(metric: object) -> bool:
     """True for the names that only the first batch can explain.
 
     Example:
@@ -202,7 +202,7 @@ def needs_shapes(metric: Any) -> bool:
     return isinstance(metric, str) and metric in _BY_SHAPE
 
 
-def target_kind(y_true_shape: Shape, y_pred_shape: Shape, loss: Any = None) -> str:
+def target_kind(y_true_shape: Shape, y_pred_shape: Shape, loss: object = None) -> str:
     """``"binary"``, ``"sparse"`` (labels) or ``"categorical"`` (one-hot rows): as the loss says, else by the shapes.
 
     Raises:
@@ -228,7 +228,7 @@ def target_kind(y_true_shape: Shape, y_pred_shape: Shape, loss: Any = None) -> s
     )
 
 
-def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: Any) -> Metric:
+def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: object) -> Metric:
     kind = target_kind(y_true_shape, y_pred_shape, loss)
     if _BY_SHAPE[name] == "crossentropy":
         crossentropy = _CROSSENTROPIES[kind]
@@ -237,7 +237,7 @@ def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: Any) ->
     return cls(name=name, **_said_by(loss, kind, cls))
 
 
-def _said_by(loss: Any, kind: str, cls: type[Metric]) -> dict[str, Any]:
+def _said_by(loss: object, kind: str, cls: type[Metric]) -> dict[str, Any]:
     """What a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
     from_logits = bool(getattr(loss, "from_logits", False))
     if cls in _CROSSENTROPIES.values() or cls is auc.AUC:

@@ -44,7 +44,7 @@ def arrays(y: Any) -> Any:
     return ops.asarray(y)
 
 
-def prepared(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+def prepared(y_true: object, y_pred: object) -> tuple[Any, Any]:
     """Arrays, or structures of them; half precision widened, floating targets in the dtype of the predictions."""
     y_pred = map_structure(lambda y: floating(y) if is_floating(y.dtype) else y, arrays(y_pred))
     wide = next((y.dtype.name for y in flatten(y_pred) if is_floating(y.dtype)), None)

@@ -13,16 +13,19 @@ Example:
 
 from typing import Any
 
+from graftax.ops import image as image
 from graftax.ops.dispatch import build
 from graftax.ops.names import ALIASES, missing_op
 from graftax.ops.table import OPS
 
-__all__ = [*OPS, *ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]  # the stub has them one by one
+__all__ = [*(name for name in OPS if "." not in name), *ALIASES, "image"]  # pyright: ignore[reportUnsupportedDunderAll]  # the stub has them one by one
 
 
 def __getattr__(name: str) -> Any:
     if name in ALIASES:
         return globals().setdefault(name, __getattr__(ALIASES[name]))
+    if name.startswith("image."):
+        return getattr(image, name.removeprefix("image."))
     if name in OPS:
         return globals().setdefault(name, build(OPS[name]))
     if name.startswith("_"):  # what tools ask of any module

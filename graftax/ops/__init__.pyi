@@ -1,4 +1,4 @@
-# Generated from graftax/ops/table.py by tools/make_ops_stub.py; change the table, not this file.
+# Generated from graftax/ops/rows by tools/make_ops_stub.py; change the rows, not this file.
 """The array functions: checked, on any backend, and every one accepts Variables."""
 
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.typedefs import Array, ArrayLike, DTypeLike
+from graftax.ops import image as image
 
 def abs(x: ArrayLike) -> Array:
     """Absolute value."""
@@ -308,6 +309,15 @@ def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0) -> Array:
 def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Array:
     """Joined along a new axis."""
 
+def vstack(arrays: Sequence[ArrayLike]) -> Array:
+    """Join along the first axis; vectors become rows."""
+
+def hstack(arrays: Sequence[ArrayLike]) -> Array:
+    """Join along the second axis, or the only one."""
+
+def dstack(arrays: Sequence[ArrayLike]) -> Array:
+    """Join along the third axis, which is made where there is none."""
+
 def meshgrid(*operands: ArrayLike, indexing: str = "xy") -> list[Array]:
     """Coordinate matrices of coordinate vectors."""
 
@@ -352,6 +362,24 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
 
 def arange(start: float, stop: float | None = None, step: float | None = None, dtype: DTypeLike | None = None) -> Array:
     """Evenly spaced values in [start, stop); one argument is the stop."""
+
+def logspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: DTypeLike | None = "float32",
+) -> Array:
+    """Return so many values from base**start to base**stop, each the same times the last."""
+
+def geomspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = "float32"
+) -> Array:
+    """Return so many values from start to stop, each the same times the last."""
+
+def saturate_cast(x: ArrayLike, dtype: DTypeLike | None) -> Array:
+    """Return the values in another dtype, limited to what that holds."""
 
 def linspace(
     start: float, stop: float | None, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = "float32"
@@ -400,8 +428,44 @@ def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLi
 def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
     """x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked."""
 
+def scatter(indices: ArrayLike, values: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """Put values at index tuples into zeros; those at one place add up, others are dropped, if compiled unchecked."""
+
+def scatter_update(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
+    """Return x with the elements or slices at index tuples replaced; others are dropped, if compiled unchecked."""
+
 def segment_sum(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
     """Sums of rows by segment id; others are dropped, if compiled unchecked."""
+
+def segment_mean(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Take the means of rows by segment id, 0 where there are none; others are dropped, if compiled unchecked."""
+
+def segment_max(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Take the largest of rows by segment id, -inf or the least integer where there are none."""
+
+def segment_min(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Take the smallest of rows by segment id, inf or the largest integer where there are none."""
+
+def segment_softmax(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Compute exp(x) normalised to sum 1 over the rows of each segment; its shape is that of x."""
+
+def multi_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
+    """Return 1 at each index along the last axis of indices, else 0: (..., n) -> (..., num_classes)."""
+
+def in_top_k(targets: ArrayLike, predictions: ArrayLike, k: int) -> Array:
+    """Return True where the class of a target is among the k with the largest predictions."""
+
+def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
+    """Join values to x along an axis, or both flattened."""
+
+def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
+    """Turn places in a flattened array into indices for each axis of a shape."""
+
+def select(conditions: Sequence[ArrayLike], choices: Sequence[ArrayLike], default: float = 0.0) -> Array:
+    """Return the elements of the first choice whose condition holds, else the default."""
+
+def rearrange(x: ArrayLike, pattern: str, **sizes: int) -> Array:
+    """Split, order and merge axes by a pattern: rearrange(x, 'b (h p) c -> b h (p c)', p=2)."""
 
 def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
     """The block of a shape at begin; compiled, one that leaves x is moved inside unless checked."""
@@ -498,6 +562,33 @@ def inv(x: ArrayLike) -> Array:
 def solve(x: ArrayLike, y: ArrayLike) -> Array:
     """The solution of x @ result = y; raises if x is singular."""
 
+def solve_triangular(x: ArrayLike, y: ArrayLike, lower: bool = False) -> Array:
+    """Solve x @ result = y, reading the upper or the lower triangle of x alone; raises if a diagonal element is 0."""
+
+def cholesky_solve(x: ArrayLike, y: ArrayLike) -> Array:
+    """Solve a system whose matrix has the lower triangular root x: x @ x^H @ result = y."""
+
+def cholesky_inverse(x: ArrayLike) -> Array:
+    """Invert the matrix that has the lower triangular root x."""
+
+def lstsq(x: ArrayLike, y: ArrayLike, rcond: float | None = None) -> Array:
+    """Minimise the distance of x @ result to y; singular values below rcond times the largest count as 0."""
+
+def logdet(x: ArrayLike) -> Array:
+    """Compute the logarithm of the absolute determinant of square matrices."""
+
+def eigvalsh(x: ArrayLike) -> Array:
+    """Compute the ascending eigenvalues of Hermitian matrices."""
+
+def eig(x: ArrayLike) -> tuple[Array, Array]:
+    """Compute complex eigenvalues and eigenvectors of square matrices; no gradient."""
+
+def matrix_rank(x: ArrayLike, rtol: float | None = None) -> Array:
+    """Count the singular values above rtol times the largest."""
+
+def matrix_power(x: ArrayLike, n: int) -> Array:
+    """Multiply square matrices n times with themselves, or with their inverses."""
+
 def fft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform."""
 
@@ -506,6 +597,60 @@ def ifft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
 
 def rfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Discrete Fourier transform of real values, the half that is not redundant."""
+
+def fft2(x: ArrayLike, axes: int | Sequence[int] = (-2, -1)) -> Array:
+    """Compute the discrete Fourier transform over two axes."""
+
+def ifft2(x: ArrayLike, axes: int | Sequence[int] = (-2, -1)) -> Array:
+    """Compute the inverse of fft2."""
+
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Move the frequency 0 to the middle of axes."""
+
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Compute the inverse of fftshift."""
+
+def fftfreq(n: int, d: float = 1.0) -> Array:
+    """Return the frequencies of the values of fft for samples at a distance of d."""
+
+def rfftfreq(n: int, d: float = 1.0) -> Array:
+    """Return the frequencies of the values of rfft for samples at a distance of d."""
+
+def hanning(n: int) -> Array:
+    """Return the window (1 - cos) / 2 of so many values, 0 at both ends."""
+
+def hamming(n: int) -> Array:
+    """Return the window 0.54 - 0.46 cos of so many values."""
+
+def blackman(n: int) -> Array:
+    """Return the window 0.42 - 0.5 cos + 0.08 cos of the double angle, of so many values."""
+
+def frame(x: ArrayLike, length: int, step: int) -> Array:
+    """Cut overlapping parts from the last axis: (..., n) -> (..., parts, length)."""
+
+def overlap_add(x: ArrayLike, step: int) -> Array:
+    """Add up parts at a distance of step: (..., parts, length) -> (..., n)."""
+
+def stft(
+    x: ArrayLike,
+    length: int,
+    step: int,
+    fft_length: int | None = None,
+    window: str | None = "hann",
+    center: bool = True,
+) -> Array:
+    """Compute the spectra of overlapping parts of the last axis: (..., n) -> (..., parts, frequencies)."""
+
+def istft(
+    x: ArrayLike,
+    length: int,
+    step: int,
+    fft_length: int | None = None,
+    window: str | None = "hann",
+    center: bool = True,
+    n: int | None = None,
+) -> Array:
+    """Compute the signal of n values whose stft this is."""
 
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Inverse of rfft."""
@@ -533,6 +678,120 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 
 def squared_difference(x: ArrayLike, y: ArrayLike) -> Array:
     """(x - y)**2."""
+
+def erfc(x: ArrayLike) -> Array:
+    """Compute 1 - erf(x), exact where erf(x) is near 1."""
+
+def erfinv(x: ArrayLike) -> Array:
+    """Compute the inverse of erf; infinite at -1 and 1."""
+
+def lgamma(x: ArrayLike) -> Array:
+    """Compute the logarithm of the absolute value of the gamma function."""
+
+def digamma(x: ArrayLike) -> Array:
+    """Compute the slope of lgamma."""
+
+def logit(x: ArrayLike) -> Array:
+    """Compute log(x / (1 - x)), the inverse of sigmoid."""
+
+def signbit(x: ArrayLike) -> Array:
+    """Return True where the sign is negative, that of -0.0 included."""
+
+def fmod(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return what a division rounded towards 0 leaves, with the sign of x; integers by 0 raise."""
+
+def gcd(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return the greatest common divisor of integers."""
+
+def lcm(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return the least common multiple of integers."""
+
+def heaviside(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
+
+def logaddexp2(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute log2(2**x + 2**y) without overflow."""
+
+def sinc(x: ArrayLike) -> Array:
+    """Compute sin(pi x) / (pi x), and 1 where x is 0."""
+
+def deg2rad(x: ArrayLike) -> Array:
+    """Convert degrees to radians."""
+
+def rad2deg(x: ArrayLike) -> Array:
+    """Convert radians to degrees."""
+
+def isposinf(x: ArrayLike) -> Array:
+    """Return True where the value is positive infinity."""
+
+def isneginf(x: ArrayLike) -> Array:
+    """Return True where the value is negative infinity."""
+
+def relu(x: ArrayLike) -> Array:
+    """Compute max(x, 0); its slope at 0 is 0."""
+
+def relu6(x: ArrayLike) -> Array:
+    """Compute min(max(x, 0), 6); its slope at 0 and at 6 is 0."""
+
+def leaky_relu(x: ArrayLike, negative_slope: float = 0.2) -> Array:
+    """Compute x where positive, else negative_slope * x; slope 1 at 0."""
+
+def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
+    """Compute x where positive, else alpha * (exp(x) - 1)."""
+
+def celu(x: ArrayLike, alpha: float = 1.0) -> Array:
+    """Compute max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0), smooth for every alpha."""
+
+def selu(x: ArrayLike) -> Array:
+    """Compute elu scaled so that layers keep mean 0 and variance 1."""
+
+def gelu(x: ArrayLike, approximate: bool = False) -> Array:
+    """Compute x times the normal distribution function at x, or with approximate its form with tanh."""
+
+def silu(x: ArrayLike) -> Array:
+    """Compute x * sigmoid(x), also called swish."""
+
+def mish(x: ArrayLike) -> Array:
+    """Compute x * tanh(softplus(x))."""
+
+def glu(x: ArrayLike, axis: int = -1) -> Array:
+    """Compute the first half of an axis times the sigmoid of the second half."""
+
+def softsign(x: ArrayLike) -> Array:
+    """Compute x / (1 + abs(x))."""
+
+def hard_sigmoid(x: ArrayLike) -> Array:
+    """Compute x / 6 + 1/2 limited to [0, 1]."""
+
+def hard_silu(x: ArrayLike) -> Array:
+    """Compute x * hard_sigmoid(x), also called hard_swish."""
+
+def hard_tanh(x: ArrayLike) -> Array:
+    """Limit x to [-1, 1]; its slope at both ends is 1."""
+
+def hard_shrink(x: ArrayLike, threshold: float = 0.5) -> Array:
+    """Set to 0 what is within [-threshold, threshold]."""
+
+def soft_shrink(x: ArrayLike, threshold: float = 0.5) -> Array:
+    """Move x towards 0 by the threshold, at most to 0."""
+
+def tanh_shrink(x: ArrayLike) -> Array:
+    """Compute x - tanh(x)."""
+
+def threshold(x: ArrayLike, threshold: float, default_value: float) -> Array:
+    """Return x where it is above the threshold, else the default."""
+
+def squareplus(x: ArrayLike, b: float = 4.0) -> Array:
+    """Compute (x + sqrt(x**2 + b)) / 2, a smooth relu."""
+
+def sparse_plus(x: ArrayLike) -> Array:
+    """Compute 0 below -1, x above 1, and (x + 1)**2 / 4 between them."""
+
+def sparse_sigmoid(x: ArrayLike) -> Array:
+    """Compute 0 below -1, 1 above 1, and (x + 1) / 2 between them."""
+
+def sparsemax(x: ArrayLike, axis: int = -1) -> Array:
+    """Project onto the probability simplex along an axis: like softmax, but with zeros."""
 
 def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Variance over axes; the sum of squares is divided by n - ddof."""
@@ -572,6 +831,83 @@ def moments(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: boo
 def standardize(x: ArrayLike, axis: int | Sequence[int] | None = -1, epsilon: float = 0.001) -> Array:
     """(x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least."""
 
+def nansum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Sum over axes; nan counts as 0."""
+
+def nanprod(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Multiply over axes; nan counts as 1."""
+
+def nanmean(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Take the mean over axes of what is not nan."""
+
+def nanvar(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
+    """Take the variance over axes of what is not nan; the sum of squares is divided by their number less ddof."""
+
+def nanstd(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
+    """Take the standard deviation over axes of what is not nan."""
+
+def nanmax(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Return the largest value over axes that is not nan; nan where all are."""
+
+def nanmin(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Return the smallest value over axes that is not nan; nan where all are."""
+
+def nanargmax(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the index of the largest value that is not nan; -1, which no op takes for an index, where all are."""
+
+def nanargmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the index of the smallest value that is not nan; -1, which no op takes for an index, where all are."""
+
+def nanmedian(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Take the median over axes of what is not nan."""
+
+def nanquantile(
+    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Array:
+    """Take quantiles over axes of what is not nan, interpolated linearly."""
+
+def nanpercentile(
+    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Array:
+    """Take percentiles, from 0 to 100, over axes of what is not nan."""
+
+def nancumsum(x: ArrayLike, axis: int | None = None) -> Array:
+    """Sum up along an axis, or the flattened array; nan counts as 0."""
+
+def nancumprod(x: ArrayLike, axis: int | None = None) -> Array:
+    """Multiply along an axis, or the flattened array; nan counts as 1."""
+
+def average(
+    x: ArrayLike, axis: int | Sequence[int] | None = None, weights: ArrayLike | None = None, keepdims: bool = False
+) -> Array:
+    """Take the mean over axes, weighted by an array of the shape of x or with one number for each place on the axis."""
+
+def percentile(
+    x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Array:
+    """Take percentiles, from 0 to 100, over axes, interpolated linearly."""
+
+def ptp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Subtract the smallest value over axes from the largest."""
+
+def cov(x: ArrayLike, ddof: int = 1) -> Array:
+    """Compute the covariance of the rows of a matrix, each of which is one variable."""
+
+def corrcoef(x: ArrayLike) -> Array:
+    """Compute the correlation of the rows of a matrix, each of which is one variable."""
+
+def diff(x: ArrayLike, n: int = 1, axis: int = -1) -> Array:
+    """Subtract each value from the next along an axis, n times."""
+
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Array:
+    """Integrate along an axis by the trapezoidal rule, at the places x, or at a distance of dx."""
+
+def histogram(x: ArrayLike, bins: int = 10, range: float | Sequence[float] | None = None) -> tuple[Array, Array]:
+    """Count values in bins of one width between two numbers, or the smallest and the largest value; counts and edges."""
+
+def digitize(x: ArrayLike, bins: ArrayLike) -> Array:
+    """Return for each value how many of the ascending edges are not above it: the index of its bin."""
+
 def conv(
     x: ArrayLike,
     kernel: ArrayLike,
@@ -610,6 +946,45 @@ def dot_product_attention(
 ) -> Array:
     """Attention over values."""
 
+def average_pool(
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
+) -> Array:
+    """Take the mean over windows, of what is no padding."""
+
+def adaptive_average_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
+    """Take the mean over windows of such sizes and strides that a size comes out."""
+
+def adaptive_max_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
+    """Take the maximum over windows of such sizes and strides that a size comes out."""
+
+def depthwise_conv(
+    x: ArrayLike,
+    kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+) -> Array:
+    """Convolve each channel with its own filters, (*window, channels, filters) in all; channels last."""
+
+def separable_conv(
+    x: ArrayLike,
+    depthwise_kernel: ArrayLike,
+    pointwise_kernel: ArrayLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "valid",
+    dilation: int | Sequence[int] = 1,
+) -> Array:
+    """Convolve each channel with its own filters, and mix the channels of each place; channels last."""
+
+def space_to_depth(x: ArrayLike, block: int) -> Array:
+    """Move blocks of space into the channels: (n, h, w, c) -> (n, h / b, w / b, b b c)."""
+
+def depth_to_space(x: ArrayLike, block: int) -> Array:
+    """Move channels into blocks of space: (n, h, w, b b c) -> (n, h b, w b, c)."""
+
 def sum_pool(
     x: ArrayLike,
     window: int | Sequence[int],
@@ -617,6 +992,43 @@ def sum_pool(
     padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
     """Sum over windows."""
+
+def normalize(x: ArrayLike, axis: int | Sequence[int] | None = -1, ord: float = 2, epsilon: float = 1e-12) -> Array:
+    """Divide by the norm over axes, or by epsilon where that is smaller."""
+
+def layer_normalization(
+    x: ArrayLike,
+    gamma: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
+    axis: int | Sequence[int] | None = -1,
+    epsilon: float = 0.001,
+) -> Array:
+    """Compute gamma * (x - mean) / sqrt(variance + epsilon) + beta over axes."""
+
+def rms_normalization(
+    x: ArrayLike, scale: ArrayLike | None = None, axis: int | Sequence[int] | None = -1, epsilon: float = 1e-06
+) -> Array:
+    """Compute scale * x / sqrt(mean(x**2) + epsilon) over axes."""
+
+def batch_normalization(
+    x: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    axis: int = -1,
+    offset: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    epsilon: float = 0.001,
+) -> Array:
+    """Compute scale * (x - mean) / sqrt(variance + epsilon) + offset, with one number of each for a place on the axis."""
+
+def ctc_loss(
+    labels: ArrayLike,
+    logits: ArrayLike,
+    label_lengths: ArrayLike | None = None,
+    logit_lengths: ArrayLike | None = None,
+    blank: int = 0,
+) -> Array:
+    """Compute minus the logarithm of the probability of labels, over all ways to align them with steps; inf if none is."""
 
 absolute = abs
 amax = max
@@ -628,4 +1040,6 @@ conjugate = conj
 convert_to_numpy = to_numpy
 convert_to_tensor = asarray
 mod = remainder
+hard_swish = hard_silu
+swish = silu
 true_divide = divide

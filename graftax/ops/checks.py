@@ -17,7 +17,9 @@ CHECKS: dict[str, Callable[..., None]] = {}
 """By op: ``check(arrays, *arguments)``, which raises or does nothing."""
 
 
-def _checks(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def checking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register the check of ops by their names."""
+
     def register(function: Callable[..., None]) -> Callable[..., None]:
         CHECKS.update(dict.fromkeys(names, function))
         return function
@@ -172,13 +174,13 @@ def axis_in_range(op: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-@_checks("take")
+@checking("take")
 def _take(arrays: Arrays, x: Array, indices: Array, axis: int | None) -> None:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
     check_range(arrays, "take", "indices", indices, size)
 
 
-@_checks("take_along_axis")
+@checking("take_along_axis")
 def _take_along_axis(arrays: Arrays, x: Array, indices: Array, axis: int) -> None:
     axis = axis_in_range("take_along_axis", axis, x.ndim)
     if indices.ndim != x.ndim:
@@ -190,40 +192,44 @@ def _take_along_axis(arrays: Arrays, x: Array, indices: Array, axis: int) -> Non
     check_range(arrays, "take_along_axis", "indices", indices, x.shape[axis])
 
 
-@_checks("gather_nd")
+@checking("gather_nd")
 def _gather_nd(arrays: Arrays, x: Array, indices: Array) -> None:
+    check_places(arrays, "gather_nd", tuple(x.shape), indices)
+
+
+def check_places(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array) -> None:
+    """Raise unless the last axis of indices holds index tuples into a shape."""
     depth = indices.shape[-1] if indices.ndim else 0
-    if not indices.ndim or depth > x.ndim:
+    if not indices.ndim or depth > len(shape):
         raise ShapeError(
-            f"gather_nd: x {list(x.shape)}, indices {list(indices.shape)}",
-            f"the last axis of indices is one index tuple; here of {depth}, for {x.ndim} axes",
-            f"give indices a last axis of at most {x.ndim}",
+            f"{op}: x {list(shape)}, indices {list(indices.shape)}",
+            f"the last axis of indices is one index tuple; here of {depth}, for {len(shape)} axes",
+            f"give indices a last axis of at most {len(shape)}",
         )
-    sizes = np.array(x.shape[:depth])
+    sizes = np.array(shape[:depth])
     if indices.dtype.kind not in "iu":
-        check_range(arrays, "gather_nd", "indices", indices, 0)
-    shape = tuple(x.shape)
-    if at_hand(arrays, partial(_no_such_element, shape), partial(outside, sizes.astype("int32")), indices):
+        check_range(arrays, op, "indices", indices, 0)
+    if at_hand(arrays, partial(_no_such_element, op, shape), partial(outside, sizes.astype("int32")), indices):
         host = arrays.to_numpy(indices)
         if outside(sizes, host).any():
-            raise _no_such_element(shape, host)
+            raise _no_such_element(op, shape, host)
 
 
-def _no_such_element(shape: tuple[int, ...], host: Any) -> GraftaxError:
+def _no_such_element(op: str, shape: tuple[int, ...], host: Any) -> GraftaxError:
     place = tuple(np.argwhere(outside(np.array(shape[: host.shape[-1]]), host).any(axis=-1))[0])
     return IndexRangeError(
-        f"gather_nd: {subscript('indices', place)} = {tuple(host[place].tolist())} is not in the shape {shape}",
+        f"{op}: {subscript('indices', place)} = {tuple(host[place].tolist())} is not in the shape {shape}",
         "every index must be in [0, size) of its axis, and negative ones do not wrap around",
         "mend the data that the indices come from",
     )
 
 
-@_checks("one_hot")
+@checking("one_hot")
 def _one_hot(arrays: Arrays, indices: Array, num_classes: int, axis: int, dtype: str) -> None:
     check_range(arrays, "one_hot", "indices", indices, num_classes)
 
 
-@_checks("scatter_add")
+@checking("scatter_add")
 def _scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array) -> None:
     axis_in_range("scatter_add", 0, x.ndim)
     check_range(arrays, "scatter_add", "indices", indices, x.shape[0])
@@ -236,24 +242,13 @@ def _scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array) -> No
         )
 
 
-@_checks("segment_sum")
-def _segment_sum(arrays: Arrays, x: Array, segment_ids: Array, num_segments: int) -> None:
-    if not x.ndim or tuple(segment_ids.shape) != tuple(x.shape[:1]):
-        raise ShapeError(
-            f"segment_sum: x {list(x.shape)}, segment_ids {list(segment_ids.shape)}",
-            "every row of x needs one segment id",
-            f"segment_ids of shape {list(x.shape[:1])}",
-        )
-    check_range(arrays, "segment_sum", "segment_ids", segment_ids, num_segments)
-
-
-@_checks("slice")
+@checking("slice")
 def _slice(arrays: Arrays, x: Array, begin: Array, shape: Any) -> None:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     _block(arrays, "slice", x, begin, sizes)
 
 
-@_checks("slice_update")
+@checking("slice_update")
 def _slice_update(arrays: Arrays, x: Array, begin: Array, updates: Array) -> None:
     _block(arrays, "slice_update", x, begin, tuple(getattr(updates, "shape", ())))
 
@@ -285,7 +280,7 @@ def _leaves(op: str, have: tuple[int, ...], sizes: tuple[int, ...], host: Any) -
     return None
 
 
-@_checks("floor_divide", "remainder")
+@checking("floor_divide", "remainder", "fmod")
 def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
     if type(y) in (int, bool):
         zero = y == 0 and getattr(x, "dtype", np.dtype(int)).kind in "iub"
@@ -305,7 +300,7 @@ def _divides_by_zero(y: Any) -> GraftaxError:
     )
 
 
-@_checks("power")
+@checking("power")
 def _power(arrays: Arrays, x: Any, y: Any) -> None:
     if isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(int)).kind not in "iub":
         return
@@ -330,7 +325,7 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, (int, float)) else np.array2string(value, threshold=8, separator=", ")
 
 
-@_checks("bincount")
+@checking("bincount")
 def _bincount(arrays: Arrays, x: Array, length: int | None) -> None:
     if length is not None:
         check_range(arrays, "bincount", "x", x, length)
@@ -338,7 +333,7 @@ def _bincount(arrays: Arrays, x: Array, length: int | None) -> None:
         check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
 
 
-@_checks("diagonal")
+@checking("diagonal")
 def _diagonal(arrays: Arrays, x: Array, offset: int, axis1: int, axis2: int) -> None:
     if axis_in_range("diagonal", axis1, x.ndim) == axis_in_range("diagonal", axis2, x.ndim):
         raise ArgumentError(
@@ -348,20 +343,20 @@ def _diagonal(arrays: Arrays, x: Array, offset: int, axis1: int, axis2: int) -> 
         )
 
 
-@_checks("tril", "triu")
+@checking("tril", "triu")
 def _matrices(arrays: Arrays, x: Array, k: int) -> None:
     if x.ndim < 2:
         raise ShapeError(f"tril, triu: x {list(x.shape)}", "a matrix has two axes", "ops.diag(x), or x[None]")
 
 
-@_checks("meshgrid")
+@checking("meshgrid")
 def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
     for i, one in enumerate(operands):
         if one.ndim != 1:
             raise ShapeError(f"meshgrid: operands[{i}] {list(one.shape)}", "it takes vectors", "ops.ravel(x)")
 
 
-@_checks("tensordot")
+@checking("tensordot")
 def _tensordot(arrays: Arrays, x: Array, y: Array, axes: Any) -> None:
     if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
         raise ShapeError(
@@ -371,14 +366,14 @@ def _tensordot(arrays: Arrays, x: Array, y: Array, axes: Any) -> None:
         )
 
 
-@_checks("quantile")
+@checking("quantile", "nanquantile")
 def _quantile(arrays: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
     for one in q if isinstance(q, tuple) else (q,):
         if not 0 <= one <= 1:
             raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")
 
 
-@_checks("top_k")
+@checking("top_k")
 def _top_k(arrays: Arrays, x: Array, k: int) -> None:
     if not x.ndim or not 0 <= k <= x.shape[-1]:
         raise ArgumentError(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,13 +16,14 @@ from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
-from graftax.core.misbound import as_written, too_many
+from graftax.core.misbound import as_written, never_ran, too_many
 from graftax.core.typedefs import VariableLike
+from graftax.core.wrapping import wraps
 from graftax.ops import source
 from graftax.ops.arguments import maker
-from graftax.ops.attention import FUNCTIONS
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
+from graftax.ops.functions import FUNCTIONS
 from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.ops.refused_kinds import refuse_kind
@@ -60,7 +62,20 @@ def build(op: Op) -> Callable[..., Any]:
     for one in settings(op):
         if one.kind.takes not in ("dtype", "structure"):
             space[f"make_{one.name}"] = maker(op.name, one)
-    function = source.run(op, source.write(op, checked=op.name in CHECKS), space)
+    for one in parameters(op):
+        if one.named:
+            space[f"make_{one.name}"] = partial(_by_name, op.name, one)
+    inner = source.run(op, source.write(op, checked=op.name in CHECKS), space)
+
+    @wraps(inner)
+    def function(*args: Any, **options: Any) -> Any:
+        try:
+            return inner(*args, **options)
+        except TypeError as error:
+            if never_ran(error):  # one argument by its place and by its name
+                raise _given_twice(op, args, options) from None
+            raise
+
     origin = f"\n\nAs {op.source.removeprefix('fused ')}.{op.name}." if "numpy" in op.source else ""
     function.__doc__ = op.doc + origin
     function.__annotations__ = {}
@@ -68,9 +83,20 @@ def build(op: Op) -> Callable[..., Any]:
     return function
 
 
+def _given_twice(op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> ArgumentTypeError:
+    """Return the error for a call that Python itself cannot bind."""
+    places = list(signature(op).parameters.values())
+    twice = ", ".join(one.name for one, _ in zip(places, args, strict=False) if one.name in options)
+    return ArgumentTypeError(
+        f"{op.name}() got {twice} twice",
+        f"by its place and by its name; its arguments are ({shown(op)})",
+        f"ops.{as_written(op.name, places)}",
+    )
+
+
 def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
     """Call an op whose arguments have second names with the first ones, or say what is wrong with them."""
-    unknown, more = given.pop("unknown"), given.pop("more", ())
+    unknown, more = given.pop("unknown", {}), given.pop("more", ())
     names = [one.name for one in parameters(op)]
     if more:
         places = list(signature(op).parameters.values())
@@ -104,6 +130,11 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
     check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
     bindings[backend] = native, target, arrays.canonical_dtype, check
     return bindings[backend]  # type: ignore[no-any-return]
+
+
+def _by_name(op: str, parameter: Parameter, given: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return what keywords gathered as pairs, which compiled functions can look up."""
+    return tuple((name, maker(op, replace(parameter, name=name))(value)) for name, value in given.items())
 
 
 def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:

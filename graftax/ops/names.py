@@ -18,6 +18,8 @@ ALIASES = {
     "convert_to_numpy": "to_numpy",
     "convert_to_tensor": "asarray",
     "mod": "remainder",
+    "hard_swish": "hard_silu",
+    "swish": "silu",
     "true_divide": "divide",
 }
 """Second names that Keras has for the same function with the same arguments."""
@@ -26,6 +28,37 @@ KEYWORDS = {"moments": {"axis": "axes"}}
 """Second names of arguments that an op takes."""
 
 _OPS = {
+    "avg_pool": "average_pool",
+    "pixel_shuffle": "depth_to_space",
+    "pixel_unshuffle": "space_to_depth",
+    "layer_norm": "layer_normalization",
+    "rms_norm": "rms_normalization",
+    "batch_norm": "batch_normalization",
+    "psnr": "image.psnr",
+    "unfold": "image.extract_patches",
+    "interpolate": "image.resize",
+    "image.crop_images": "image.crop",
+    "image.pad_images": "image.pad",
+    "image.rotate": "image.affine_transform",
+    "image.grayscale": "image.rgb_to_grayscale",
+    "cho_solve": "cholesky_solve",
+    "triangular_solve": "solve_triangular",
+    "hann": "hanning",
+    "extract_sequences": "frame",
+    "trapz": "trapezoid",
+    "row_stack": "vstack",
+    "gammaln": "lgamma",
+    "loggamma": "lgamma",
+    "psi": "digamma",
+    "erf_inv": "erfinv",
+    "hardtanh": "hard_tanh",
+    "hardsigmoid": "hard_sigmoid",
+    "hardswish": "hard_silu",
+    "hardshrink": "hard_shrink",
+    "softshrink": "soft_shrink",
+    "tanhshrink": "tanh_shrink",
+    "radians": "deg2rad",
+    "degrees": "rad2deg",
     "acos": "arccos",
     "acosh": "arccosh",
     "asin": "arcsin",
@@ -76,16 +109,13 @@ _OPS = {
 }
 """Names for which there is one function here; its arguments may have other names."""
 
-_ACTIVATIONS = frozenset("elu gelu hard_sigmoid leaky_relu mish relu6 selu silu softsign".split())
-
 _LINES = {
-    "adaptive_average_pool": "ops.mean(x, axis=(1, 2)) for one value of each channel",
-    "append": "ops.concatenate([x, y])",
+    "ctc_decode": "ops.argmax(logits, -1), then equal neighbours merged and blanks left out",
+    "fold": "the gradient of ops.image.extract_patches",
+    "lu_factor": "ops.solve(x, y), which factors x itself; ops.cholesky for positive definite matrices",
+    "segment_prod": "ops.prod(ops.where(segment_ids == i, x, 1)) for each i",
+    "bucketize": "ops.digitize(x, bins)",
     "astype": 'ops.cast(x, "float32")',
-    "average": "ops.mean(x, axis), or ops.sum(x * weights, axis) / ops.sum(weights, axis)",
-    "average_pool": "graftax.layers.AveragePooling2D(2)(x)",
-    "avg_pool": "graftax.layers.AveragePooling2D(2)(x)",
-    "batch_normalization": "graftax.layers.BatchNormalization()",
     "binary_crossentropy": "graftax.losses.BinaryCrossentropy()(y_true, y_pred)",
     "categorical_crossentropy": "graftax.losses.CategoricalCrossentropy()(y_true, y_pred)",
     "chunk": "ops.split(x, parts, axis)",
@@ -94,7 +124,6 @@ _LINES = {
     "clone": "the array itself: it never changes",
     "custom_gradient": "graftax.custom_gradient",
     "detach": "ops.stop_gradient(x)",
-    "diff": "x[1:] - x[:-1]",
     "dtype": "x.dtype",
     "empty": "ops.zeros(shape)",
     "empty_like": "ops.zeros_like(x)",
@@ -104,39 +133,22 @@ _LINES = {
     "fliplr": "ops.flip(x, 1)",
     "fori_loop": "graftax.scan, or graftax.while_loop",
     "get_item": "x[i]",
-    "hstack": "ops.concatenate(arrays, axis=1)",
-    "image": "a function of the backend's own library, which takes arrays of ops, too",
     "is_tensor": 'hasattr(x, "dtype")',
     "item": "float(x)",
-    "layer_normalization": "ops.standardize(x), or graftax.layers.LayerNormalization()",
     "linalg": "the functions themselves: ops.svd, ops.inv, ops.solve, ops.norm",
-    "logdet": "ops.slogdet(x)[1]",
     "map": "graftax.map_fn(fn, x)",
     "masked_fill": "ops.where(mask, value, x)",
-    "nanmax": "ops.max(ops.where(ops.isnan(x), -math.inf, x))",
-    "nanmean": "ops.sum(ops.where(ops.isnan(x), 0.0, x)) / ops.sum(ops.logical_not(ops.isnan(x)))",
-    "nansum": "ops.sum(ops.where(ops.isnan(x), 0.0, x))",
     "nn": "the functions themselves: ops.softmax, ops.conv, ops.one_hot",
-    "normalize": "x / ops.maximum(ops.norm(x, axis=-1, keepdims=True), 1e-12)",
     "numpy": "ops.to_numpy(x), or the functions themselves: ops.add, ops.mean",
-    "percentile": "ops.quantile(x, q / 100)",
     "permute": "ops.transpose(x, (0, 2, 1))",
     "random": "graftax.random",
-    "relu": "graftax.layers.activations.relu(x), or ops.maximum(x, 0)",
-    "saturate_cast": 'ops.cast(ops.clip(x, 0, 255), "uint8")',
     "scan": "graftax.scan",
-    "scatter": "ops.scatter_add(ops.zeros(shape), indices, values)",
-    "scatter_update": "graftax.Variable(x), and variable[indices] = values",
-    "segment_max": "ops.max(ops.where(segment_ids == i, x, -math.inf)) for each i",
-    "select": "ops.where(condition, x, y)",
     "sparse_categorical_crossentropy": "graftax.losses.SparseCategoricalCrossentropy()(y_true, y_pred)",
     "t": "ops.transpose(x)",
     "take_nd": "ops.gather_nd(x, indices)",
     "unsqueeze": "ops.expand_dims(x, axis)",
     "vectorized_map": "graftax.vectorized_map",
     "view": "ops.reshape(x, shape)",
-    "vstack": "ops.concatenate(arrays, axis=0)",
-    "swish": "graftax.layers.activations.silu(x)",
     "while_loop": "graftax.while_loop",
 }
 """Names of what is written in another way."""
@@ -190,8 +202,6 @@ def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
     names = [*known]
     if name in _LINES:
         instead = _LINES[name]
-    elif name in _ACTIVATIONS:
-        instead = f"graftax.layers.activations.{name}(x)"
     else:
         near = [_OPS[name]] if name in _OPS else get_close_matches(name.lower(), names, n=1, cutoff=0.7)
         instead = (

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from graftax.backend.protocol import Arrays
-from graftax.core.errors import ArgumentError, DTypeError, NumericsError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.checks import axis_in_range
 from graftax.ops.reductions import FUNCTIONS, accumulating, inexact
-from graftax.ops.structure import real, row
+from graftax.ops.structure import in_float32, real, row
 
 __all__ = ["FUNCTIONS"]
 
@@ -66,99 +61,6 @@ def squared_difference(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.square(x - y)
 
 
-# --- matrices -------------------------------------------------------------------------------------------------------
-
-
-def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
-    """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
-    matrices = tuple(inexact(a, x) for x in matrices)
-    half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
-    if half is not None:
-        matrices = tuple(a.asarray(x, "float32") for x in matrices)
-    function = getattr(a.numpy.linalg, name)
-    if matrices[0].ndim < 2:
-        raise ShapeError(f"{name}: x {list(matrices[0].shape)}", "a matrix has two axes", "x[None]")
-    try:
-        result = function(*matrices, **options)
-    except np.linalg.LinAlgError:
-        if all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in matrices):
-            raise
-        result = function(*(a.numpy.zeros_like(x) for x in matrices), **options)  # nan in, nan out, as JAX has it
-        result = tuple(r * math.nan for r in result) if isinstance(result, tuple) else result * math.nan
-    if isinstance(result, tuple):
-        return tuple(r if half is None else a.asarray(r, half) for r in result)
-    return result if half is None else a.asarray(result, half)
-
-
-for _name in ("svd", "qr", "pinv"):
-    FUNCTIONS[_name] = partial(_linalg, _name)
-
-
-def _of_square(name: str, a: Arrays, x: Array) -> Any:
-    _square(name, x)
-    return _linalg(name, a, x)
-
-
-for _name in ("det", "slogdet", "eigh"):
-    FUNCTIONS[_name] = partial(_of_square, _name)
-
-
-@row
-def cholesky(a: Arrays, x: Array) -> Any:
-    _square("cholesky", x)
-    symmetric = (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
-    return _finite(a, "cholesky", _linalg("cholesky", a, symmetric), "the matrix is not positive definite", x)
-
-
-@row
-def inv(a: Arrays, x: Array) -> Any:
-    _square("inv", x)
-    return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
-
-
-@row
-def solve(a: Arrays, x: Array, y: Array) -> Any:
-    _square("solve", x)
-    if y.ndim == 0 or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
-        raise ShapeError(
-            f"solve: x {list(x.shape)}, y {list(y.shape)}",
-            f"y needs {x.shape[-1]} rows, one for each row of x",
-            "y[..., None] for a batch of vectors",
-        )
-    return _finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
-
-
-def _square(op: str, x: Array) -> None:
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
-
-
-def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
-    """The result, after a look at its values where they are at hand."""
-    if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
-        return result
-    if not all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in inputs):
-        return result  # nan in, nan out
-    shapes = ", ".join(str(list(x.shape)) for x in inputs)
-    raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
-
-
-def _transform(name: str, a: Arrays, x: Array, n: int | None, axis: int) -> Any:
-    """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
-    if x.dtype.kind == "c" and name == "rfft":
-        raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
-    place = axis_in_range(name, axis, x.ndim)
-    if x.shape[place] == 0:
-        raise ShapeError(f"{name}: axis = {axis} of x {list(x.shape)}", "it is empty", "at least one value")
-    wide = a.asarray(x, "float32") if x.dtype.kind not in "iubc" and x.dtype.itemsize < 4 else x
-    result = getattr(a.numpy.fft, name)(wide, n=n, axis=axis)
-    return a.asarray(result, x.dtype) if wide is not x and result.dtype.kind == "f" else result
-
-
-for _name in ("fft", "ifft", "rfft", "irfft"):
-    FUNCTIONS[_name] = partial(_transform, _name)
-
-
 # --- windows --------------------------------------------------------------------------------------------------------
 
 
@@ -174,7 +76,7 @@ def conv(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilatio
         )
     strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
     window = tuple((size - 1) * d + 1 for size, d in zip(kernel.shape, dilation, strict=False))
-    pads = _padding("conv", padding, x.shape[1:-1], window, strides)
+    pads = pads_of("conv", padding, x.shape[1:-1], window, strides)
     return a.conv(x, kernel, strides, pads, dilation, groups)
 
 
@@ -195,7 +97,7 @@ def conv_transpose(a: Arrays, x: Array, kernel: Array, strides: Any, padding: An
         cropped = [(total // 2, total - total // 2) for total in totals]
         grown = [max(s - w, 0) for w, s in zip(window, strides, strict=True)]
     else:
-        cropped = _padding("conv_transpose", padding, x.shape[1:-1], window, (1,) * space)
+        cropped = pads_of("conv_transpose", padding, x.shape[1:-1], window, (1,) * space)
         grown = [max(s - w, 0) for w, s in zip(window, strides, strict=True)]
     pads = [(w - 1 - low, w - 1 - high + g) for w, (low, high), g in zip(window, cropped, grown, strict=True)]
     flipped = a.numpy.flip(kernel, tuple(range(space)))
@@ -221,7 +123,7 @@ def _pool(op: str, x: Array, window: Any, strides: Any, padding: Any) -> tuple[A
         )
     window = _each("window", window, x.ndim - 2)
     strides = window if strides is None else _each("strides", strides, x.ndim - 2)
-    return window, strides, _padding(op, padding, x.shape[1:-1], window, strides)
+    return window, strides, pads_of(op, padding, x.shape[1:-1], window, strides)
 
 
 def _space(op: str, x: Array, kernel: Array) -> int:
@@ -246,7 +148,7 @@ def _each(name: str, value: int | tuple[int, ...], space: int) -> tuple[int, ...
     return values
 
 
-def _padding(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> list[tuple[int, int]]:
+def pads_of(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> list[tuple[int, int]]:
     """Zeros before and after each axis; ``"same"`` puts the odd one after."""
     if padding == "causal" and op == "conv_transpose":
         raise ArgumentError(
@@ -287,3 +189,88 @@ def _are_pairs(padding: Any, space: int) -> bool:
         return False
     pairs = [pair for pair in padding if isinstance(pair, tuple) and len(pair) == 2]
     return len(pairs) == space and all(type(n) is int and n >= 0 for pair in pairs for n in pair)
+
+
+@row
+@in_float32
+def average_pool(a: Arrays, x: Array, window: Any, strides: Any, padding: Any) -> Any:
+    x = inexact(a, x)
+    settings = _pool("average_pool", x, window, strides, padding)
+    count = a.sum_pool(a.numpy.ones((1, *x.shape[1:-1], 1), x.dtype), *settings)
+    return a.sum_pool(x, *settings) / count
+
+
+def _adaptive(op: str, a: Arrays, x: Array, size: Any, reduce: Any) -> Any:
+    """The i-th window of an axis of n values reaches from floor(i n / size) to ceil((i + 1) n / size)."""
+    if x.ndim < 3:
+        raise ShapeError(
+            f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
+        )
+    for axis, out in enumerate(_each("size", size, x.ndim - 2), 1):
+        have, lead = x.shape[axis], (slice(None),) * axis
+        if not have:
+            raise ShapeError(f"{op}: x {list(x.shape)}", f"axis {axis} is empty", "at least one value")
+        parts = [x[(*lead, slice(i * have // out, -(-(i + 1) * have // out)))] for i in range(out)]
+        x = a.numpy.stack([reduce(part, axis=axis) for part in parts], axis)
+    return x
+
+
+@row
+@in_float32
+def adaptive_average_pool(a: Arrays, x: Array, size: Any) -> Any:
+    return _adaptive("adaptive_average_pool", a, inexact(a, x), size, a.numpy.mean)
+
+
+@row
+@real
+def adaptive_max_pool(a: Arrays, x: Array, size: Any) -> Any:
+    return _adaptive("adaptive_max_pool", a, x, size, a.numpy.max)
+
+
+@row
+def depthwise_conv(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilation: Any) -> Any:
+    _space("depthwise_conv", x, kernel)
+    channels = x.shape[-1]
+    if kernel.shape[-2] != channels:
+        raise ShapeError(
+            f"depthwise_conv: x {list(x.shape)} has {channels} channels, kernel {list(kernel.shape)}",
+            "the kernel is (*window, channels, filters of each channel)",
+            f"a kernel of shape {[*kernel.shape[:-2], channels, kernel.shape[-1]]}",
+        )
+    grouped = kernel.reshape((*kernel.shape[:-2], 1, channels * kernel.shape[-1]))
+    return conv(a, x, grouped, strides, padding, dilation, channels)
+
+
+@row
+def separable_conv(
+    a: Arrays, x: Array, depthwise_kernel: Array, pointwise_kernel: Array, strides: Any, padding: Any, dilation: Any
+) -> Any:
+    between = depthwise_conv(a, x, depthwise_kernel, strides, padding, dilation)
+    return conv(a, between, pointwise_kernel, 1, "valid", 1, 1)
+
+
+@row
+def space_to_depth(a: Arrays, x: Array, block: int) -> Any:
+    if x.ndim != 4 or x.shape[1] % block or x.shape[2] % block:
+        raise ShapeError(
+            f"space_to_depth: x {list(x.shape)}, block = {block}",
+            "x is (batch, height, width, channels), and the block divides height and width",
+            "ops.pad(x, ...), or another block",
+        )
+    n, h, w, c = x.shape
+    parts = x.reshape((n, h // block, block, w // block, block, c))
+    return a.numpy.transpose(parts, (0, 1, 3, 2, 4, 5)).reshape((n, h // block, w // block, block * block * c))
+
+
+@row
+def depth_to_space(a: Arrays, x: Array, block: int) -> Any:
+    if x.ndim != 4 or x.shape[3] % (block * block):
+        raise ShapeError(
+            f"depth_to_space: x {list(x.shape)}, block = {block}",
+            "x is (batch, height, width, channels), and the square of the block divides the channels",
+            f"{block * block} channels, or a multiple",
+        )
+    n, h, w, c = x.shape
+    c //= block * block
+    parts = a.numpy.transpose(x.reshape((n, h, w, block, block, c)), (0, 1, 3, 2, 4, 5))
+    return parts.reshape((n, h * block, w * block, c))

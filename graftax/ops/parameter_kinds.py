@@ -88,6 +88,10 @@ KINDS = {
     "Flag": Kind("bool", "flag"),
     "Text": Kind("str", "text"),
     "Indexing": Kind("str", "text", words=("xy", "ij")),
+    "SpectralWindow": Kind("str", "text", words=("hann", "hamming", "blackman")),
+    "Interpolation": Kind("str", "text", words=("nearest", "bilinear", "bicubic", "lanczos3")),
+    "Sampling": Kind("str", "text", words=("nearest", "bilinear")),
+    "FillMode": Kind("str", "text", words=("constant", "nearest", "reflect", "wrap")),
     "Side": Kind("str", "text", words=("left", "right")),
     "Padding": Kind("str | Sequence[Sequence[int]]", "structure"),
 }

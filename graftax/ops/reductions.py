@@ -45,7 +45,8 @@ def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keep
     return found if ddof < _count(x, axis) else found * math.nan
 
 
-def _some(op: str, x: Array, axis: int | tuple[int, ...] | None) -> None:
+def require_some(op: str, x: Array, axis: int | tuple[int, ...] | None) -> None:
+    """Raise if an axis that a function looks along is empty."""
     if not _count(x, axis):
         raise ShapeError(f"{op}: x {list(x.shape)}, axis = {axis}", "there are no values", "at least one value")
 
@@ -60,7 +61,7 @@ def _count(x: Array, axis: int | tuple[int, ...] | None) -> int:
 @real
 @in_float32
 def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
-    _some("median", x, axis)
+    require_some("median", x, axis)
     return a.numpy.median(x, axis=axis, keepdims=keepdims)
 
 
@@ -68,7 +69,7 @@ def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bo
 @real
 @in_float32
 def quantile(a: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
-    _some("quantile", x, axis)
+    require_some("quantile", x, axis)
     x = inexact(a, x)
     return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from graftax.ops.parameter_kinds import KINDS, Kind
@@ -44,6 +44,7 @@ class Parameter:
         default: As Python writes it; None if the argument must be given.
         starred: True if it gathers all that follows.
         by_name: True if it is given by keyword alone.
+        named: True if it gathers all keywords that are no other parameter.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Parameter:
     default: str | None = None
     starred: bool = False
     by_name: bool = False
+    named: bool = False
 
     @property
     def takes_arrays(self) -> bool:
@@ -77,6 +79,8 @@ def parameters(op: Op) -> tuple[Parameter, ...]:
         found.append(_parameter(op, given.vararg, None, starred=True))
     for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
         found.append(_parameter(op, argument, default, by_name=True))
+    if given.kwarg:
+        found.append(replace(_parameter(op, given.kwarg, None), named=True))
     return tuple(found)
 
 
@@ -98,12 +102,12 @@ def array_parameters(op: Op) -> tuple[Parameter, ...]:
 
 def settings(op: Op) -> tuple[Parameter, ...]:
     """Return the parameters that are no arrays."""
-    return tuple(one for one in parameters(op) if one.kind.takes not in ("array", "arrays", "data"))
+    return tuple(one for one in parameters(op) if one.kind.takes not in ("array", "arrays", "data") and not one.named)
 
 
 def needed(op: Op) -> list[str]:
     """Return the names of what must be given."""
-    return [one.name for one in parameters(op) if one.default is None and not one.starred]
+    return [one.name for one in parameters(op) if one.default is None and not (one.starred or one.named)]
 
 
 def shown(op: Op) -> str:
@@ -121,6 +125,8 @@ def _shown_parameter(one: Parameter) -> inspect.Parameter:
     found = inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if one.starred:
         found = found.replace(kind=inspect.Parameter.VAR_POSITIONAL)
+    elif one.named:
+        found = found.replace(kind=inspect.Parameter.VAR_KEYWORD)
     elif one.by_name:
         found = found.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     return found if one.default is None else found.replace(default=ast.literal_eval(one.default))

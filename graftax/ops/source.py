@@ -42,15 +42,18 @@ def write(op: Op, checked: bool) -> str:
     """
     given = parameters(op)
     arrays = array_parameters(op)
-    starred = any(one.starred for one in given)
+    starred, named = any(one.starred for one in given), any(one.named for one in given)
+    wrong = [*([] if named else ["unknown"]), *([] if starred else ["more"]), *(f"{n} is absent" for n in needed(op))]
+    name = function_name(op)
     lines = [
-        f"# Generated from the row of {op.name} in graftax/ops/table.py by graftax/ops/source.py.",
-        f"def {op.name}({_head(op)}):",
-        f"    if unknown{'' if starred else ' or more'}{''.join(f' or {name} is absent' for name in needed(op))}:",
-        f"        return again(op, locals(), {op.name})  # second names, or an error that says what is wrong",
+        f"# Generated from the row of {op.name} in graftax/ops/rows by graftax/ops/source.py.",
+        f"def {name}({_head(op)}):",
+        f"    if {' or '.join(wrong)}:",
+        f"        return again(op, locals(), {name})  # second names, or an error that says what is wrong",
         "    native, target, canonical, check = bindings.get(current()) or bind()",
         *_converted_settings(op),
     ]
+    lines += [f"    {one.name} = make_{one.name}({one.name})" for one in given if one.named]
     dtype = next((one.name for one in given if one.kind.takes == "dtype"), None)
     for one in arrays:
         if one.kind.casts:  # a Python number must be one of the new dtype
@@ -82,6 +85,11 @@ def write(op: Op, checked: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def function_name(op: Op) -> str:
+    """Return the name of an op within its namespace."""
+    return op.name.rpartition(".")[2]
+
+
 def run(op: Op, source: str, space: dict[str, Any]) -> Callable[..., Any]:
     """Return the function that a source defines, in whose namespace is what it calls.
 
@@ -91,7 +99,7 @@ def run(op: Op, source: str, space: dict[str, Any]) -> Callable[..., Any]:
     file = f"<graftax.ops.{op.name}>"
     exec(compile(source, file, "exec"), space)
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    function: Callable[..., Any] = space[op.name]
+    function: Callable[..., Any] = space[function_name(op)]
     return function
 
 
@@ -103,9 +111,10 @@ def _head(op: Op) -> str:
     """
     given = parameters(op)
     gathered = next((one.name for one in given if one.starred), "more")
-    parts = [f"{one.name}={one.default or 'absent'}" for one in given if not one.starred]
-    places = sum(not one.by_name and not one.starred for one in given)
-    return ", ".join([*parts[:places], f"*{gathered}", *parts[places:], "**unknown"])
+    parts = [f"{one.name}={one.default or 'absent'}" for one in given if not (one.starred or one.named)]
+    keywords = next((one.name for one in given if one.named), "unknown")
+    places = sum(not (one.by_name or one.starred or one.named) for one in given)
+    return ", ".join([*parts[:places], f"*{gathered}", *parts[places:], f"**{keywords}"])
 
 
 def _converted_settings(op: Op) -> list[str]:

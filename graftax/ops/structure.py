@@ -1,4 +1,4 @@
-"""Creation, conversion and indexing, written once over the NumPy namespace of any backend."""
+"""Parts of arrays, and arrays in another order, written once over the NumPy namespace of any backend."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.host import check_fits
 from graftax.backend.protocol import Arrays
-from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
@@ -77,102 +75,6 @@ def _counted(a: Arrays, x: Array) -> Any:
 def positions(a: Arrays, indices: Array) -> Any:
     """Indices wide enough for any axis: JAX compares them with its size in their own dtype."""
     return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
-
-
-@row
-def asarray(a: Arrays, object: Any, dtype: Any) -> Any:
-    if dtype is not None and a.is_array(object) and a.is_concrete(object) and object.dtype.name != dtype:
-        check_fits(np.asarray(a.to_numpy(object)), dtype)
-    return a.asarray(object, dtype)
-
-
-FUNCTIONS["array"] = asarray
-
-
-@row
-def zeros(a: Arrays, shape: Any, dtype: Any) -> Any:
-    return a.numpy.zeros(shape, dtype or "float32")
-
-
-@row
-def ones(a: Arrays, shape: Any, dtype: Any) -> Any:
-    return a.numpy.ones(shape, dtype or "float32")
-
-
-@row
-def full(a: Arrays, shape: Any, fill_value: Array, dtype: Any) -> Any:
-    dtype = dtype or a.canonical_dtype(fill_value.dtype)
-    check_filling(a, "full", "fill_value", fill_value, dtype)
-    return a.numpy.full(shape, fill_value, dtype)
-
-
-@row
-def eye(a: Arrays, rows: int, columns: int | None, k: int, dtype: Any) -> Any:
-    return a.numpy.eye(rows, columns, k, dtype=dtype)
-
-
-@row
-def identity(a: Arrays, rows: int, dtype: Any) -> Any:
-    return a.numpy.eye(rows, dtype=dtype)
-
-
-@row
-def tri(a: Arrays, rows: int, columns: int | None, k: int, dtype: Any) -> Any:
-    return a.numpy.tri(rows, columns, k, dtype=dtype)
-
-
-@row
-def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtype: Any) -> Any:
-    if stop is None:
-        start, stop = 0, start
-    step = 1 if step is None else step
-    if step == 0:
-        raise ArgumentError(
-            f"arange: step = {step} from {start} to {stop}",
-            "a step of 0 never arrives",
-            "a step that is not 0; ops.full(n, value) for equal values",
-        )
-    kind = np.result_type(*(type(n) if isinstance(n, (int, float)) else n for n in (start, stop, step)))
-    dtype = dtype or a.canonical_dtype(kind)
-    bounds: Any = (start, stop, step)
-    if all(type(n) is int for n in bounds) and len(range(*bounds)):
-        for value in (start, range(*bounds)[-1]):
-            check_filling(a, "arange", "the value", np.asarray(value), dtype)
-    return a.numpy.arange(start, stop, step, dtype=dtype)
-
-
-@row
-def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Any:
-    start, stop = (float(one) if type(one) is int else one for one in (start, stop))
-    return a.numpy.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
-
-
-@row
-def zeros_like(a: Arrays, x: Array, dtype: Any) -> Any:
-    return a.numpy.zeros_like(x, dtype=dtype or x.dtype)
-
-
-@row
-def ones_like(a: Arrays, x: Array, dtype: Any) -> Any:
-    return a.numpy.ones_like(x, dtype=dtype or x.dtype)
-
-
-@row
-def full_like(a: Arrays, x: Array, fill_value: Array, dtype: Any) -> Any:
-    dtype = dtype or a.canonical_dtype(x.dtype)
-    check_filling(a, "full_like", "fill_value", fill_value, dtype)
-    return a.numpy.full_like(x, fill_value, dtype=dtype)
-
-
-@row
-def cast(a: Arrays, x: Array, dtype: Any) -> Any:
-    if x.dtype.kind == "c" and dtype != "bool" and not is_complex(dtype):
-        raise DTypeError(
-            f"cast: x of dtype {x.dtype.name} to {dtype}",
-            "the imaginary part would be lost",
-            f'ops.cast(ops.real(x), "{dtype}")',
-        )
-    return a.asarray(x, dtype)
 
 
 @row
@@ -297,6 +199,29 @@ def _are_borders(width: Any, ndim: int) -> bool:
     if all(isinstance(one, int) for one in width):
         return len(width) in (1, 2)
     return len(width) in (1, ndim) and all(isinstance(one, tuple) and len(one) == 2 for one in width)
+
+
+@row
+def append(a: Arrays, x: Array, values: Array, axis: int | None) -> Any:
+    if axis is None:
+        return a.numpy.concatenate([x.reshape(-1), values.reshape(-1)])
+    return a.numpy.concatenate([x, values], axis_in_range("append", axis, x.ndim))
+
+
+@row
+def select(a: Arrays, conditions: Any, choices: Any, default: Any) -> Any:
+    if not conditions or len(conditions) != len(choices):
+        raise ArgumentError(
+            f"select: {len(conditions)} conditions, {len(choices)} choices",
+            "every choice has its condition",
+            "ops.select([x < 0, x > 1], [-x, x * x], default=0.0)",
+        )
+    value = a.asarray(default)
+    check_filling(a, "select", "default", value, a.canonical_dtype(choices[0].dtype))
+    found = a.asarray(value, choices[0].dtype)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        found = a.numpy.where(condition, choice, found)
+    return found
 
 
 @row

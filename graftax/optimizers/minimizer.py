@@ -33,12 +33,12 @@ class Minimizer(Protocol):
     """
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """One step, for the trainable ones of the variables.
+        """Return one step, for the trainable ones of the variables.
 
         Args:
             loss_fn: Computes the loss; may be called more than once. With ``has_aux`` it returns ``(loss, anything)``.
             variables: Variables in any nested structure, or a Module for its trainable ones.
-            has_aux: Whether ``loss_fn`` returns something besides the loss.
+            has_aux: Whether ``loss_fn`` returns something besides the loss. Defaults to False.
 
         Returns:
             What ``loss_fn`` returned where the variables were; `LBFGS` gives the loss where they are then.
@@ -46,7 +46,7 @@ class Minimizer(Protocol):
 
 
 def loss_of(found: Any, has_aux: bool) -> Array:
-    """The loss in what a ``loss_fn`` returned.
+    """Return the loss in what a ``loss_fn`` returned.
 
     Raises:
         ArgumentError: with ``has_aux``, it is no pair.
@@ -71,8 +71,8 @@ def loss_of(found: Any, has_aux: bool) -> Array:
     return found[0]  # type: ignore[no-any-return]
 
 
-def returned(minimizer: Any, found: Any) -> tuple[Array, tuple[Any, Any, Any]]:
-    """What ``minimize`` of any class returned for the loss function of a model, if it can be that.
+def returned(minimizer: object, found: object) -> tuple[Array, tuple[Any, Any, Any]]:
+    """Return what ``minimize`` of any class returned for the loss function of a model, if it can be that.
 
     Raises:
         ArgumentError: it is no pair of a loss and what the model gave besides.
@@ -112,7 +112,7 @@ def check_signature(minimizer: Minimizer) -> None:
         ) from error
 
 
-def check_loss_fn(loss_fn: Any) -> None:
+def check_loss_fn(loss_fn: object) -> None:
     """Raise for a loss that is no function: it was computed where no gradient of it can be taken."""
     if not callable(loss_fn):
         raise ArgumentTypeError(

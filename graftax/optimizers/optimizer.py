@@ -15,7 +15,7 @@ from graftax.optimizers.arguments.kinds import OPTIONS, Kinds
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
-from graftax.optimizers.engine.clipping import clip
+from graftax.optimizers.engine.clipping import clip, has_limits
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
@@ -43,25 +43,28 @@ class Optimizer(Planning, PureUpdates):
         learning_rate: A number, kept in a Variable so that a change needs no new trace; a schedule, or any function of
             the number of updates so far, or of nothing; or a Variable. Any other number, here or in a rule, may be a
             Variable, too; a plain one that is changed later makes one new trace.
-        weight_decay: Decoupled decay, per unit of the rate.
-        l2: Coupled decay: ``l2 * value`` is added to the (clipped) gradient, as torch's SGD and Adam do.
-        clipvalue: Limit on the magnitude of each element of a gradient.
-        clipnorm: Limit on the norm of each variable's gradient.
-        global_clipnorm: Limit on the norm of all gradients together.
+        weight_decay: Decoupled decay, per unit of the rate. Defaults to 0.0.
+        l2: Coupled decay: ``l2 * value`` is added to the (clipped) gradient, as torch's SGD and Adam do. Defaults to
+            0.0.
+        clipvalue: Limit on the magnitude of each element of a gradient. Defaults to None, no limit.
+        clipnorm: Limit on the norm of each variable's gradient. Defaults to None, no limit.
+        global_clipnorm: Limit on the norm of all gradients together. Defaults to None, no limit.
         adaptive_clip: Limit on the norm of a unit's gradient, relative to the norm of its weights (Brock et al.,
-            arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit.
-        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients.
-        ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`.
-        loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)``
-            and leaves out what is not finite. `minimize` and `fit` see to it by themselves.
+            arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit. Defaults to
+            None, no limit.
+        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients. Defaults to 1.
+        ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`. Defaults to
+            None, no averages.
+        loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)`` and
+            leaves out what is not finite. `minimize` and `fit` see to it by themselves. Defaults to None, no scaling.
         lazy: Whether `IndexedRows` move their rows only, and leave the others and their slots as they are; also with
-            decay and momentum. Needs an elementwise rule, and no accumulation.
+            decay and momentum. Needs an elementwise rule, and no accumulation. Defaults to False.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
-            too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen.
-            A Variable in a rule belongs to whoever made it: it is not saved with the optimizer.
-        slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
-        name: Its name.
+            too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen. A
+            Variable in a rule belongs to whoever made it: it is not saved with the optimizer. Defaults to none.
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None, that of the variable.
+        name: Its name. Defaults to None, the class name in snake case.
 
     Raises:
         ArgumentError: a limit is not positive, or a rule cannot be read.
@@ -132,7 +135,7 @@ class Optimizer(Planning, PureUpdates):
 
     @property
     def learning_rate(self) -> Any:
-        """The rate now: its Variable, or the number that the schedule gives. Assigning a number sets the Variable."""
+        """Return the rate now: its Variable, or what the schedule gives; a number assigned sets the Variable."""
         kept = self.__dict__["learning_rate"]
         return kept if isinstance(kept, VariableLike) else rate.current(kept, self.iterations.value)
 
@@ -140,16 +143,22 @@ class Optimizer(Planning, PureUpdates):
     def learning_rate(self, kept: LearningRate) -> None:
         self.__dict__["learning_rate"] = kept
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def _gx_given(self, name: str, value: Any) -> Any:
         if name == "learning_rate":
             value = rate.keep(self, self.__dict__.get(name), value)
         elif name == "loss_scale":
             value = as_loss_scale(value)
-        super().__setattr__(name, value)
-        if name == "ema_momentum" and value is not None and "averaged_updates" not in self.__dict__:
-            self.averaged_updates = cast(Any, Own(rate.scalar(self, "averaged_updates", "counter", "int32", 0)))
-        elif name == "accumulation_steps" and cast(int, value) > 1 and "gathered" not in self.__dict__:
-            self.gathered = cast(Any, Own(rate.scalar(self, "gathered", "counter", "int32", 0)))
+        value = super()._gx_given(name, value)
+        if name == "ema_momentum" and value is not None:
+            self._gx_count("averaged_updates")
+        elif name == "accumulation_steps" and value > 1:
+            self._gx_count("gathered")
+        return value
+
+    def _gx_count(self, what: str) -> None:
+        """Make the counter of that name, unless it is there."""
+        if what not in self.__dict__:
+            setattr(self, what, Own(rate.scalar(self, what, "counter", "int32", 0)))
 
     # --- applying -----------------------------------------------------------------------------------------------------
 
@@ -187,7 +196,9 @@ class Optimizer(Planning, PureUpdates):
     def _gx_update(self, updates: list[Update]) -> None:
         """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
         storage.touch(self)
-        updates = clip(updates, self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip)
+        limits = self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip
+        if has_limits(updates, *limits):
+            updates = clip(updates, *limits)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
         apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
         for place, other in enumerate(self.others):
@@ -202,7 +213,7 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
-        """`apply` for pairs of a gradient and its variable."""
+        """Apply gradients that come in pairs with their variables; see `apply`."""
         found = list(pairs)
         if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in found):
             raise ArgumentTypeError(
@@ -214,7 +225,7 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """One step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
+        """Do one step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         trainable = [variable for variable in flat_variables(variables) if variable.trainable]
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
@@ -222,7 +233,7 @@ class Optimizer(Planning, PureUpdates):
         return found
 
     def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
-        """``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
+        """Return ``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
 
         @wraps(loss_fn)  # whose name errors give
         def both() -> tuple[Array, Any]:
@@ -232,7 +243,7 @@ class Optimizer(Planning, PureUpdates):
         return value_and_grad(both, wrt=wrt, has_aux=True)()
 
     def scale_loss(self, loss: Any) -> Array:
-        """The loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
+        """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
         return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))
 
     def __repr__(self) -> str:

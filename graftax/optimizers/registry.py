@@ -20,7 +20,7 @@ NAMES: dict[str, Callable[[], Optimizer]] = {
 
 @door
 def get(optimizer: str | Minimizer) -> Minimizer:
-    """The optimizer itself, or one with default arguments by its name.
+    """Return the optimizer itself, or one with default arguments by its name.
 
     Raises:
         ArgumentError: there is none of that name.

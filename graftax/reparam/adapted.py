@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from graftax import ops
@@ -11,9 +11,10 @@ from graftax.core.errors import ArgumentError, GraftError
 from graftax.core.selectors import select
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.reparam.creator import Check, CheckedCreator
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable
 
 
 class Adapter(Module):
@@ -51,17 +52,17 @@ class Adapter(Module):
         super().__init__(name)
 
     def __call__(self, value: Array) -> Array:
-        """The weight, changed."""
+        """Return the weight, changed."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(value)")
 
     def inverse(self, value: Array) -> Array:
-        """The weight of which it makes this value."""
+        """Return the weight of which it makes this value."""
         raise NotImplementedError(f"{type(self).__name__} must define inverse(value)")
 
     def rest(self, resting: bool) -> None:
         """Keep it as it is while it is not in use, whatever is frozen and unfrozen meanwhile."""
         for variable in self.variables:
-            variable.resting = max(0, variable.resting + (1 if resting else -1))
+            variable.trainability = variable.trainability.rested(1 if resting else -1)
         structure.bump()
 
 
@@ -72,30 +73,30 @@ class Adapted(Reparam):
         spec: The spec of the weight.
         base: The weight itself, a Variable or an expression.
         adapters: Adapters by name.
-        active: Those in use; all unless told.
+        active: Those in use. Defaults to all.
     """
 
     def __init__(
         self, spec: VariableSpec, base: VariableLike, adapters: dict[str, Adapter], active: Iterable[str] | None = None
     ) -> None:
         super().__init__(spec)
-        self.was_trainable = spec.trainable
+        self.made_trainable = spec.trainable
         self.base = base
         self.adapters = adapters
         self.active = list(adapters if active is None else active)
 
     def forward(self) -> Array:
-        """What the adapters in use make of the base."""
+        """Return what the adapters in use make of the base."""
         return self.through(self.active, ops.asarray(self.base))
 
     def through(self, names: Iterable[str], value: Array) -> Array:
-        """What some adapters make of a value."""
+        """Return what some adapters make of a value."""
         for name in names:
             value = self.adapters[name](value)
         return value
 
     def inverse(self, value: Array) -> None:
-        """The base moves, the adapters stay."""
+        """Move the base to where the adapters give the value; the adapters stay."""
         for name in reversed(self.active):
             value = self.adapters[name].inverse(value)
         self.base.assign(value)  # type: ignore[attr-defined]
@@ -115,7 +116,17 @@ class Adapted(Reparam):
         self.active = [name for name in self.active if name not in gone]
 
 
-class AdapterCreator(Adjustable):
+def _adapter_name(_: str, name: object) -> str:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.\-]*", name):
+        raise ArgumentError(
+            f"name={name!r} for an adapter",
+            "a name starts with a letter and has letters, digits, '_', '-' and '.'",
+            'name="poet"',
+        )
+    return name
+
+
+class AdapterCreator(CheckedCreator):
     """The base of creators that give weights of two and more axes an adapter, and freeze the rest; others pass.
 
     Where the weight has adapters already, this one joins them, on top.
@@ -138,13 +149,9 @@ class AdapterCreator(Adjustable):
         ['poet', 'lawyer']
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {"name": _adapter_name}
+
     def __init__(self, name: str) -> None:
-        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.\-]*", name):
-            raise ArgumentError(
-                f"name={name!r} for an adapter",
-                "a name starts with a letter and has letters, digits, '_', '-' and '.'",
-                'name="poet"',
-            )
         self.name = name
 
     def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
@@ -170,21 +177,22 @@ class AdapterCreator(Adjustable):
                 f'name="other", or gx.adapters.remove(model, "{self.name}") first',
             )
         more = {**base.adapters, self.name: self.adapter(part, spec)}
-        spec = spec.replace(trainable=base.was_trainable)
+        spec = spec.replace(trainable=base.made_trainable)
         return Adapted(spec, base.base, more, (*base.active, self.name))
 
 
-def adapter_of(item: Any) -> str | None:
+def adapter_of(item: object) -> str | None:
     """The name of the adapter that a Variable, or a saved one, is a part of."""
-    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
+    is_variable = isinstance(item, Variable)
+    owner = getattr(item, "_gx_owner", None if is_variable else getattr(item, "owner", None))
     while owner is not None:
         if isinstance(owner, Adapter):
             return owner.name
         owner = owner._gx_owner
-    return getattr(item, "adapter", None)
+    return None if is_variable else getattr(item, "adapter", None)
 
 
 @select
-def is_adapter(variable: Any) -> bool:
-    """Selects the Variables of adapters, such as those that LoRA makes."""
+def is_adapter(variable: object) -> bool:
+    """Select the Variables of adapters, such as those that LoRA makes."""
     return adapter_of(variable) is not None

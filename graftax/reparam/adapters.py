@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from graftax.core.errors import GraftError
+from graftax.core.errors import ArgumentTypeError, GraftError
 from graftax.core.namespaces import answering as _answering
 from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
@@ -22,7 +22,7 @@ __all__ = ["active", "disabled", "merge", "named", "names", "remove", "use"]
 
 @door
 def names(model: Module) -> list[str]:
-    """The adapters of a model, in the order in which they came, as far as weights that have several tell.
+    """Return the adapters of a model, in the order in which they came, as far as weights that have several tell.
 
     Example:
         >>> import graftax as gx
@@ -38,7 +38,7 @@ def names(model: Module) -> list[str]:
 
 @door
 def active(model: Module) -> list[str]:
-    """The adapters in use, in the order in which they apply; where weights differ, those in use anywhere.
+    """Return the adapters in use, in the order in which they apply; where weights differ, those in use anywhere.
 
     Example:
         >>> import graftax as gx
@@ -86,7 +86,7 @@ def use(model: Module, *names: str) -> None:
 @door
 @contextmanager
 def disabled(model: Module) -> Iterator[None]:
-    """Within the block, the model is its base: such as the reference of a preference loss.
+    """Make the model its base within the block: such as the reference of a preference loss.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -137,7 +137,8 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
     Args:
         model: The model, or a part of one.
         names: Adapters.
-        tolerance: How far a weight may move, relative to its norm; a base in few bits cannot have any value.
+        tolerance: How far a weight may move, relative to its norm; a base in few bits cannot have any value. Defaults
+            to 1e-3.
 
     Raises:
         GraftError: there is none of that name, it is not in use, or it applies after one that it cannot overtake (two
@@ -182,7 +183,7 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
 
 @door
 def named(*names: str) -> Selector:
-    """Selects the Variables of adapters of these names, as ``only=gx.adapters.named("poet")`` for a checkpoint.
+    """Select the Variables of adapters of these names, as ``only=gx.adapters.named("poet")`` for a checkpoint.
 
     Example:
         >>> import graftax as gx
@@ -200,7 +201,7 @@ class _Named:
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
 
-    def __call__(self, variable: Any) -> bool:
+    def __call__(self, variable: object) -> bool:
         return adapter_of(variable) in self.names
 
 
@@ -212,7 +213,13 @@ def _adapted(model: Module) -> list[Adapted]:
 
 
 def _chains(model: Module) -> list[list[Adapted]]:
-    """For each weight the parts of it that have adapters, in the order in which they apply: the innermost first."""
+    """Return for each weight its parts that have adapters, in the order in which they apply: the innermost first."""
+    if not isinstance(model, Module):
+        raise ArgumentTypeError(
+            f"{model!r:.60}, of type {type(model).__name__}, in place of a model",
+            "adapters are looked for in a Module",
+            "gx.adapters.names(model)",
+        )
     chains: list[list[Adapted]] = []
     above: tuple[Any, ...] | None = None
     for edges, node in walk_with_edges(model):
@@ -226,7 +233,7 @@ def _chains(model: Module) -> list[list[Adapted]]:
 
 
 def _in_order(chains: Iterable[list[Iterable[str]]]) -> list[str]:
-    """The names of all weights in one order that is right for each of them, where there is one."""
+    """Return the names of all weights in one order that is right for each of them, where there is one."""
     orders = [[name for names in chain for name in names] for chain in chains]
     found: list[str] = []
     while left := [order for order in ([n for n in order if n not in found] for order in orders) if order]:
@@ -248,7 +255,7 @@ def _check_nesting(chain: list[Adapted], names: tuple[str, ...]) -> None:
 
 
 def _having(model: Module, names: tuple[str, ...], what: str) -> list[Adapted]:
-    """The adapted weights that have one of these; all, if there are no names."""
+    """Return the adapted weights that have one of these; all, if there are no names."""
     known = _adapted(model)
     if not known:
         raise GraftError(
@@ -268,6 +275,12 @@ def _having(model: Module, names: tuple[str, ...], what: str) -> list[Adapted]:
 
 
 def _some(names: tuple[str, ...], what: str) -> tuple[str, ...]:
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise GraftError(
+            f"adapters.{what} got {wrong[0]!r:.60} of type {type(wrong[0]).__name__}",
+            "adapters are told apart by their names, each an argument of its own",
+            f'adapters.{what}({"" if what == "named" else "model, "}"lora", "poet")',
+        )
     if not names:
         raise GraftError(f"adapters.{what} without a name", "it says which adapters", 'the name of one, such as "lora"')
     return names
@@ -318,7 +331,7 @@ def _unwrap(model: Module) -> None:
         if not node.adapters:
             replace(model, weight, node.base)
             give_penalty(node, node.base)
-            thaw(node.base, node.was_trainable)
+            thaw(node.base, node.made_trainable)
 
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are

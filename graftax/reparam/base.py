@@ -67,7 +67,7 @@ class Reparam(Module, Arithmetic):
         self._regularizer = regularizers.get(spec.regularizer)
 
     def forward(self) -> Array:
-        """The value, computed from the parts."""
+        """Compute the value, computed from the parts."""
         raise AttributeError(f"{type(self).__name__} must define forward()")
 
     def inverse(self, value: Array) -> None:
@@ -79,12 +79,12 @@ class Reparam(Module, Arithmetic):
         )
 
     def penalty(self) -> Array | None:
-        """A term for the loss of the model while any part is trained, collected in ``layer.losses``; None for none."""
+        """Return a term for the loss while any part is trained, collected in ``layer.losses``; None for none."""
         return None
 
     @property
     def regularizer(self) -> Regularizer | None:
-        """The penalty on the value of the whole weight; None for none."""
+        """Return the penalty on the value of the whole weight; None for none."""
         storage.touch(self)
         return self._regularizer
 
@@ -94,22 +94,22 @@ class Reparam(Module, Arithmetic):
 
     @property
     def training(self) -> bool:
-        """Whether a layer reads the weight in a call of training; for a `forward` that draws or moves only then."""
+        """Tell whether a layer reads the weight in a training call; for a `forward` that draws or moves only then."""
         return training()
 
     @property
     def shape(self) -> Shape:
-        """The shape of the weight that it stands for."""
+        """Return the shape of the weight that it stands for."""
         return self._shape
 
     @property
     def dtype(self) -> str:
-        """The dtype of the weight that it stands for."""
+        """Return the dtype of the weight that it stands for."""
         return self._dtype
 
     @property
     def value(self) -> Array:
-        """The value now; a constraint of the weight is part of the expression."""
+        """Return the value now; a constraint of the weight is part of the expression."""
         memo = storage.memo()
         if memo is None:
             return self._compute()

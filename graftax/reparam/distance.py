@@ -16,7 +16,7 @@ _MARGIN = 1.05  # what starts from random vectors ends a little further off the 
 
 
 def distance(new: Any, old: Any) -> float:
-    """How far a value is from another, relative to the norm of that."""
+    """Return how far a value is from another, relative to the norm of that."""
     to_numpy: Callable[[Any], Any] = registry.current().arrays.to_numpy
     a, b = (np.asarray(to_numpy(x), "complex128" if is_complex(x.dtype) else "float64") for x in (new, old))
     norm = float(np.linalg.norm(b))
@@ -24,7 +24,7 @@ def distance(new: Any, old: Any) -> float:
 
 
 def tolerance_for(error: float) -> str:
-    """The number to write as a tolerance that lets an error pass: never below it, in two digits.
+    """Return the number to write as a tolerance that lets an error pass: never below it, in two digits.
 
     Example:
         >>> tolerance_for(0.31), tolerance_for(1.37), tolerance_for(9.9e-4)
@@ -37,8 +37,8 @@ def tolerance_for(error: float) -> str:
     return f"{math.ceil(wanted / step) * step:.2g}"
 
 
-def checked_tolerance(tolerance: Any) -> float:
-    """The value, if it is how far a weight may move."""
+def checked_tolerance(tolerance: object) -> float:
+    """Return a tolerance as a float, if it is a distance that a weight may move."""
     if not isinstance(tolerance, int | float | np.number) or isinstance(tolerance, bool) or not tolerance >= 0:
         raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")
     return float(tolerance)

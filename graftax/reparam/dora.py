@@ -23,9 +23,9 @@ class DoRA(LoRA):
 
     Args:
         rank: ``r``; capped at ``min(m, n)``.
-        alpha: How much the product counts; the rank unless told, so that its factor is 1.
-        name: What the adapter is called.
-        stabilized: Divide by the root of the rank.
+        alpha: How much the product counts. Defaults to None: the rank, so that its factor is 1.
+        name: What the adapter is called. Defaults to ``"dora"``.
+        stabilized: Divide by the root of the rank. Defaults to False.
 
     Raises:
         ArgumentError: the rank is not a positive integer, or ``alpha`` is not above 0.
@@ -45,7 +45,7 @@ class DoRA(LoRA):
         super().__init__(rank, alpha, name, stabilized)
 
     def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
-        """Product and magnitude for a weight."""
+        """Make the product and the magnitude for a weight."""
         return DoRAAdapter(self.name, part, spec, self.rank, self.scale)
 
 
@@ -59,14 +59,14 @@ class DoRAAdapter(LoRAAdapter):
         self.magnitude = part("magnitude", shape=spec.shape[-1:], initializer=Ones())
 
     def __call__(self, value: Array) -> Array:
-        """The sum, each column as long as that of the weight times its magnitude."""
+        """Return the sum, each column as long as that of the weight times its magnitude."""
         moved = value + self.product(value)
         lengths = _lengths(moved)
         wanted = ops.multiply(self.magnitude, _lengths(value))
         return moved * (wanted / ops.where(ops.equal(lengths, 0), 1, lengths))
 
     def inverse(self, value: Array) -> Array:
-        """The column w0 with length r on the line through w, less the product: ``|t u - d| = r`` for ``t``."""
+        """Return the column w0 with length r on the line through w, less the product: ``|t u - d| = r`` for ``t``."""
         product = self.product(value)
         axes = tuple(range(value.ndim - 1))
         lengths = _lengths(value)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, CreatorError
+from graftax.core.errors import CreatorError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
+from graftax.reparam.creator import Check, CheckedCreator, count, flag
 from graftax.reparam.grid import Per, checked_per, codes_of, scale_of, spread
 from graftax.reparam.quantized import QuantizedWeight
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import VariableSpec
 
 
-class FakeQuant(Adjustable):
+class FakeQuant(CheckedCreator):
     r"""A creator that rounds weights of two and more axes to ``2**bits`` numbers at each read; other shapes pass.
 
     .. math:: w = s \left(\mathrm{round}(v / s + z) - z\right), \quad \frac{\partial w}{\partial v} := 1
@@ -27,9 +26,10 @@ class FakeQuant(Adjustable):
     trained so loses nothing when `graftax.ungraft` and `Int8` or `Int4` store it afterwards.
 
     Args:
-        bits: From 2 to 16.
-        per: ``"tensor"``, one scale for all, or ``"channel"``, one for each index of the last axis.
-        symmetric: Whether the grid is the same on both sides of 0.
+        bits: From 2 to 16. Defaults to 8.
+        per: ``"tensor"``, one scale for all, or ``"channel"``, one for each index of the last axis. Defaults to
+            ``"tensor"``.
+        symmetric: Whether the grid is the same on both sides of 0. Defaults to True.
 
     Attributes:
         tolerance: How far `graftax.graft` lets a weight move; only one with extreme outliers moves further.
@@ -49,13 +49,21 @@ class FakeQuant(Adjustable):
     Source: Jacob et al., arXiv 1712.05877; the gradient: Bengio et al., arXiv 1308.3432.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {
+        "bits": count("a grid has 2 to 16 bits", 8, least=2, most=16),
+        "per": checked_per,
+        "symmetric": flag,
+    }
+
     def __init__(self, bits: int = 8, per: Per = "tensor", symmetric: bool = True) -> None:
-        if not isinstance(bits, int | np.integer) or not 2 <= bits <= 16:
-            raise ArgumentError(f"bits={bits!r}", "a grid has 2 to 16 bits", "FakeQuant(bits=8)")
-        self.bits = int(bits)
-        self.per: Per = checked_per(per)
+        self.bits = bits
+        self.per: Per = per
         self.symmetric = symmetric
-        self.tolerance = min(1.0, 8 / 2**bits)
+
+    @property
+    def tolerance(self) -> float:
+        """Return how far `graftax.graft` lets a weight move."""
+        return min(1.0, 2.0 ** (3 - self.bits))
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the rounded weight for a matrix or kernel, anything else as it would have been."""
@@ -99,7 +107,7 @@ class FakeQuantizedWeight(Reparam):
             )
 
     def forward(self) -> Array:
-        """The nearest numbers of the grid."""
+        """Compute the nearest numbers of the grid."""
         base = ops.asarray(self.base)
         fixed = ops.stop_gradient(base)
         wide = floating(fixed, "weight")
@@ -107,7 +115,7 @@ class FakeQuantizedWeight(Reparam):
         return ops.stop_gradient(rounded) + (base - fixed)  # the second term is exactly 0, and has the gradient
 
     def inverse(self, value: Array) -> None:
-        """The value before it is rounded."""
+        """Assign the value before it is rounded."""
         self.base.assign(value)  # type: ignore[attr-defined]
 
     def _symmetric(self, value: Array) -> Array:

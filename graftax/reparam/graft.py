@@ -25,10 +25,12 @@ from graftax.reparam.places import (
     weights,
 )
 from graftax.variables.creation import Creator, check_creator
-from graftax.variables.graph.module import Module, outermost, structure
+from graftax.variables.graph.module import Module, structure
+from graftax.variables.graph.node import outermost
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import Regularizer, VariableSpec
 from graftax.variables.state.storage import concretely
+from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable, make
 
 
@@ -60,10 +62,10 @@ def graft(
     Args:
         module: The Module.
         creator: ``creator(next_creator, spec) -> Variable or VariableLike``.
-        where: Which weights, by their path from ``module``; all that the creator does not pass on unless told.
-        roles: The roles it sees.
+        where: Which weights, by their path from ``module``. Defaults to all that the creator does not pass on.
+        roles: The roles it sees. Defaults to ``("weight",)``.
         tolerance: How far a value may move, relative to its norm; what the creator states as its ``tolerance``, such as
-            one that rounds, else 1e-3.
+            one that rounds, else 1e-3. Defaults to None.
 
     Returns:
         What was replaced.
@@ -92,7 +94,7 @@ def graft(
     known = [weight for weight in weights(module) if weight.node.role in wanted]
     chosen = chosen_weights(known, where, "graft: where")
     made: list[tuple[Weight, Graft]] = []
-    changed: list[tuple[Variable, bool, bool, int]] = []
+    changed: list[tuple[Variable, Trainability]] = []
     penalties: dict[int, Regularizer | None] = {}  # those of weights that become parts, by id
     try:
         with concretely():
@@ -108,9 +110,9 @@ def graft(
                 'where="**/kernel", or another creator',
             )
     except BaseException:
-        for variable, trainable, frozen, resting in reversed(changed):
-            variable.trainable = trainable
-            variable.frozen, variable.resting = frozen, resting
+        for variable, before in reversed(changed):
+            variable.trainability = before
+        structure.bump()
         raise
     for weight, done in made:
         replace(module, weight, done.weight)
@@ -127,7 +129,7 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
 
     Args:
         module: The Module.
-        where: Which weights, by their path from ``module``; all that are grafted unless told.
+        where: Which weights, by their path from ``module``. Defaults to all that are grafted.
 
     Returns:
         Their paths.
@@ -158,7 +160,7 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
 def _make(
     weight: Weight,
     creator: Creator,
-    changed: list[tuple[Variable, bool, bool, int]],
+    changed: list[tuple[Variable, Trainability]],
     penalties: dict[int, Regularizer | None],
 ) -> VariableLike:
     node = weight.node
@@ -176,9 +178,9 @@ def _make(
             differs = rests if spec.trainable else asked.trainable
             if differs and not isinstance(node, Adapted):  # whose base rests already
                 for leaf in own_leaves(node):
-                    changed.append((leaf, leaf.made_trainable, leaf.frozen, leaf.resting))
+                    changed.append((leaf, leaf.trainability))
                     if rests:
-                        leaf.resting += 1
+                        leaf.trainability = leaf.trainability.rested()
                     else:
                         leaf.trainable = True
                 structure.bump()
@@ -257,7 +259,7 @@ def _check_distances(made: list[tuple[Weight, Graft]], tolerance: float, creator
 
 
 def _elsewhere(new: Any, old: Any) -> list[str]:
-    """The paths of Variables of the new weight that are not its own: other weights hold them too."""
+    """Return the paths of Variables of the new weight that are not its own: other weights hold them too."""
     leaves, known = (node.variables if isinstance(node, Module) else [node] for node in (new, old))
     own = {id(leaf) for leaf in known}
     return [v.path for v in leaves if id(v) not in own and v._gx_owner is not None and outermost(v) is not new]

@@ -6,22 +6,19 @@ import math
 from typing import Literal, get_args
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
 from graftax.objectives.targets import floating
+from graftax.reparam.creator import one_of
 
 Per = Literal["tensor", "channel"]
 
 
-def checked_per(per: Per) -> Per:
-    """What has a scale of its own."""
-    if per not in get_args(Per):
-        raise ArgumentError(f"per={per!r}", "scales belong to the tensor or to a channel", 'per="channel"')
-    return per
+checked_per = one_of(get_args(Per), "scales belong to the tensor or to a channel")
+"""Check for what has a scale of its own."""
 
 
 def scale_of(value: Array, bits: int, per: Per) -> Array:
-    """The step of a symmetric grid for the largest magnitudes."""
+    """Return the step of a symmetric grid for the largest magnitudes."""
     axes = None if per == "tensor" else tuple(range(value.ndim - 1))
     value = floating(value, "weight")  # half precision has no 65535 steps, and rounds the last of 127 up
     step: Array = ops.max(ops.abs(value), axis=axes) / (2 ** (bits - 1) - 1)
@@ -29,25 +26,25 @@ def scale_of(value: Array, bits: int, per: Per) -> Array:
 
 
 def spread(scale: Array) -> Array:
-    """What to divide by: 1 where all is 0."""
+    """Return what to divide by: 1 where all is 0."""
     return ops.where(ops.equal(scale, 0), 1, scale)
 
 
 def codes_of(value: Array, scale: Array, bits: int) -> Array:
-    """The nearest numbers of a symmetric grid, as they count; a scale that was rounded down leads to none outside."""
+    """Return the nearest numbers of a symmetric grid, as they count; a scale rounded down leads to none outside."""
     most = 2 ** (bits - 1) - 1
     steps = floating(value, "weight") / floating(spread(scale), "scale")
     return ops.clip(ops.round(steps), -most, most)
 
 
 def packed(codes: Array) -> Array:
-    """Integers from -8 to 7, two in a byte, in a row."""
+    """Return integers from -8 to 7, two in a byte, in a row."""
     flat = ops.cast(ops.reshape(codes, (-1,)) + 8, "uint8")
     pairs = ops.reshape(ops.pad(flat, ((0, flat.shape[0] % 2),)), (-1, 2))
     return ops.bitwise_or(pairs[:, 0], ops.left_shift(pairs[:, 1], 4))
 
 
 def unpacked(pairs: Array, shape: Shape) -> Array:
-    """What `packed` has packed, in its shape."""
+    """Return what `packed` has packed, in its shape."""
     codes = ops.stack([ops.bitwise_and(pairs, 15), ops.right_shift(pairs, 4)], axis=-1)
     return ops.reshape(ops.cast(ops.reshape(codes, (-1,))[: math.prod(shape)], "int8") - 8, shape)

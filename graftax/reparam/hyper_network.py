@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError, ShapeError
+from graftax.core.errors import ArgumentTypeError, CreatorError, ShapeError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.reparam.creator import Check, CheckedCreator, count
 from graftax.variables import creation
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.module import Module
 from graftax.variables.initializers import Constant, RandomNormal
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-class HyperNetwork(Adjustable):
+def _checked_module(_: str, module: object) -> Module:
+    if not isinstance(module, Module) or not callable(module):
+        raise ArgumentTypeError(
+            f"HyperNetwork(module={type(module).__name__})",
+            "it computes the weights, and its own weights are trained",
+            "HyperNetwork(graftax.layers.Dense(256))",
+        )
+    return module
+
+
+class HyperNetwork(CheckedCreator):
     r"""A creator that lets a module compute weights of two and more axes; other shapes pass.
 
     .. math:: \mathrm{vec}(W) = [f(z_1), f(z_2), \dots]
@@ -32,7 +40,7 @@ class HyperNetwork(Adjustable):
 
     Args:
         module: ``(pieces, embedding_size) -> (pieces, numbers)``.
-        embedding_size: The size of an embedding.
+        embedding_size: The size of an embedding. Defaults to 8.
 
     Raises:
         ArgumentTypeError: the module is none, or cannot be called.
@@ -51,19 +59,14 @@ class HyperNetwork(Adjustable):
     Source: Ha, Dai and Le, arXiv 1609.09106.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {
+        "module": _checked_module,
+        "embedding_size": count("a size is a positive integer", 8),
+    }
+
     def __init__(self, module: Any, embedding_size: int = 8) -> None:
-        if not isinstance(module, Module) or not callable(module):
-            raise ArgumentTypeError(
-                f"HyperNetwork(module={type(module).__name__})",
-                "it computes the weights, and its own weights are trained",
-                "HyperNetwork(graftax.layers.Dense(256))",
-            )
-        if not isinstance(embedding_size, int | np.integer) or embedding_size < 1:
-            raise ArgumentError(
-                f"embedding_size={embedding_size!r}", "a size is a positive integer", "embedding_size=8"
-            )
         self.module = module
-        self.embedding_size = int(embedding_size)
+        self.embedding_size = embedding_size
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the computed weight for a matrix or kernel, anything else as it would have been."""
@@ -113,7 +116,7 @@ class ComputedWeight(Reparam):
         self.module = module
 
     def forward(self) -> Array:
-        """The rows that the module makes, one after the other."""
+        """Compute the rows that the module makes, one after the other."""
         embedding = ops.asarray(self.embedding)
         rows = ops.cast(self.module(embedding), embedding.dtype)
         return ops.reshape(ops.reshape(rows, (-1,))[: self.size], self.shape)

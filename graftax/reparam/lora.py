@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-
 from graftax import ops
-from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.reparam.adapted import Adapter, AdapterCreator
+from graftax.reparam.creator import Check, count, flag, positive
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variance_scaling import VarianceScaling
+
+_ALPHA = positive("it scales the product", 16)
 
 
 class LoRA(AdapterCreator):
@@ -28,9 +28,10 @@ class LoRA(AdapterCreator):
 
     Args:
         rank: ``r``; capped at ``min(m, n)``.
-        alpha: How much the product counts; the rank unless told, so that its factor is 1.
-        name: What the adapter is called.
-        stabilized: Divide by the root of the rank, which keeps the size of updates at high ranks: rsLoRA.
+        alpha: How much the product counts. Defaults to None: the rank, so that its factor is 1.
+        name: What the adapter is called. Defaults to ``"lora"``.
+        stabilized: Divide by the root of the rank, which keeps the size of updates at high ranks: rsLoRA. Defaults to
+            False.
 
     Raises:
         ArgumentError: the rank is not a positive integer, or ``alpha`` is not above 0.
@@ -46,29 +47,33 @@ class LoRA(AdapterCreator):
     Source: Hu et al., arXiv 2106.09685; rsLoRA: Kalajdzievski, arXiv 2312.03732.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {
+        **AdapterCreator.checks,
+        "rank": count("a rank is a positive integer", 8),
+        "alpha": lambda name, value: None if value is None else _ALPHA(name, value),
+        "stabilized": flag,
+    }
+
     def __init__(self, rank: int, alpha: float | None = None, name: str = "lora", stabilized: bool = False) -> None:
         super().__init__(name)
-        kind = type(self).__name__
-        if not isinstance(rank, int | np.integer) or rank < 1:
-            raise ArgumentError(f"rank={rank!r}", "a rank is a positive integer", f"{kind}(rank=8)")
-        if alpha is not None and not 0 < alpha < math.inf:
-            raise ArgumentError(f"alpha={alpha!r}", "it scales the product", f"alpha={2 * rank}")
-        self.rank = int(rank)
-        self.alpha = float(rank) if alpha is None else float(alpha)
+        self.rank = rank
+        self.alpha = alpha
         self.stabilized = stabilized
 
     @property
     def scale(self) -> float:
-        """The factor of the product."""
-        return self.alpha / (math.sqrt(self.rank) if self.stabilized else self.rank)
+        """Return the factor of the product."""
+        alpha = self.rank if self.alpha is None else self.alpha
+        return alpha / (math.sqrt(self.rank) if self.stabilized else self.rank)
 
     def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
-        """The product for a weight."""
+        """Make the product for a weight."""
         return LoRAAdapter(self.name, part, spec, self.rank, self.scale)
 
     def __repr__(self) -> str:
         more = ", stabilized=True" if self.stabilized else ""
-        return f"{type(self).__name__}(rank={self.rank}, alpha={self.alpha:g}, name={self.name!r}{more})"
+        alpha = self.rank if self.alpha is None else self.alpha
+        return f"{type(self).__name__}(rank={self.rank}, alpha={alpha:g}, name={self.name!r}{more})"
 
 
 class LoRAAdapter(Adapter):
@@ -94,13 +99,13 @@ class LoRAAdapter(Adapter):
         self.up = part("up", shape=(rank, columns), initializer=Zeros())
 
     def __call__(self, value: Array) -> Array:
-        """The weight plus ``scale * down @ up``."""
+        """Return the weight plus ``scale * down @ up``."""
         return value + self.product(value)
 
     def inverse(self, value: Array) -> Array:
-        """The weight without it."""
+        """Return the weight without the product."""
         return value - self.product(value)
 
     def product(self, value: Array) -> Array:
-        """``scale * down @ up`` in the shape of the weight."""
+        """Compute ``scale * down @ up`` in the shape of the weight."""
         return ops.reshape(self.scale * ops.matmul(self.down, self.up), value.shape)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.reparam.creator import Check, CheckedCreator, count
 from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-class LowRank(Adjustable):
+class LowRank(CheckedCreator):
     r"""A creator that keeps every matrix as ``left @ right`` of a given rank; other shapes pass.
 
     .. math:: W = L R, \quad L \in \mathbb{R}^{m \times r}, \; R \in \mathbb{R}^{r \times n}
@@ -41,10 +39,10 @@ class LowRank(Adjustable):
     Source: Sainath et al. 2013, Low-rank matrix factorization for deep neural network training.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {"rank": count("a rank is a positive integer", 4)}
+
     def __init__(self, rank: int) -> None:
-        if not isinstance(rank, int | np.integer) or rank < 1:
-            raise ArgumentError(f"rank={rank!r}", "a rank is a positive integer", "LowRank(rank=4)")
-        self.rank = int(rank)
+        self.rank = rank
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the product for a matrix, anything else as it would have been."""
@@ -78,11 +76,11 @@ class LowRankMatrix(Reparam):
                 self.inverse(start(ops.zeros(2, "uint32"), spec.shape, spec.dtype))
 
     def forward(self) -> Array:
-        """``left @ right``."""
+        """Compute ``left @ right``."""
         return ops.matmul(self.left, self.right)
 
     def inverse(self, value: Array) -> None:
-        """The nearest product of this rank."""
+        """Assign the parts of the nearest product of this rank."""
         u, s, v = ops.svd(value, full_matrices=False)
         rank = self.left.value.shape[1]
         root = ops.sqrt(s[:rank])

@@ -51,9 +51,9 @@ class MaskedWeight(Reparam):
         self.mask = next_creator(mask)
 
     def forward(self) -> Array:
-        """``base`` where the mask is true, else 0."""
+        """Compute ``base`` where the mask is true, else 0."""
         return ops.where(self.mask, self.base, 0)
 
     def inverse(self, value: Array) -> None:
-        """The value becomes the base; what is pruned stays 0."""
+        """Assign the value to the base; what is pruned stays 0."""
         self.base.assign(value)  # type: ignore[attr-defined]

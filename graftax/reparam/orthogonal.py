@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal, get_args
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.reparam.creator import Check, CheckedCreator, one_of
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -17,7 +16,7 @@ from graftax.variables.state.storage import concretely
 Map = Literal["cayley", "matrix_exp"]
 
 
-class Orthogonal(Adjustable):
+class Orthogonal(CheckedCreator):
     r"""A creator of weights with orthonormal columns, or rows where there are fewer; vectors and scalars pass.
 
     .. math:: W = Q(X B^\top - B X^\top) \, B, \quad Q(A) = (I - A/2)^{-1} (I + A/2) \;\text{ or }\; Q(A) = e^A
@@ -28,7 +27,8 @@ class Orthogonal(Adjustable):
 
     Args:
         map: ``"cayley"`` never turns by 180 degrees, and of ``m x n`` with ``2 n < m`` it solves a system of ``2 n``
-            only; ``"matrix_exp"`` reaches every turn, with products of ``m x m`` (``m`` the longer side).
+            only; ``"matrix_exp"`` reaches every turn, with products of ``m x m`` (``m`` the longer side). Defaults to
+            ``"cayley"``.
 
     Raises:
         ArgumentError: there is no such map.
@@ -45,9 +45,9 @@ class Orthogonal(Adjustable):
     Source: Lezcano-Casado and Martinez-Rubio, arXiv 1901.08428; Lezcano-Casado, arXiv 1909.09501.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {"map": one_of(get_args(Map), "there is no such map")}
+
     def __init__(self, map: Map = "cayley") -> None:
-        if map not in get_args(Map):
-            raise ArgumentError(f"map={map!r}", "there is no such map", f"one of {', '.join(get_args(Map))}")
         self.map: Map = map
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
@@ -76,7 +76,7 @@ class OrthogonalWeight(Reparam):
             self.inverse(ops.asarray(self.start))
 
     def forward(self) -> Array:
-        """``Q @ start``."""
+        """Compute ``Q @ start``."""
         start, turn = self._tall(self.start), self._tall(self.turn)
         rows, columns = start.shape
         if self.map == "cayley" and 2 * columns < rows:
@@ -94,13 +94,13 @@ class OrthogonalWeight(Reparam):
         return self._like_weight(moved, ops.asarray(self.turn).dtype)
 
     def inverse(self, value: Array) -> None:
-        """The nearest orthonormal matrix becomes the start, and nothing is turned."""
+        """Make the nearest orthonormal matrix the start, and turn nothing."""
         u, _, v = ops.svd(self._tall(value), full_matrices=False)
         self.start.assign(self._like_weight(ops.matmul(u, v), self.dtype))  # type: ignore[attr-defined]
         self.turn.assign(ops.zeros(self.shape, self.dtype))  # type: ignore[attr-defined]
 
     def _tall(self, value: Array | VariableLike) -> Array:
-        """As a matrix with no fewer rows than columns, in a dtype that linear algebra has."""
+        """Return a matrix with no fewer rows than columns, in a dtype that linear algebra has."""
         matrix = ops.reshape(value, (-1, self.shape[-1]))
         matrix = ops.cast(matrix, "float32") if str(matrix.dtype) in ("float16", "bfloat16") else matrix
         return ops.transpose(matrix) if matrix.shape[0] < matrix.shape[1] else matrix
@@ -112,7 +112,7 @@ class OrthogonalWeight(Reparam):
 
 
 def _exponential(matrix: Array, halvings: int = 10) -> Array:
-    """Taylor's series of a halved matrix, squared as often as it was halved: at most ``halvings`` times."""
+    """Compute Taylor's series of a halved matrix, squared as often as it was halved: at most ``halvings`` times."""
     unit = ops.eye(matrix.shape[0], dtype=matrix.dtype)
     length = ops.stop_gradient(ops.max(ops.sum(ops.abs(matrix), axis=1)))  # bounds every eigenvalue
     times = ops.clip(ops.ceil(ops.log2(ops.maximum(length, 0.5)) + 1), 0, halvings)

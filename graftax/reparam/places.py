@@ -8,10 +8,11 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.module import Module, outermost, structure, walk, walk_with_edges
-from graftax.variables.graph.node import Edge, own_nodes
+from graftax.variables.graph.module import Module, structure, walk, walk_with_edges
+from graftax.variables.graph.node import Edge, outermost, own_nodes
 from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
+from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable, make
 
 
@@ -24,7 +25,7 @@ class Weight(NamedTuple):
 
 
 def weights(module: Module) -> list[Weight]:
-    """Variables and expressions, the parts of expressions left out, with all places that hold them.
+    """Return Variables and expressions, the parts of expressions left out, with all places that hold them.
 
     Expressions that hold one besides, as `Shared` does, are such places, also those elsewhere in the same graph.
     """
@@ -47,7 +48,7 @@ def weights(module: Module) -> list[Weight]:
 
 
 def expressions(module: Module, kind: type[Reparam]) -> list[Weight]:
-    """Expressions of one kind, those that are parts of others too, with all places that hold them; parts come first."""
+    """Return expressions of one kind, parts of others too, with all places that hold them; parts come first."""
     nodes = [(edges, node) for edges, node in walk_with_edges(module) if isinstance(node, kind)]
     return _with_places(module, {id(n): Weight("/".join(map(str, edges)), n, []) for edges, n in reversed(nodes)})
 
@@ -64,7 +65,7 @@ def _with_places(module: Module, found: dict[int, Weight]) -> list[Weight]:
 
 
 def chosen_weights(known: list[Weight], where: SelectorLike, what: str) -> list[Weight]:
-    """Those that are selected.
+    """Return the weights that are selected.
 
     Raises:
         SelectorError: there are none, or a part of the selector is in vain.
@@ -92,14 +93,14 @@ def replace(module: Module, weight: Weight, new: Any) -> None:
 
 
 def base_of(node: Reparam) -> Any:
-    """The part of an expression that is the weight as it was before: ``base``, of its shape and dtype; else None."""
+    """Return the part that is the weight as it was before: ``base``, of its shape and dtype; else None."""
     base = getattr(node, "base", None)
     fits = isinstance(base, Variable | Reparam) and (base.shape, base.dtype) == (node.shape, node.dtype)
     return base if fits else None
 
 
 def folded(node: Reparam) -> VariableLike:
-    """A Variable of the value now: the one that the expression started from, where there is one."""
+    """Return a Variable of the value now: the one that the expression started from, where there is one."""
     value, trainable = node.value, _was_trainable(node)
     base = base_of(node)
     if isinstance(base, Reparam):
@@ -121,54 +122,53 @@ def give_penalty(node: Reparam, base: Any) -> None:
         base.regularizer = node.regularizer
 
 
-def _was_trainable(node: Any) -> bool:
-    """True if the weight was made to be trained that an expression started from."""
-    known = getattr(node, "was_trainable", None)
+def _was_trainable(node: object) -> bool:
+    """Tell whether the weight that an expression started from was made to be trained."""
+    known = getattr(node, "made_trainable", None)
     if known is None:
         base = base_of(node) if isinstance(node, Reparam) else None
         return _was_trainable(base) if isinstance(base, Reparam) else made_trainable(node)
     return bool(known)
 
 
-def thaw(base: Any, trainable: bool) -> None:
+def thaw(base: object, trainable: bool) -> None:
     """Let a weight be trained again that rested as the base of an expression; one that is frozen stays so."""
     if not trainable:
         return
     for leaf in own_leaves(base):
-        if leaf.resting:
-            leaf.resting -= 1
+        if leaf.trainability.resting:
+            leaf.trainability = leaf.trainability.rested(-1)
         elif leaf is base:  # made not to be trained, since it was to be a base
-            frozen = leaf.frozen
-            leaf.trainable = True
-            leaf.frozen = frozen
+            leaf.trainability = Trainability(True, leaf.trainability.frozen)
     structure.bump()
 
 
-def freeze(node: Any) -> None:
+def freeze(node: object) -> None:
     """Carry over that what was there before is frozen."""
     for leaf in own_leaves(node):
-        leaf.frozen = leaf.frozen or leaf.made_trainable
+        if leaf.trainability.made:
+            leaf.trainability = leaf.trainability.with_frozen(True)
     structure.bump()
 
 
 def leaves_of(node: Any) -> list[Variable]:
-    """The Variables of a weight."""
+    """Return the Variables of a weight."""
     return node.variables if isinstance(node, Module) else [node]
 
 
-def own_leaves(node: Any) -> list[Variable]:
-    """The Variables of a weight without those that it shares with another place, which owns them."""
+def own_leaves(node: object) -> list[Variable]:
+    """Return the Variables of a weight without those that it shares with another place, which owns them."""
     return [leaf for leaf in leaves_of(node) if leaf is node or _is_below(leaf, node)]
 
 
-def _is_below(leaf: Any, node: Any) -> bool:
+def _is_below(leaf: Any, node: object) -> bool:
     while leaf is not None and leaf is not node:
         leaf = leaf._gx_owner
     return leaf is node
 
 
 def spec_of(node: Any, initializer: Any) -> VariableSpec:
-    """The spec of a weight that exists."""
+    """Return the spec of a weight that exists."""
     return VariableSpec(
         shape=tuple(node.shape),
         dtype=node.dtype,
@@ -183,18 +183,18 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
     )
 
 
-def is_trainable(node: Any) -> bool:
-    """True if any of it is trained."""
+def is_trainable(node: object) -> bool:
+    """Tell whether any part of a weight is trained."""
     return any(leaf.trainable for leaf in leaves_of(node))
 
 
-def made_trainable(node: Any) -> bool:
-    """True if any of it is trained unless it is frozen or rests."""
-    return any(leaf.made_trainable for leaf in leaves_of(node))
+def made_trainable(node: object) -> bool:
+    """Tell whether any part of a weight was made to be trained, be it frozen or at rest now."""
+    return any(leaf.trainability.made for leaf in leaves_of(node))
 
 
-def is_frozen(node: Any) -> bool:
-    """True if all of it is frozen that would be trained."""
-    made = [leaf for leaf in leaves_of(node) if leaf.made_trainable]
-    awake = [leaf for leaf in made if not leaf.resting]
-    return bool(made) and all(leaf.frozen for leaf in awake or made)
+def is_frozen(node: object) -> bool:
+    """Tell whether all of a weight that would be trained is frozen."""
+    made = [leaf for leaf in leaves_of(node) if leaf.trainability.made]
+    awake = [leaf for leaf in made if not leaf.trainability.resting]
+    return bool(made) and all(leaf.trainability.frozen for leaf in awake or made)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.errors import AssignmentError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.reparam.creator import Check, CheckedCreator, not_negative, one_of
 from graftax.transforms.numerics import check
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -24,7 +23,7 @@ Map = Literal["softplus", "exp"]
 _LEAST = 1e-4  # how far above the floor weights start at least
 
 
-class Positive(Adjustable):
+class Positive(CheckedCreator):
     r"""A creator that keeps weights of any shape above a floor.
 
     .. math:: w = c + \log(1 + e^v) \quad\text{or}\quad w = c + e^v
@@ -34,7 +33,8 @@ class Positive(Adjustable):
 
     Args:
         map: ``"softplus"``, in which large weights move like plain ones, or ``"exp"``, in which all move by factors.
-        floor: ``c``, at least 0.
+            Defaults to ``"softplus"``.
+        floor: ``c``, at least 0. Defaults to 0.0.
 
     Raises:
         ArgumentError: there is no such map, or ``floor`` is negative.
@@ -50,13 +50,14 @@ class Positive(Adjustable):
     Source: Dugas et al. 2000, Incorporating second-order functional knowledge for better option pricing.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {
+        "map": one_of(get_args(Map), "there is no such map"),
+        "floor": not_negative("what lies above it would not all be positive", 0.0),
+    }
+
     def __init__(self, map: Map = "softplus", floor: float = 0.0) -> None:
-        if map not in get_args(Map):
-            raise ArgumentError(f"map={map!r}", "there is no such map", f"one of {', '.join(get_args(Map))}")
-        if not 0 <= floor < math.inf:
-            raise ArgumentError(f"floor={floor!r}", "what lies above it would not all be positive", "floor=0.0")
         self.map: Map = map
-        self.floor = float(floor)
+        self.floor = floor
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the positive weight."""
@@ -89,11 +90,11 @@ class PositiveWeight(Reparam):
             self.inverse(start if given else ops.maximum(ops.abs(start), floor + _LEAST))
 
     def forward(self) -> Array:
-        """``floor + map(free)``."""
+        """Compute ``floor + map(free)``."""
         return self.floor + (ops.softplus(self.free) if self.map == "softplus" else ops.exp(self.free))
 
     def inverse(self, value: Array) -> None:
-        """The free weight that is mapped to the value, which must lie above the floor."""
+        """Assign the free weight that is mapped to the value, which must lie above the floor."""
         above = value - self.floor
         self._require_positive(above)
         # log(exp(x) - 1), which for large x is x

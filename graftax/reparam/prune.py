@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
-from graftax.core.hyperparameters import flag
+from graftax.core.hyperparameters import finite, flag
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.reparam.creator import Check, CheckedCreator, positive, share
 from graftax.reparam.mask import MaskedWeight
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.module import Module, walk_with_edges
 
 
@@ -23,8 +26,8 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
     Args:
         module: Holds weights that `Mask` made.
         fraction: From 0 to 1, a Variable or the value of a `PruningSchedule` too; 0 changes nothing.
-        where: Which masked weights, by their path from ``module``.
-        globally: Whether the fraction is that of all these weights together, or of each alone.
+        where: Which masked weights, by their path from ``module``. Defaults to ``"**"``.
+        globally: Whether the fraction is that of all these weights together, or of each alone. Defaults to False.
 
     Returns:
         The fraction that is masked now.
@@ -43,14 +46,16 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
         >>> float(prune(layer, 0.5)), layer.kernel.numpy().tolist()
         (0.5, [[0.0, -4.0], [0.0, 3.0]])
     """
-    share = ops.cast(unwrap(fraction), "float32")
-    if share.ndim:
+    if isinstance(fraction, bool) or str(getattr(fraction, "dtype", "")) == "bool":
+        raise ArgumentError(f"fraction={fraction!r}", "it is a part of all weights, in [0, 1]", "prune(model, 0.5)")
+    wanted = ops.cast(unwrap(fraction), "float32")
+    if wanted.ndim:
         raise ShapeError(
-            f"fraction of shape {tuple(share.shape)}", "it is one number", "prune(model, 0.5, where=...) for each part"
+            f"fraction of shape {tuple(wanted.shape)}", "it is one number", "prune(model, 0.5, where=...) for each part"
         )
     globally = flag("globally", globally)
-    if registry.current().arrays.is_concrete(share) and not 0 <= float(share) <= 1:
-        raise ArgumentError(f"fraction={float(share):g}", "it is the part that is 0 then", "a number from 0 to 1")
+    if registry.current().arrays.is_concrete(wanted) and not 0 <= float(wanted) <= 1:
+        raise ArgumentError(f"fraction={float(wanted):g}", "it is the part that is 0 then", "a number from 0 to 1")
     found = {"/".join(map(str, edges)): w for edges, w in walk_with_edges(module) if isinstance(w, MaskedWeight)}
     chosen = compile_selector(where).pick([((path,), weight) for path, weight in found.items()], "prune: where")
     for group in [chosen] if globally else [[weight] for weight in chosen]:
@@ -58,7 +63,7 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
         masks = [ops.reshape(weight.mask, (-1,)) for weight in group]
         rank = ops.argsort(ops.argsort(ops.concatenate(sizes)))
         keep = ops.logical_and(
-            ops.concatenate(masks), ops.greater_equal(ops.cast(rank, "float32"), ops.round(share * rank.shape[0]))
+            ops.concatenate(masks), ops.greater_equal(ops.cast(rank, "float32"), ops.round(wanted * rank.shape[0]))
         )
         start = 0
         for weight in group:
@@ -69,7 +74,7 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
     return 1 - ops.sum(ops.stack(kept)) / sum(weight.size for weight in chosen)
 
 
-class PruningSchedule(Adjustable):
+class PruningSchedule(CheckedCreator):
     r"""How much is pruned at each step: fast at first, while many weights hardly matter, ever slower towards the end.
 
     .. math:: s_t = s_n + (s_0 - s_n) \left(1 - \frac{t - t_0}{n}\right)^3
@@ -77,8 +82,8 @@ class PruningSchedule(Adjustable):
     Args:
         final: The fraction at the end.
         steps: ``n``, how many steps it takes.
-        begin: ``t_0``, the first of them.
-        initial: The fraction before.
+        begin: ``t_0``, the first of them. Defaults to 0.
+        initial: The fraction before. Defaults to 0.0.
 
     Example:
         >>> schedule = PruningSchedule(0.875, steps=100)
@@ -88,21 +93,30 @@ class PruningSchedule(Adjustable):
     Source: Zhu and Gupta, arXiv 1710.01878.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {
+        "final": share("it is a part of all weights, in [0, 1]", 0.9),
+        "initial": share("it is a part of all weights, in [0, 1]", 0.0),
+        "steps": positive("the fraction rises for a while", 1000),
+        "begin": finite,
+    }
+
     def __init__(self, final: float, steps: int, begin: int = 0, initial: float = 0.0) -> None:
-        if not 0 <= initial <= final <= 1:
-            raise ArgumentError(
-                f"initial={initial!r}, final={final!r}", "what is pruned stays so", "PruningSchedule(0.9, steps=1000)"
-            )
-        if not steps > 0:
-            raise ArgumentError(
-                f"steps={steps!r}", "the fraction rises for a while", "PruningSchedule(0.9, steps=1000)"
-            )
         self.final, self.steps, self.begin, self.initial = final, steps, begin, initial
+        self._check_order()
+
+    def _check_order(self) -> None:
+        if self.initial > self.final:  # asked when it is used, too: one may be assigned after the other
+            raise ArgumentError(
+                f"initial={self.initial!r}, final={self.final!r}",
+                "what is pruned stays so",
+                "PruningSchedule(0.9, steps=1000)",
+            )
 
     def __call__(self, step: ArrayLike) -> Array:
-        """The fraction at a step: a number, an array, or a Variable such as ``optimizer.iterations``."""
+        """Return the fraction at a step: a number, an array, or a Variable such as ``optimizer.iterations``."""
+        self._check_order()
         done = ops.clip((ops.cast(unwrap(step), "float32") - self.begin) / self.steps, 0, 1)
         return self.final + (self.initial - self.final) * (1 - done) ** 3
 
     def __repr__(self) -> str:
-        return f"PruningSchedule({self.final}, steps={self.steps}, begin={self.begin}, initial={self.initial})"
+        return f"PruningSchedule({self.final:g}, steps={self.steps:g}, begin={self.begin:g}, initial={self.initial:g})"

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, Initializer, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.reparam.creator import Check, CheckedCreator
 from graftax.reparam.grid import Per, checked_per, codes_of, packed, scale_of, unpacked
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Zeros
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
 
 
-class Int8(Adjustable):
+class Int8(CheckedCreator):
     r"""A creator that stores weights of two and more axes as frozen integers of 8 bits with scales; other shapes pass.
 
     .. math:: w = s \, c, \quad c \in \{-127, \dots, 127\}
@@ -26,7 +26,8 @@ class Int8(Adjustable):
     graft `LoRA` onto the stored model, or enter its scope inside that of this creator.
 
     Args:
-        per: ``"channel"``, one scale for each index of the last axis, or ``"tensor"``, one for all.
+        per: ``"channel"``, one scale for each index of the last axis, or ``"tensor"``, one for all. Defaults to
+            ``"channel"``.
 
     Attributes:
         tolerance: How far `graftax.graft` lets a weight move; only one with extreme outliers moves further.
@@ -48,10 +49,15 @@ class Int8(Adjustable):
     """
 
     bits: ClassVar[int] = 8
+    checks: ClassVar[Mapping[str, Check]] = {"per": checked_per}
 
     def __init__(self, per: Per = "channel") -> None:
-        self.per: Per = checked_per(per)
-        self.tolerance = 8 / 2**self.bits
+        self.per: Per = per
+
+    @property
+    def tolerance(self) -> float:
+        """Return how far `graftax.graft` lets a weight move."""
+        return 2.0 ** (3 - self.bits)
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the stored weight for a matrix or kernel, anything else, and parts of adapters, as they would be."""
@@ -92,7 +98,7 @@ class QuantizedWeight(Reparam):
         self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec, bits: int, per: Per
     ) -> None:
         super().__init__(spec)
-        self.was_trainable = spec.trainable
+        self.made_trainable = spec.trainable
         self.bits = bits
         self.tolerance = 8 / 2**bits
         self.per: Per = per
@@ -109,7 +115,7 @@ class QuantizedWeight(Reparam):
             self.inverse(start(key, spec.shape, spec.dtype))
 
     def forward(self) -> Array:
-        """``scale * codes``."""
+        """Compute ``scale * codes``."""
         scale = ops.asarray(self.scale)
         codes = ops.asarray(self.codes)
         if self.bits == 4:
@@ -117,7 +123,7 @@ class QuantizedWeight(Reparam):
         return ops.cast(codes, scale.dtype) * scale
 
     def inverse(self, value: Array) -> None:
-        """The nearest numbers of the grid."""
+        """Store the nearest numbers of the grid."""
         scale = ops.cast(scale_of(value, self.bits, self.per), self.dtype)
         codes = ops.cast(codes_of(value, scale, self.bits), "int8")
         self.codes.assign(packed(codes) if self.bits == 4 else codes)  # type: ignore[attr-defined]

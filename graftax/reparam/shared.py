@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, cast
 
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.reparam.creator import Check, CheckedCreator, flag
 from graftax.variables.spec import VariableSpec
 
 
-class Shared(Adjustable):
+def _checked_source(_: str, source: object) -> VariableLike:
+    if not isinstance(source, VariableLike):
+        raise ArgumentTypeError(
+            f"Shared(source={type(source).__name__})",
+            "only a Variable, or an expression over Variables, can be shared",
+            "Shared(embedding.embeddings) once the layer is built, not the layer or an array",
+        )
+    return source
+
+
+class Shared(CheckedCreator):
     """A creator that puts one weight behind others: weight tying, such as of an output layer with an embedding.
 
     The source counts once: optimizers move it once, by the sum of all gradients, and checkpoints hold it once.
@@ -22,7 +32,7 @@ class Shared(Adjustable):
 
     Args:
         source: A Variable or an expression.
-        transpose: Whether its axes are reversed.
+        transpose: Whether its axes are reversed. Defaults to False.
 
     Raises:
         ArgumentTypeError: the source is something else.
@@ -43,13 +53,9 @@ class Shared(Adjustable):
     Source: Press and Wolf, arXiv 1608.05859.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {"source": _checked_source, "transpose": flag}
+
     def __init__(self, source: VariableLike, transpose: bool = False) -> None:
-        if not isinstance(source, VariableLike):
-            raise ArgumentTypeError(
-                f"Shared(source={type(source).__name__})",
-                "only a Variable, or an expression over Variables, can be shared",
-                "Shared(embedding.embeddings) once the layer is built, not the layer or an array",
-            )
         self.source: Any = source
         self.transpose = transpose
 
@@ -91,9 +97,9 @@ class SharedWeight(Reparam):
         self.transpose = transpose
 
     def forward(self) -> Array:
-        """The source."""
+        """Compute the source."""
         return ops.transpose(self.source) if self.transpose else ops.asarray(self.source)
 
     def inverse(self, value: Array) -> None:
-        """The source moves, and all that share it."""
+        """Move the source, and all that share it."""
         cast(Any, self.source).assign(ops.transpose(value) if self.transpose else value)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
+from graftax.reparam.creator import Check, CheckedCreator, count, positive
 from graftax.variables.calls import training
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import RandomNormal
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -21,7 +18,7 @@ _AT_FIRST = 15  # iterations from random vectors, as in torch
 _TO_A_VALUE = 60  # and until the norm of a given value is known
 
 
-class SpectralNorm(Adjustable):
+class SpectralNorm(CheckedCreator):
     r"""A creator that divides weights of two and more axes by their largest singular value; other shapes pass.
 
     .. math:: W = \frac{V}{\sigma(V)}, \quad \sigma(V) = l^\top V r
@@ -31,8 +28,8 @@ class SpectralNorm(Adjustable):
     moves them once a step, eager code at each read. What is assigned keeps its direction, not its norm.
 
     Args:
-        iterations: How many power iterations in a step.
-        epsilon: Norms below count as this.
+        iterations: How many power iterations in a step. Defaults to 1.
+        epsilon: Norms below count as this. Defaults to 1e-12.
 
     Raises:
         ArgumentError: ``iterations`` is not a positive integer, or ``epsilon`` is not above 0.
@@ -50,12 +47,13 @@ class SpectralNorm(Adjustable):
     Source: Miyato et al., arXiv 1802.05957.
     """
 
+    checks: ClassVar[Mapping[str, Check]] = {
+        "iterations": count("it is a positive integer", 1),
+        "epsilon": positive("a weight of zeros would be divided by 0", 1e-12),
+    }
+
     def __init__(self, iterations: int = 1, epsilon: float = 1e-12) -> None:
-        if not isinstance(iterations, int | np.integer) or iterations < 1:
-            raise ArgumentError(f"iterations={iterations!r}", "it is a positive integer", "SpectralNorm(iterations=1)")
-        if not 0 < epsilon < math.inf:
-            raise ArgumentError(f"epsilon={epsilon!r}", "a weight of zeros would be divided by 0", "epsilon=1e-12")
-        self.iterations = int(iterations)
+        self.iterations = iterations
         self.epsilon = epsilon
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
@@ -99,7 +97,7 @@ class SpectrallyNormedWeight(Reparam):
             self._move(ops.asarray(self.base), _AT_FIRST)
 
     def forward(self) -> Array:
-        """``base / sigma``."""
+        """Compute ``base / sigma``."""
         base = ops.asarray(self.base)
         if training():
             self._move(base, self.iterations)
@@ -108,7 +106,7 @@ class SpectrallyNormedWeight(Reparam):
         return base / ops.maximum(sigma, self.epsilon)
 
     def inverse(self, value: Array) -> None:
-        """The value is the base; what comes out is its direction, of norm 1."""
+        """Assign the value to the base; what comes out is its direction, of norm 1."""
         self.base.assign(value)  # type: ignore[attr-defined]
         self._move(value, _TO_A_VALUE)
 

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from graftax import ops
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, CreatorError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
+from graftax.reparam.creator import Check, CheckedCreator, not_negative, positive
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables import random
 from graftax.variables.calls import training
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.random import SeedGenerator
 from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable
 
 
-class VariationalNormal(Adjustable):
+def _kl_weight(name: str, value: object) -> Any:
+    """Return a number, or a Variable that holds one; training would make one that is trainable as small as it can."""
+    if not isinstance(value, Variable):
+        return not_negative("it would drive weights off the prior", 1e-3)(name, value)
+    if value.trainable or value.shape != () or not is_floating(value.dtype):
+        raise ArgumentError(
+            f"kl_weight={value!r:.100}",
+            "it is one floating number that training leaves alone",
+            "kl_weight=graftax.Variable(0.0, trainable=False)",
+        )
+    return value
+
+
+class VariationalNormal(CheckedCreator):
     r"""A creator that learns a mean and a spread of each weight, of any shape; training draws from the distribution.
 
     .. math:: w = \mu + \log(1 + e^\rho) \, \varepsilon, \quad \varepsilon \sim \mathcal{N}(0, 1)
@@ -29,9 +45,10 @@ class VariationalNormal(Adjustable):
     `Model.fit` adds.
 
     Args:
-        prior_stddev: The spread of the prior, which has the mean 0.
-        kl_weight: How much the distance counts: 1 over the number of training examples, where the loss is a mean.
-        stddev: The spread at first.
+        prior_stddev: The spread of the prior, which has the mean 0. Defaults to 1.0.
+        kl_weight: How much the distance counts: 1 over the number of training examples, where the loss is a mean. A
+            Variable that is not trainable holds one that changes, as a warm-up of it does. Defaults to 1.0.
+        stddev: The spread at first. Defaults to 0.02.
 
     Raises:
         ArgumentError: a spread is not above 0, or ``kl_weight`` is negative.
@@ -51,12 +68,13 @@ class VariationalNormal(Adjustable):
     Source: Blundell et al., arXiv 1505.05424.
     """
 
-    def __init__(self, prior_stddev: float = 1.0, kl_weight: float = 1.0, stddev: float = 0.02) -> None:
-        for name, value in (("prior_stddev", prior_stddev), ("stddev", stddev)):
-            if not 0 < value < math.inf:
-                raise ArgumentError(f"{name}={value!r}", "it is a standard deviation", f"{name}=1.0")
-        if not 0 <= kl_weight < math.inf:
-            raise ArgumentError(f"kl_weight={kl_weight!r}", "it would drive weights off the prior", "kl_weight=1e-3")
+    checks: ClassVar[Mapping[str, Check]] = {
+        "prior_stddev": positive("it is a standard deviation", 1.0),
+        "kl_weight": _kl_weight,
+        "stddev": positive("it is a standard deviation", 1.0),
+    }
+
+    def __init__(self, prior_stddev: float = 1.0, kl_weight: float | Variable = 1.0, stddev: float = 0.02) -> None:
         self.prior_stddev, self.kl_weight, self.stddev = prior_stddev, kl_weight, stddev
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
@@ -64,7 +82,8 @@ class VariationalNormal(Adjustable):
         return NormalWeight(next_creator, spec, self.prior_stddev, self.kl_weight, self.stddev)
 
     def __repr__(self) -> str:
-        return f"VariationalNormal({self.prior_stddev:g}, kl_weight={self.kl_weight:g}, stddev={self.stddev:g})"
+        weight = f"{self.kl_weight:g}" if isinstance(self.kl_weight, float) else repr(self.kl_weight)
+        return f"VariationalNormal({self.prior_stddev:g}, kl_weight={weight}, stddev={self.stddev:g})"
 
 
 class NormalWeight(Reparam):
@@ -83,7 +102,7 @@ class NormalWeight(Reparam):
         next_creator: Callable[[VariableSpec], VariableLike],
         spec: VariableSpec,
         prior_stddev: float,
-        kl_weight: float,
+        kl_weight: float | Variable,
         stddev: float,
     ) -> None:
         super().__init__(spec)
@@ -105,7 +124,7 @@ class NormalWeight(Reparam):
         )
 
     def forward(self) -> Array:
-        """A draw in training, else the mean."""
+        """Draw from the distribution in training, else return the mean."""
         mean = ops.asarray(self.base)
         if not training():
             return mean
@@ -113,11 +132,11 @@ class NormalWeight(Reparam):
         return mean + ops.softplus(self.rho) * noise
 
     def inverse(self, value: Array) -> None:
-        """The mean moves, the spread stays."""
+        """Move the mean; the spread stays."""
         self.base.assign(value)  # type: ignore[attr-defined]
 
     def penalty(self) -> Array:
-        """``kl_weight`` times the Kullback-Leibler divergence from the prior."""
+        """Compute ``kl_weight`` times the Kullback-Leibler divergence from the prior."""
         base, rho = (floating(ops.asarray(part), "weight") for part in (self.base, self.rho))  # squares overflow halves
         ratio = ops.softplus(rho) / self.prior_stddev
         distance = ops.square(ratio) + ops.square(base / self.prior_stddev) - 1

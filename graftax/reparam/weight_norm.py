@@ -55,13 +55,13 @@ class NormedWeight(Reparam):
             self.magnitude.assign(self._lengths(ops.asarray(self.direction)))  # type: ignore[attr-defined]
 
     def forward(self) -> Array:
-        """``magnitude * direction / |direction|``."""
+        """Compute ``magnitude * direction / |direction|``."""
         direction = ops.asarray(self.direction)
         lengths = self._lengths(direction)
         return direction * (ops.asarray(self.magnitude) / ops.where(ops.equal(lengths, 0), 1, lengths))
 
     def inverse(self, value: Array) -> None:
-        """The value is the direction, its lengths the lengths."""
+        """Take the value as the direction, and its lengths as the lengths."""
         self.direction.assign(value)  # type: ignore[attr-defined]
         self.magnitude.assign(self._lengths(value))  # type: ignore[attr-defined]
 

@@ -37,7 +37,9 @@ def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callabl
     return decorate
 
 
-def _unknown(method: str, name: str, value: Any, known: list[str], elsewhere: Mapping[str, str]) -> ArgumentTypeError:
+def _unknown(
+    method: str, name: str, value: object, known: list[str], elsewhere: Mapping[str, str]
+) -> ArgumentTypeError:
     near = get_close_matches(name, known, n=1, cutoff=0.7)
     meant = elsewhere.get(name) or (f"{near[0]}={value!r:.40}; did you mean {near[0]}?" if near else "without it")
     return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
@@ -58,12 +60,12 @@ def counted(name: str, value: Any, least: int = 1) -> int:
     return number
 
 
-def counted_or_none(name: str, value: Any) -> int | None:
+def counted_or_none(name: str, value: object) -> int | None:
     """The value, if it is None or an integer above 0."""
     return None if value is None else counted(name, value)
 
 
-def truth(name: str, value: Any) -> bool:
+def truth(name: str, value: object) -> bool:
     """The value, if it is True or False.
 
     Raises:
@@ -74,7 +76,7 @@ def truth(name: str, value: Any) -> bool:
     return value
 
 
-def nan_check(value: Any, eager: bool) -> bool:
+def nan_check(value: object, eager: bool) -> bool:
     """``check_nans``, if the steps are compiled.
 
     Raises:
@@ -90,7 +92,7 @@ def nan_check(value: Any, eager: bool) -> bool:
     return bool(value)
 
 
-def verbosity(value: Any) -> int | str:
+def verbosity(value: object) -> int | str:
     """``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
 
     Raises:
@@ -105,7 +107,7 @@ def verbosity(value: Any) -> int | str:
     )
 
 
-def epochs_of(initial_epoch: Any, epochs: Any) -> range:
+def epochs_of(initial_epoch: object, epochs: object) -> range:
     """The numbers of the epochs to run.
 
     Raises:
@@ -140,7 +142,7 @@ def refuse_two_starts(resume: Any, initial_epoch: Any) -> None:
 
 
 def check_validation(
-    epochs: range, split: Any, given: Any, steps: Any, batch_size: Any, freq: Any
+    epochs: range, split: object, given: object, steps: object, batch_size: object, freq: object
 ) -> Callable[[int], bool]:
     """Whether there is a validation after an epoch, counted from 0.
 
@@ -189,7 +191,7 @@ def check_validation(
     return due
 
 
-def _due(freq: Any) -> Callable[[int], bool]:
+def _due(freq: object) -> Callable[[int], bool]:
     if isinstance(freq, Sequence) and not isinstance(freq, str):
         listed = {counted("validation_freq", epoch) for epoch in freq}
         if not listed:

@@ -17,7 +17,7 @@ _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128
 _SHOWN = 4
 
 
-def is_arrays(x: Any) -> bool:
+def is_arrays(x: object) -> bool:
     """True for an array and for nested containers of arrays and numbers."""
     if isinstance(x, list | tuple | dict):
         leaves = tree.flatten(x)
@@ -25,14 +25,14 @@ def is_arrays(x: Any) -> bool:
     return is_array(x)
 
 
-def is_array(x: Any) -> bool:
+def is_array(x: object) -> bool:
     """True for arrays of any library, and tables that can be one."""
     if is_stored(x):
         return True
     return hasattr(x, "shape") and (hasattr(x, "dtype") or hasattr(x, "__array__")) and not isinstance(x, type)
 
 
-def is_numbers(x: Any) -> bool:
+def is_numbers(x: object) -> bool:
     """True for a number, and for lists and tuples of numbers, however nested."""
     if isinstance(x, list | tuple):
         return all(map(is_numbers, x))
@@ -123,7 +123,7 @@ def _is_numeric(dtype: Any) -> bool:
     return str(dtype).rstrip("0123456789") in ("Int", "UInt", "Float", "Boolean")
 
 
-def _is_of_torch(leaf: Any) -> bool:
+def _is_of_torch(leaf: object) -> bool:
     """True for a tensor of torch, or of a class made from it; torch itself is not imported for that."""
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(leaf).__mro__)
 
@@ -149,7 +149,7 @@ def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
     return found
 
 
-def take_rows(data: Any, rows: Any) -> Any:
+def take_rows(data: object, rows: object) -> Any:
     """The same rows of every array of a structure."""
     return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
 

@@ -17,7 +17,7 @@ Parts = tuple[Any, Any, Any]
 NAMES = ("x", "y", "sample_weight")
 
 
-def unpack(batch: Any) -> Parts:
+def unpack(batch: object) -> Parts:
     """A batch as a triple: a tuple or a list is ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; all else is ``x``.
 
     A flat list of numbers is ``x``, too: neither targets nor inputs of a batch are one number.
@@ -49,14 +49,14 @@ def unpack(batch: Any) -> Parts:
     return x, y, sample_weight
 
 
-def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Batch:
+def pack(x: object, y: object = None, sample_weight: object = None) -> Batch:
     """A batch without the parts that are missing at its end."""
     if sample_weight is not None:
         return x, y, sample_weight
     return (x,) if y is None else (x, y)
 
 
-def is_list_of_batches(x: Any) -> bool:
+def is_list_of_batches(x: object) -> bool:
     """True for a list whose elements are batches: tuples, lists of two or three structures of arrays, or dicts.
 
     A list of arrays is no list of batches: a model with several inputs takes them in a list.
@@ -76,12 +76,12 @@ def is_list_of_batches(x: Any) -> bool:
     return all(isinstance(batch, dict) and _holds_arrays(batch) for batch in x)
 
 
-def _holds_arrays(batch: Any) -> bool:
+def _holds_arrays(batch: object) -> bool:
     leaves = [leaf for leaf in tree.flatten(batch) if leaf is not None]
     return bool(leaves) and all(is_array(leaf) for leaf in leaves)
 
 
-def parts_of_validation(given: Any) -> Parts | None:
+def parts_of_validation(given: object) -> Parts | None:
     """``x``, ``y`` and weights of ``validation_data``; None where it is an iterable of batches, or nothing but ``x``.
 
     Raises:

@@ -85,7 +85,7 @@ class ClassWeights:
                     f"class_weight={{{there[0]}: 1.0}}, with classes that there are",
                 )
 
-    def _labels(self, y: Any) -> np.ndarray[Any, Any]:
+    def _labels(self, y: object) -> np.ndarray[Any, Any]:
         if not isinstance(y, np.ndarray):
             raise DataError(
                 f"class_weight for {'no targets' if y is None else 'targets of several outputs'}",

@@ -13,10 +13,11 @@ from graftax.training import elsewhere
 from graftax.training.arguments import keywords
 from graftax.training.display.html_table import html_of
 from graftax.training.display.summary_table import Summary, count_params
+from graftax.training.trained import Trained
 from graftax.variables.graph.module import walk_with_edges
 
 
-class Described(Layer):
+class Described(Trained):
     """The part of a model that tells what is in it."""
 
     @door

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.core.errors import MissingAttributeError
 
 _EAGER = "run_eagerly=True to run uncompiled"
@@ -70,12 +68,9 @@ METHODS: dict[str, tuple[str, str]] = {
 """Attributes of models elsewhere, besides those of all layers: why there is none, and the line to write."""
 
 
-def refuse(model: Any, name: str) -> None:
-    """Raise for an attribute that models have elsewhere.
-
-    Raises:
-        MissingAttributeError: it says what to write; as an `AttributeError`, it makes ``hasattr`` false.
-    """
-    if name in METHODS:
-        why, instead = METHODS[name]
-        raise MissingAttributeError(f"{type(model).__name__} has no attribute {name!r}", why, instead)
+def missing(model: object, name: str) -> MissingAttributeError | None:
+    """Return the error for an attribute that models have elsewhere; None for any other name."""
+    if name not in METHODS:
+        return None
+    why, instead = METHODS[name]
+    return MissingAttributeError(f"{type(model).__name__} has no attribute {name!r}", why, instead)

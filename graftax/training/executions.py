@@ -53,7 +53,7 @@ class CompiledSteps(dict[str, Callable[..., Any]]):
         return CompiledSteps, ()
 
 
-def compiled(model: Any, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
+def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
     """A step of a model, by name, compiled if the backend can and it is not to run eagerly.
 
     Args:

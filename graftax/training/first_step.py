@@ -56,7 +56,7 @@ class FirstStep:
                 if checks:
                     self._check_targets(*unpack(batch))
 
-    def _check_targets(self, x: Any, y: Any, sample_weight: Any) -> None:
+    def _check_targets(self, x: object, y: object, sample_weight: object) -> None:
         objectives = self._objectives
         outputs = objectives.outputs
         if y is None:
@@ -74,7 +74,7 @@ class FirstStep:
         if self._told:
             error.add_context(self._told)
 
-    def _build(self, x: Any) -> None:
+    def _build(self, x: object) -> None:
         model = self._model
         unbuilt = unbuilt_below(model)
         if not unbuilt:
@@ -91,14 +91,14 @@ class FirstStep:
         else:
             self._told = f"fit built the model before train_step by a call on x, {describe_call((x,), {})}"
 
-    def _trace(self, run: CompiledFunction[..., Any], given: Any) -> None:
+    def _trace(self, run: CompiledFunction[..., Any], given: object) -> None:
         known = len(self._model.variables) if self._builds else 0
         run.trace(given)
         if self._builds and len(self._model.variables) > known:
             run.forget()  # the step has made weights after it asked which there are
 
 
-def build_all(model: Layer, x: Any, never_called: frozenset[int]) -> frozenset[int]:
+def build_all(model: Layer, x: object, never_called: frozenset[int]) -> frozenset[int]:
     """Build what is not built, so that its variables are among those that are trained.
 
     Args:

@@ -40,10 +40,11 @@ class HeardLimits:
 
     @contextmanager
     def listening(self, batch: Any) -> Iterator[None]:
+        """Note the limits of the arrays of a batch that are heard within the block."""
         self._by_path = {}
         paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
 
-        def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: Any) -> None:
+        def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: object) -> None:
             if (path := paths.get(id(value))) is not None:
                 self._by_path.setdefault(path, []).append(_Limit(wrong, explain, part_of_program()))
 
@@ -90,7 +91,7 @@ class ListenedStep:
             return self._step(batch)
 
 
-def limits_of(model: Any) -> HeardLimits:
+def limits_of(model: object) -> HeardLimits:
     """What has been heard of the steps of a model."""
     found: HeardLimits | None = model.__dict__.get("_gx_limits")
     if found is None:

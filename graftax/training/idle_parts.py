@@ -38,7 +38,7 @@ def refuse_idle_targets(targets: dict[str, Any], used: Collection[str]) -> None:
     )
 
 
-def refuse_idle_weights(weights: Any, names: list[str], used: Collection[str]) -> None:
+def refuse_idle_weights(weights: object, names: list[str], used: Collection[str]) -> None:
     """Raise if there are sample weights for an output that has neither a loss nor a weighted metric.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,20 +28,18 @@ from graftax.training.sources import choosing as data
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
+from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
-if TYPE_CHECKING:
-    from graftax.training.model import Model
 
-
-def rows_of(outputs: Any) -> int:
+def rows_of(outputs: object) -> int:
     """The number of rows of a batch, seen from the model's output."""
     shape = getattr(tree.flatten(outputs)[0], "shape", ())
     return shape[0] if shape else 1
 
 
 def fit(
-    model: Model,
+    model: Trained,
     source: Source,
     validation: Source | None,
     epochs: range,
@@ -73,7 +71,7 @@ def fit(
         source.remembers = bool(savers)
     with at_work(model, "fit"):
         is_resumed = resume is not None and resumed(run, resume)
-        hooks, last = CallbackList(others, model, params), CallbackList(savers, model, params)
+        hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _ended(hooks, progress, last):
             hooks.run("on_train_begin")
@@ -89,7 +87,7 @@ def fit(
 
 
 def _epochs(
-    model: Model,
+    model: Trained,
     run: Run,
     hooks: CallbackList,
     last: CallbackList,
@@ -149,7 +147,7 @@ def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> It
     progress.close()
 
 
-def _validate(model: Model, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
+def _validate(model: Trained, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
     hooks.params["validating"] = True
     try:
         found = _test(model, source, hooks)
@@ -161,14 +159,14 @@ def _validate(model: Model, source: Source, hooks: CallbackList, epoch: int) -> 
     return {f"val_{name}": value for name, value in found.items()}
 
 
-def _with_rate(model: Model, numbers: dict[str, Any]) -> dict[str, Any]:
+def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
     """The numbers of an epoch, and the learning rate at its end, if there is one and no other number has its name."""
     rate = rate_of(model)
     return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
 
 
 def _train_epoch(
-    model: Model, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
+    model: Trained, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
 ) -> Mapping[str, Any]:
     step = (
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
@@ -197,7 +195,7 @@ def _train_epoch(
     return logs
 
 
-def _run(model: Model, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
+def _run(model: Trained, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
         run, given = model._gx_compiled_step("train_steps"), stacked([plain(batch) for batch in group])
@@ -231,18 +229,18 @@ def _no_batch(source: Source, reason: str) -> DataError:
     )
 
 
-def evaluate(model: Model, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
+def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
     progress = Progress(verbose)
     with _own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
-        hooks = CallbackList([*listed(callbacks), progress], model, params)
+        hooks = model._gx_hooks([*listed(callbacks), progress], params)
         with _ended(hooks, progress):
             return _test(model, source, hooks)
 
 
 @contextmanager
-def _own_count(model: Model, what: str) -> Iterator[None]:
+def _own_count(model: Trained, what: str) -> Iterator[None]:
     """Inside of another loop of the model, as in a callback: the numbers of that one go on as they were."""
     with at_work(model, what) as nested:
         kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
@@ -253,7 +251,7 @@ def _own_count(model: Model, what: str) -> Iterator[None]:
                 variable.assign(value)
 
 
-def _test(model: Model, source: Source, hooks: CallbackList) -> dict[str, float]:
+def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model._gx_compiled_step("test_step")
@@ -275,11 +273,11 @@ def _test(model: Model, source: Source, hooks: CallbackList) -> dict[str, float]
     return results
 
 
-def predict(model: Model, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
+def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
     progress = Progress(0 if verbose == 2 else verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = CallbackList([*listed(callbacks), progress], model, params)
+    hooks = model._gx_hooks([*listed(callbacks), progress], params)
     step = model._gx_compiled_step("predict_step")
     parts = []
     with _ended(hooks, progress):
@@ -296,12 +294,12 @@ def predict(model: Model, source: Source, verbose: int | str, callbacks: Sequenc
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
 
 
-def predict_on_batch(model: Model, batch: Batch) -> Any:
+def predict_on_batch(model: Trained, batch: Batch) -> Any:
     """Run `predict_step` on one batch."""
     return tree.map_structure(_host, model._gx_compiled_step("predict_step")(batch[0]))
 
 
-def _require_alike(first: Any, part: Any, number: int) -> None:
+def _require_alike(first: object, part: object, number: int) -> None:
     """Raise if rows of a batch cannot be put together with those of the first one.
 
     Raises:
@@ -328,7 +326,7 @@ def _warn_if_short(steps: int, source: Source) -> None:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
 
 
-def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
+def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
     """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
     what = "train_on_batch" if step == "train_step" else "test_on_batch"
     with _own_count(model, what) if starts_over else at_work(model, what):
@@ -337,7 +335,7 @@ def on_batch(model: Model, step: str, batch: Batch, starts_over: bool) -> dict[s
         return _on_batch(model, step, batch)
 
 
-def _on_batch(model: Model, step: str, batch: Batch) -> dict[str, float]:
+def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     run = model._gx_compiled_step(step)
     own = step == "train_step" and model._gx_has_own_train_step
     ready = FirstStep(model, required_objectives(model), builds=own)

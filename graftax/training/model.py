@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.checkpoint.manager import CheckpointManager
-from graftax.core.errors import StateError
+from graftax.core.errors import MissingAttributeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
@@ -21,7 +21,7 @@ from graftax.training import arguments, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
 from graftax.training.callbacks.callback import Callback
-from graftax.training.callbacks.callback_list import listed
+from graftax.training.callbacks.callback_list import CallbackList, listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
 from graftax.training.described import Described
@@ -70,19 +70,13 @@ class Model(Described):
     )
 
     _gx_words: ClassVar[Words] = OF_MODELS
-    stop_training = False
-    _gx_history: History | None = None
-    _gx_objectives: Objectives | None = None
     _gx_functions: executions.CompiledSteps | None = None
     _gx_never_called: frozenset[int] = frozenset()
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 
-    if not TYPE_CHECKING:  # a checker should see which attributes there are
-
-        def __getattr__(self, name: str) -> Any:
-            elsewhere.refuse(self, name)
-            return super().__getattr__(name)
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return elsewhere.missing(self, name) or super()._gx_missing(name, said)
 
     # --- compile ----------------------------------------------------------------------------------------------------
 
@@ -161,7 +155,9 @@ class Model(Described):
         for metric in all_metrics(self, self._gx_objectives, listed):
             metric.reset()
 
-    _gx_has_own_train_step = property(lambda self: type(self).train_step is not Model.train_step)
+    @property
+    def _gx_has_own_train_step(self) -> bool:
+        return type(self).train_step is not Model.train_step
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
@@ -238,7 +234,9 @@ class Model(Described):
         required_objectives(self).update(y, y_pred, sample_weight, carried_masks(y_pred))
         return results(self, required_objectives(self))
 
-    def _gx_measure(self, loss: Array, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> dict[str, Array]:
+    def _gx_measure(
+        self, loss: Array, y: object, y_pred: object, sample_weight: object, masks: object
+    ) -> dict[str, Array]:
         required_objectives(self).loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)
@@ -391,7 +389,9 @@ class Model(Described):
         return loop.on_batch(self, step, host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
-        """A step by name, compiled where that can be; with ``check_nans`` it raises for results that are not finite."""
         if self._gx_functions is None:
             self._gx_functions = executions.CompiledSteps()
         return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
+
+    def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
+        return CallbackList(callbacks, self, params)

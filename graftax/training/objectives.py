@@ -120,7 +120,7 @@ class Objectives:
             refuse_idle_targets(targets_of(y, names), compared.union(*with_metrics))
         refuse_idle_weights(sample_weight, names, compared | with_metrics[1])
 
-    def _with_metrics(self, wanted: Any, names: list[str]) -> set[str]:
+    def _with_metrics(self, wanted: object, names: list[str]) -> set[str]:
         if not wanted or (isinstance(wanted, list | tuple) and names == [ONLY]):
             return set(names) if wanted else set()
         by_name = per_output(wanted, names, "metrics", None)
@@ -255,7 +255,7 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(value.shape) if hasattr(value, "shape") else tuple(ops.shape(value))
 
 
-def _checks(checker: Any) -> bool:
+def _checks(checker: object) -> bool:
     """Whether a loss or metric can tell by looking at targets that they are wrong."""
     nothing = Loss.check_targets if isinstance(checker, Loss) else SampleMetric.check_targets
     return getattr(type(checker), "check_targets", nothing) is not nothing
@@ -282,7 +282,7 @@ def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
     return given
 
 
-def _check_losses(loss: Any, weights: Any) -> None:
+def _check_losses(loss: object, weights: object) -> None:
     """Raise for losses and their weights that cannot be, whatever the outputs are; now, where the mistake is."""
     found = [one for one in tree.flatten(loss) if one is not None]
     if loss is not None and not found:
@@ -331,7 +331,7 @@ def required_objectives(model: Any) -> Objectives:
     return found
 
 
-def required_optimizer(model: Any) -> Minimizer:
+def required_optimizer(model: object) -> Minimizer:
     """The optimizer of a model that is compiled with one.
 
     Raises:

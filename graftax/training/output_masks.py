@@ -15,7 +15,7 @@ from graftax.variables.calls import contexts
 _functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()
 
 
-def masks_of(model: Layer, x: Any) -> Any:
+def masks_of(model: Layer, x: object) -> Any:
     """The masks of the outputs for a batch, or None; compiled, so that nothing else of the forward is computed."""
     if not registry.current().has("compiling"):
         return _masks(model, x)
@@ -30,6 +30,6 @@ def _masks(model: Any, x: Any) -> Any:
         return context.mask_of(model(x, training=False))
 
 
-def carried_masks(y_pred: Any) -> Any:
+def carried_masks(y_pred: object) -> Any:
     """The masks that outputs carry where a layer, or a step of a model, is being called; else None."""
     return contexts.top.mask_of(y_pred) if contexts.top is not None else None

@@ -13,7 +13,7 @@ ONLY = ""
 """The name of the output of a model that has one."""
 
 
-def outputs_of(value: Any, what: str) -> dict[str, Any]:
+def outputs_of(value: object, what: str) -> dict[str, Any]:
     """The outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
     if isinstance(value, dict):
         return value
@@ -26,7 +26,7 @@ def outputs_of(value: Any, what: str) -> dict[str, Any]:
     return {ONLY: value}
 
 
-def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
+def targets_of(y: object, names: list[str]) -> dict[str, Any]:
     """Targets by the names of the outputs; a list of one stands for that one.
 
     Raises:
@@ -46,7 +46,7 @@ def targets_of(y: Any, names: list[str]) -> dict[str, Any]:
     return targets
 
 
-def per_output(given: Any, names: list[str], what: str, default: Any) -> dict[str, Any]:
+def per_output(given: object, names: list[str], what: str, default: object) -> dict[str, Any]:
     """What the user gave for each output: a dict by name, a list in order, or one for all."""
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]

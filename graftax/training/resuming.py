@@ -61,7 +61,7 @@ def resumed(run: Run, where: Any) -> bool:
 
 
 def _make_ready(run: Run, batch: Batch) -> None:
-    model: Any = run.model
+    model = run.model
     step = model._gx_compiled_step("train_step")
     ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
     given = plain(batch)

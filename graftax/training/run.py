@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from graftax.core.errors import StateError
-from graftax.layers.layer import Layer
+from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.source import Source
+from graftax.training.trained import Trained
 from graftax.variables import keys, random
 from graftax.variables.graph.module import Module
 
@@ -110,15 +111,16 @@ class Run(RunState):
         params: What callbacks are shown, which has the number of steps.
     """
 
-    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"model", "source"}
+    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"model", "source", "_metrics"}
 
-    model: Layer
+    model: Trained
     source: Source
 
-    def __init__(self, model: Layer, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
+    def __init__(self, model: Trained, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
         super().__init__(callbacks, params)
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "source", source)
+        self._metrics: list[Metric] = []
 
     def roots(self) -> dict[str, Any]:
         """Return what a checkpoint of the run holds: model, optimizer, metrics and the run itself."""
@@ -126,7 +128,10 @@ class Run(RunState):
         found: dict[str, Any] = {"model": self.model}
         if isinstance(objectives.optimizer, Module):
             found["optimizer"] = objectives.optimizer
-        return {**found, "metrics": list(objectives.metrics), "run": self}
+        metrics = objectives.metrics
+        if len(self._metrics) != len(metrics) or any(a is not b for a, b in zip(self._metrics, metrics, strict=True)):
+            self._metrics = metrics  # one list as long as they are the same, by which a manager knows its roots
+        return {**found, "metrics": self._metrics, "run": self}
 
     def get_state(self) -> dict[str, Any]:
         """Return all of it, and where the data stand."""

@@ -6,14 +6,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graftax.backend import registry
-from graftax.core.errors import CompileError
+from graftax.core.errors import ArgumentTypeError, CompileError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.creation import NextCreator, variable_creator_scope
+from graftax.variables.graph.module import Module, walk
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
+
+
+def _put(variable: Variable, name: str | None) -> None:
+    storage = variable._storage
+    arrays, devices = storage.backend.arrays, storage.backend.devices
+    value = arrays.to_numpy(storage.buffer)
+    with devices.scope(name):
+        storage.buffer = arrays.asarray(value, variable.dtype) if name is None else devices.put(value, name)
+
+
+def _is_of(variable: Variable, made: VariableLike) -> bool:
+    """Return True unless the Variable was there before, as one that is shared."""
+    node: object = variable
+    while node is not made and node is not None:
+        node = getattr(node, "_gx_owner", None)
+    return node is made
 
 
 @door
@@ -29,6 +46,7 @@ def device(name: str | None) -> Iterator[None]:
             middle of another block. The innermost block counts.
 
     Raises:
+        ArgumentTypeError: ``name`` is no text.
         ArgumentError: there is no such device; the message lists those there are.
         CompileError: while a function is being compiled: a program runs on one device.
 
@@ -39,6 +57,12 @@ def device(name: str | None) -> Iterator[None]:
         >>> [str(d.platform) for d in v.value.devices()]
         ['cpu']
     """
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(
+            f"device got {name!r:.60} of type {type(name).__name__}",
+            "a device is called by its name",
+            'device("cpu:0")',
+        )
     backend = registry.current()
     staged = backend.has("tracing") and backend.tracing.staged_within(None)
     if staged or any(isinstance(frame, CompileFrame) for frame in frames.items):
@@ -50,15 +74,10 @@ def device(name: str | None) -> Iterator[None]:
 
     def place(next_creator: NextCreator, spec: VariableSpec) -> VariableLike:
         made = next_creator(spec)
-        if isinstance(made, Variable):
-            storage = made._storage
-            value = storage.backend.arrays.to_numpy(storage.buffer)
-            with storage.backend.devices.scope(name):
-                storage.buffer = (
-                    storage.backend.arrays.asarray(value, made.dtype)
-                    if name is None
-                    else storage.backend.devices.put(value, name)
-                )
+        # a creator of a scope around this one may have made an expression over several Variables
+        for node in walk(made) if isinstance(made, Module) else [made]:
+            if isinstance(node, Variable) and _is_of(node, made):
+                _put(node, name)
         return made
 
     with backend.devices.scope(name), variable_creator_scope(place, roles=None):

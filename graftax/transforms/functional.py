@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, NotBuiltError, StaleReadError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StaleReadError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.transforms.lifting.frames import Substitution
@@ -28,6 +28,7 @@ def state(module: Module) -> dict[str, Array]:
         >>> {path: array.shape for path, array in state(layer).items()}
         {'kernel': (3, 2), 'bias': (2,)}
     """
+    _check_module("state", module)
     return {path: variable.value for path, variable in module.named_variables().items()}
 
 
@@ -47,6 +48,7 @@ def functional_call(
         **kwargs: Passed to the module.
 
     Raises:
+        ArgumentTypeError: the module is none, or cannot be called; the state is no mapping.
         ArgumentError: the state has other paths, shapes or dtypes than the module.
         NotBuiltError: the module, or a part of it, has no Variables yet.
 
@@ -58,6 +60,19 @@ def functional_call(
         >>> out.shape, sorted(after)
         ((4, 2), ['bias', 'kernel'])
     """
+    _check_module("functional_call", module)
+    if not callable(module):
+        raise ArgumentTypeError(
+            f"functional_call of {type(module).__name__}, which has no __call__",
+            "a Module is called with the state; a plain one is a container of Variables",
+            "a graftax.Layer with call(), or def __call__(self, x): ...",
+        )
+    if not isinstance(state, Mapping):
+        raise ArgumentTypeError(
+            f"functional_call got a state of type {type(state).__name__}",
+            "it has a value for each Variable, by path; the arguments of the module come after it",
+            "graftax.functional_call(module, graftax.state(module), x)",
+        )
     variables = module.named_variables()
     if not variables and state:
         raise NotBuiltError(
@@ -91,17 +106,24 @@ def functional_call(
     frame = Substitution(around, given, level)
     try:
         with frames.entered(frame):
-            out = module(*args, **kwargs)  # type: ignore[operator]
+            out = module(*args, **kwargs)
             written = {path: one.value for path, one in variables.items() if one._storage in frame.written}
     except StaleReadError:
         _refuse_made(module, variables)  # which is why there was nothing to read but what is there now
         raise
     _refuse_made(module, variables)
     inside = {variable._storage for variable in variables.values()}
-    for storage, value in frame.written.items():
-        if storage not in inside:  # another module's state, such as the global random stream
-            storage.write(value)
+    frame.commit(but=inside)  # what is left is another module's state, such as the global random stream
     return out, {path: written.get(path, values[path]) for path in variables}
+
+
+def _check_module(name: str, module: object) -> None:
+    if not isinstance(module, Module):
+        raise ArgumentTypeError(
+            f"{name} got {module!r:.60} of type {type(module).__name__}",
+            "it looks for the Variables of a Module",
+            f"graftax.{name}(module{', graftax.state(module), x' if name == 'functional_call' else ''})",
+        )
 
 
 def _refuse_made(module: Module, known: Mapping[str, Variable]) -> None:

@@ -113,6 +113,8 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
           at: ...
     """
     backend = registry.current()
+    if not isinstance(message, str):
+        raise ArgumentTypeError(f"check_numerics got the message {message!r:.60}", "it is a text", 'message="the loss"')
     array: Any = ops.asarray(x)
     if not is_inexact(array.dtype):
         raise DTypeError(

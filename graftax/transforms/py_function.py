@@ -23,7 +23,9 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.closure_now import closure_now
-from graftax.transforms.lifting.parts import Outline, kind
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.lifting.agreement import kind
+from graftax.transforms.lifting.outline import Outline
 from graftax.transforms.tape.gradient_tape import GradientTape
 from graftax.transforms.tape.record import differentiable
 from graftax.variables.state.storage import Frame, Storage, frames
@@ -96,6 +98,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
         >>> float(gx.grad(lambda x: py_function(absolute, [x]) ** 2)(-3.0))
         -6.0
     """
+    check_functions("py_function", "graftax.py_function(fn, [x])", fn)
     _check_allowed(fn)
     backend = registry.current()
     fn = closure_now(fn)

@@ -32,7 +32,7 @@ class _Sum(Storage):
         self.zero = zero
 
     def concrete(self) -> Array:
-        """The value; zero where it lived in a trace that is over."""
+        """Return the value; zero where it lived in a trace that is over."""
         backend = self.backend
         if backend.has("tracing") and backend.tracing.leaks(self.buffer, backend.tracing.level()):
             self.buffer = self.zero
@@ -62,7 +62,7 @@ class AddedLoss(Variable):
 
     @classmethod
     def of(cls, layer: Module, dtype: str) -> AddedLoss:
-        """The sum of nothing so far."""
+        """Return the sum of nothing so far."""
         self = cls.from_spec(
             VariableSpec(shape=(), dtype=dtype, initializer=Zeros(), trainable=False, role="counter", path="added loss")
         )

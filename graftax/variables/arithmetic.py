@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.ops.checks import check_subscript
+from graftax.variables import numpy_functions
 from graftax.variables.array_names import missing
 from graftax.variables.state.storage import frames
 
@@ -21,7 +22,10 @@ class Arithmetic(VariableLike):
     """Operators, indexing, conversion to NumPy and to Python numbers."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy arrays leave the operation to us: np.ones(3) * variable
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
+        """Return what a function of NumPy computes, such as ``np.square(variable)`` or ``np.ones(3) * variable``."""
+        return numpy_functions.compute(ufunc, method, inputs, settings)
 
     if not TYPE_CHECKING:  # a checker should see which attributes there are
 
@@ -70,7 +74,7 @@ class Arithmetic(VariableLike):
         return self.size * int(self.value.dtype.itemsize)
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The value on the host as a read-only NumPy array, which stays as it is when the value changes."""
+        """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
         if (frame := frames.top) is not None:
             frame.left(value, getattr(self, "_gx_path", type(self).__name__))

@@ -86,7 +86,7 @@ _SETTINGS = {
 
 
 def missing(kind: str, name: str) -> MissingAttributeError | None:
-    """The error for ``w.name`` where arrays or tensors have such a thing; None where they have none."""
+    """Return the error for ``w.name`` where arrays or tensors have such a thing; None where they have none."""
     if name not in _LINES:
         return None
     return MissingAttributeError(

@@ -17,7 +17,7 @@ class BaseConstraint(Adjustable):
     """The base: subclasses define ``__call__(value) -> value``; the repr shows their arguments."""
 
     def __call__(self, value: Array) -> Array:
-        """The projected value."""
+        """Return the projected value."""
         raise TypeError(f"{type(self).__name__} must define __call__(value)")
 
     def __repr__(self) -> str:
@@ -25,24 +25,24 @@ class BaseConstraint(Adjustable):
 
 
 def wide(value: Array) -> Array:
-    """The weight in at least float32: norms and sums of half precision overflow."""
+    """Return the weight in at least float32: norms and sums of half precision overflow."""
     return floating(value, "weight")
 
 
 def back(projected: Array, value: Array) -> Array:
-    """A projected weight in the dtype that the weight had."""
+    """Return a projected weight in the dtype that the weight had."""
     return ops.cast(projected, value.dtype.name)
 
 
 def limit(name: str, value: float) -> float:
-    """A length, from 0 up."""
+    """Return a length, from 0 up."""
     if not is_number(value) or not value >= 0:
         raise ArgumentError(f"{name}={value!r}", "a length is a number from 0 up", f"{name}=2.0")
     return float(value)
 
 
 def axes(axis: int | Sequence[int]) -> int | tuple[int, ...]:
-    """One axis or several.
+    """Return one axis or several.
 
     Raises:
         ArgumentError: what was given is neither.

@@ -23,7 +23,7 @@ class BaseInitializer(Adjustable):
     draws: ClassVar[bool] = True
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        """Values of that shape and dtype."""
+        """Return values of that shape and dtype."""
         raise TypeError(f"{type(self).__name__} must define __call__(key, shape, dtype)")
 
     def __repr__(self) -> str:
@@ -37,7 +37,7 @@ def require_real(initializer: BaseInitializer, dtype: str, or_complex: bool = Fa
     Args:
         initializer: What draws.
         dtype: The dtype of the variable.
-        or_complex: Whether it draws complex numbers for complex dtypes.
+        or_complex: Whether it draws complex numbers for complex dtypes. Defaults to False.
     """
     if not is_inexact(dtype):
         raise DTypeError(

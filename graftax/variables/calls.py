@@ -17,7 +17,7 @@ _numbers = itertools.count(1)
 
 
 def next_number() -> int:
-    """A number that no outermost call has had."""
+    """Return a number that no outermost call has had."""
     return next(_numbers)
 
 
@@ -45,7 +45,7 @@ class CallContext:
         """Whether a layer inside was given an array with a mask."""
 
     def mask_of(self, value: Any) -> Any:
-        """The mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
+        """Return the mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
         return masks.mask_of(value)
 
     def set_mask(self, value: Any, mask: Any) -> None:
@@ -58,7 +58,7 @@ register_ambient(lambda: contexts.top.training if contexts.top is not None else 
 
 
 def training() -> bool:
-    """Whether the weights are read by a layer call of training; for expressions that move or draw only then.
+    """Return whether the weights are read by a layer call of training; for expressions that move or draw only then.
 
     Example:
         >>> training()

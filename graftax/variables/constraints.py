@@ -47,8 +47,9 @@ class MaxNorm(BaseConstraint):
     """Vectors longer than a limit are scaled down to it.
 
     Args:
-        max_value: The limit.
+        max_value: The limit. Defaults to 2.0.
         axis: The axes of one vector: 0 for the inputs of a unit of `Dense`, ``(0, 1, 2)`` for a filter of `Conv2D`.
+            Defaults to 0.
 
     Raises:
         ArgumentError: the limit is not a number from 0 up.
@@ -73,10 +74,10 @@ class MinMaxNorm(BaseConstraint):
     """Vectors are scaled towards a length between two limits.
 
     Args:
-        min_value: The lower limit.
-        max_value: The upper limit.
-        rate: How far towards the limit, from 0 to 1.
-        axis: The axes of one vector, as for `MaxNorm`.
+        min_value: The lower limit. Defaults to 0.0.
+        max_value: The upper limit. Defaults to 1.0.
+        rate: How far towards the limit, from 0 to 1. Defaults to 1.0.
+        axis: The axes of one vector, as for `MaxNorm`. Defaults to 0.
 
     Raises:
         ArgumentError: a limit is not a number from 0 up, they are in the wrong order, or the rate is outside [0, 1].
@@ -121,7 +122,7 @@ class UnitNorm(BaseConstraint):
     """Vectors are scaled to length 1; zeros stay.
 
     Args:
-        axis: The axes of one vector, as for `MaxNorm`.
+        axis: The axes of one vector, as for `MaxNorm`. Defaults to 0.
 
     Example:
         >>> [round(w, 4) for w in UnitNorm()(np.float32([3, 4])).tolist()]
@@ -155,7 +156,7 @@ _SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
 
 @door
 def get(constraint: Any) -> Constraint | None:
-    """A constraint from its name or a function of the weight's value; None for None.
+    """Return a constraint from its name or a function of the weight's value; None for None.
 
     Raises:
         ArgumentError: there is none of that name.

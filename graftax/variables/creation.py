@@ -10,7 +10,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from graftax.core.errors import CreatorError, CreatorRecursionError
 from graftax.core.roles import checked_roles
@@ -18,10 +18,8 @@ from graftax.core.scopes import ScopeStack
 from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike
+from graftax.variables.graph.node import Branch
 from graftax.variables.spec import VariableSpec
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
 
 NextCreator: TypeAlias = Callable[[VariableSpec], VariableLike]
 Creator: TypeAlias = Callable[[NextCreator, VariableSpec], VariableLike]
@@ -37,7 +35,7 @@ class CreatorScope:
         self.where = None if where is None else Tally(where)
         self.roles = roles
         self.closed = False
-        self.waiting: weakref.WeakSet[Module] = weakref.WeakSet()  # constructed under it, not built yet
+        self.waiting: weakref.WeakSet[Branch] = weakref.WeakSet()  # constructed under it, not built yet
 
     @property
     def name(self) -> str:
@@ -45,7 +43,7 @@ class CreatorScope:
         return getattr(self.creator, "__qualname__", None) or repr(self.creator)
 
     def applies(self, spec: VariableSpec, whole: VariableSpec) -> bool:
-        """True if the creator is to see this creation; ``spec`` may be that of a part of ``whole``."""
+        """Return True if the creator is to see this creation; ``spec`` may be that of a part of ``whole``."""
         if self.roles is not None and spec.role not in self.roles:
             return False
         return self.where is None or self.where.see((spec.path, whole.path), spec.role, spec)
@@ -73,9 +71,9 @@ def variable_creator_scope(
     Args:
         creator: ``creator(next_creator, spec) -> Variable or VariableLike``. It changes a creation with
             ``next_creator(spec.replace(...))`` and replaces it by returning any `VariableLike` of the same shape.
-        where: Which creations it sees, the parts of one by its path or their own; must match at least one. All, unless
-            told.
-        roles: The roles it sees; only weights, unless told. None for every role.
+        where: Which creations it sees, the parts of one by its path or their own; must match at least one. Defaults to
+            None, all.
+        roles: The roles it sees; None for every role. Defaults to ``("weight",)``.
 
     Raises:
         SelectorError: at the end of the block, or once all that was made under it is built: ``where`` matched nothing.

@@ -33,7 +33,7 @@ SHARE = Kind(lambda x: (x >= 0) & (x <= 1), "a probability is a number from 0 to
 
 
 def shape_first(draw: str, shape: Any) -> Shape:
-    """The shape of draws as a tuple of integers.
+    """Return the shape of draws as a tuple of integers.
 
     Raises:
         ArgumentTypeError: it is something else, such as a number of the distribution.
@@ -48,7 +48,7 @@ def shape_first(draw: str, shape: Any) -> Shape:
 
 
 def floating_dtype(draw: str, dtype: Any) -> str:
-    """The dtype of real draws.
+    """Return the dtype of real draws.
 
     Raises:
         DTypeError: it holds no fractions.
@@ -60,7 +60,7 @@ def floating_dtype(draw: str, dtype: Any) -> str:
 
 
 def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str) -> Any:
-    """A number as it is, or an array that broadcasts to the shape of the draws, in their dtype.
+    """Return a number as it is, or an array that broadcasts to the shape of the draws, in their dtype.
 
     Args:
         name: What it is called.
@@ -99,7 +99,7 @@ def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str)
 
 
 def ordered(low: Any, high: Any) -> tuple[Any, Any]:
-    """Both bounds, if the lower one is not above the upper one.
+    """Return both bounds, if the lower one is not above the upper one.
 
     Raises:
         ArgumentError: it is; in compiled code where that is checked.
@@ -119,7 +119,7 @@ def ordered(low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def integers(minval: Any, maxval: Any, dtype: Any) -> tuple[int, int, str]:
-    """The bounds and the dtype of integer draws.
+    """Return the bounds and the dtype of integer draws.
 
     Raises:
         DTypeError: the dtype is none of integers.
@@ -146,7 +146,7 @@ def integers(minval: Any, maxval: Any, dtype: Any) -> tuple[int, int, str]:
 
 
 def scores(logits: ArrayLike, axis: int, shape: Shape | None) -> tuple[Array, int]:
-    """Logits as real numbers, and their axis, if draws of that shape can be made from them.
+    """Return logits as real numbers, and their axis, if draws of that shape can be made from them.
 
     Raises:
         ShapeError: there is no such axis, nothing along it, or the shape does not end with that of the other axes.
@@ -176,7 +176,7 @@ def scores(logits: ArrayLike, axis: int, shape: Shape | None) -> tuple[Array, in
 
 
 def rows(x: Any) -> Any:
-    """How many numbers to shuffle, or an array with rows.
+    """Return how many numbers to shuffle, or an array with rows.
 
     Raises:
         ArgumentError: a negative number, or one that is no integer.

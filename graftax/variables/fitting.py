@@ -15,7 +15,7 @@ _KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can
 
 
 def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str) -> Array:
-    """The value as an array of that shape (any, if None) and dtype.
+    """Return the value as an array of that shape (any, if None) and dtype.
 
     Args:
         backend: Makes the array.
@@ -51,7 +51,7 @@ def fit(backend: Backend, value: Any, shape: Shape | None, dtype: str, what: str
 
 
 def fit_term(backend: Backend, value: Any, shape: Shape, dtype: str, what: str) -> Array:
-    """The value as an array of that dtype that broadcasts to a shape, to be added to one of it.
+    """Return the value as an array of that dtype that broadcasts to a shape, to be added to one of it.
 
     Raises:
         AssignmentError: it does not broadcast, or the dtype differs.
@@ -71,7 +71,7 @@ def fit_term(backend: Backend, value: Any, shape: Shape, dtype: str, what: str) 
 
 
 def _kind_of_numbers(value: Any) -> str | None:
-    """The widest kind among Python numbers, alone or in lists; None for anything else."""
+    """Return the widest kind among Python numbers, alone or in lists; None for anything else."""
     names = {type(leaf).__name__ for leaf in tree.flatten(value)}
     return max(names, key=_rank) if names and names <= {"bool", "int", "float", "complex"} else None
 
@@ -81,5 +81,5 @@ def _rank(dtype: str) -> int:
 
 
 def loses_nothing(source: str, target: str) -> bool:
-    """True if numbers of one dtype, or kind of Python numbers, can become those of another one."""
+    """Return True if numbers of one dtype, or kind of Python numbers, can become those of another one."""
     return _rank(source) <= _rank(target) or (_rank(source) == _rank("int") and _rank(target) == _rank("uint"))

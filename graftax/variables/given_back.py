@@ -15,7 +15,7 @@ from graftax.variables.fitting import loses_nothing
 
 
 def named(function: Any) -> str:
-    """How a function is called in messages.
+    """Return how a function is called in messages.
 
     Example:
         >>> named(len), named(3)
@@ -25,7 +25,7 @@ def named(function: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value in a message: dtype and shape of an array, a short form of anything else.
+    """Return a value in a message: dtype and shape of an array, a short form of anything else.
 
     Example:
         >>> shown(np.zeros((2, 3), "float32")), shown(None)
@@ -42,7 +42,7 @@ def activated(activation: Callable[[Array], Array], x: Array, shape: Shape | Non
     Args:
         activation: The function.
         x: What it is applied to.
-        shape: What it must have, where the layer goes on computing with it; any shape unless told.
+        shape: What it must have, where the layer goes on computing with it. Defaults to None, any shape.
 
     Raises:
         ArgumentTypeError: the function gives no array.

@@ -87,7 +87,7 @@ class Constant(BaseInitializer):
     """One number everywhere, or an array of the Variable's shape.
 
     Args:
-        value: The number or the array.
+        value: The number or the array. Defaults to 0.0.
 
     Raises:
         ArgumentError: at the creation: an array of another shape.
@@ -129,9 +129,9 @@ class RandomNormal(BaseInitializer):
     """Normal with a mean and a standard deviation.
 
     Args:
-        mean: Mean.
-        stddev: Standard deviation.
-        seed: Makes the draws independent of the global seed.
+        mean: Mean. Defaults to 0.0.
+        stddev: Standard deviation. Defaults to 0.05.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Example:
         >>> from graftax.backend import registry
@@ -151,9 +151,9 @@ class TruncatedNormal(BaseInitializer):
     """Normal, draws beyond two standard deviations redrawn; the spread is not rescaled (0.88 of ``stddev``).
 
     Args:
-        mean: Mean.
-        stddev: Standard deviation before the cut.
-        seed: Makes the draws independent of the global seed.
+        mean: Mean. Defaults to 0.0.
+        stddev: Standard deviation before the cut. Defaults to 0.05.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Example:
         >>> from graftax.backend import registry
@@ -175,9 +175,9 @@ class RandomUniform(BaseInitializer):
     """Uniform in ``[minval, maxval)``.
 
     Args:
-        minval: Lower bound.
-        maxval: Upper bound.
-        seed: Makes the draws independent of the global seed.
+        minval: Lower bound. Defaults to -0.05.
+        maxval: Upper bound. Defaults to 0.05.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Example:
         >>> from graftax.backend import registry
@@ -203,8 +203,8 @@ class Orthogonal(BaseInitializer):
     """A random orthogonal matrix: rows, or columns if there are fewer, are orthonormal. ``(..., out)`` is seen as 2-D.
 
     Args:
-        gain: Factor on the matrix.
-        seed: Makes the draws independent of the global seed.
+        gain: Factor on the matrix. Defaults to 1.0.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Raises:
         ArgumentError: at the creation: fewer than two axes.
@@ -240,7 +240,7 @@ class Identity(BaseInitializer):
     """The identity matrix times a gain, for 2-D shapes.
 
     Args:
-        gain: Factor on the matrix.
+        gain: Factor on the matrix. Defaults to 1.0.
 
     Raises:
         ArgumentError: at the creation: not exactly two axes.
@@ -295,7 +295,7 @@ def _spread(stddev: float) -> float:
 
 @door
 def get(initializer: Any) -> Initializer:
-    """An initializer from its name, a function of ``(key, shape, dtype)``, a number or an array.
+    """Return an initializer from its name, a function of ``(key, shape, dtype)``, a number or an array.
 
     Raises:
         ArgumentError: no initializer has that name.

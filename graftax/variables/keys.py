@@ -16,7 +16,7 @@ import xxhash
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
-from graftax.variables.graph.module import Module, outermost
+from graftax.variables.graph.node import Branch, Node, outermost
 
 
 class _Global:
@@ -38,7 +38,7 @@ def reset(seed: int) -> None:
 
 
 def checked_seed(seed: Any, instead: str = "seed=0") -> int:
-    """The seed, if it is one.
+    """Return the seed, if it is one.
 
     Raises:
         ArgumentError: it is no integer from 0 to 2**64 - 1.
@@ -50,7 +50,7 @@ def checked_seed(seed: Any, instead: str = "seed=0") -> int:
 
 @door
 def get_random_seed() -> int:
-    """The global seed; drawn from the operating system if nobody set one.
+    """Return the global seed; drawn from the operating system if nobody set one.
 
     Example:
         >>> import graftax as gx
@@ -61,15 +61,15 @@ def get_random_seed() -> int:
     return _state.seed
 
 
-def root_number(owner: Module | None) -> int:
-    """A number for the root above ``owner``: two models with equal paths must not get equal weights."""
+def root_number(owner: Node | None) -> int:
+    """Return a number for the root above ``owner``: two models with equal paths must not get equal weights."""
     root = outermost(owner) if owner is not None else None
-    known = root._gx_seed_root if isinstance(root, Module) else None
+    known = root._gx_seed_root if isinstance(root, Branch) else None
     if known is not None and known[0] == _state.epoch:
         return known[1]
     number = _state.roots
     _state.roots += 1
-    if isinstance(root, Module):
+    if isinstance(root, Branch):
         object.__setattr__(root, "_gx_seed_root", (_state.epoch, number))
     return number
 
@@ -78,7 +78,7 @@ _drawn: dict[int, tuple[weakref.ref[Any], int, Counter[str]]] = {}
 
 
 def _uses(source: Any, path: str) -> int:
-    """How often something drew for a path before, since the global seed was set."""
+    """Return how often something drew for a path before, since the global seed was set."""
     known = _drawn.get(id(source))
     if known is None or known[0]() is not source or known[1] != _state.epoch:
         known = _drawn[id(source)] = weakref.ref(source), _state.epoch, Counter()
@@ -87,8 +87,8 @@ def _uses(source: Any, path: str) -> int:
     return known[2][path] - 1
 
 
-def variable_key(owner: Module | None, path: str, seed: int | None = None, source: Any = None) -> Any:
-    """The key for what hangs at ``path`` below the root of ``owner``: ``fold(fold(seed, root), path)``.
+def variable_key(owner: Node | None, path: str, seed: int | None = None, source: Any = None) -> Any:
+    """Return the key for what hangs at ``path`` below the root of ``owner``: ``fold(fold(seed, root), path)``.
 
     A seed of its own makes it independent of the global seed and of the root; the path still counts, and how often
     ``source``, the object that has the seed, drew for such a path: two layers that share it differ.

@@ -22,7 +22,7 @@ _entries: dict[int, _Entry] = {}  # by the identity of the array, gone with it
 
 
 def any_set() -> bool:
-    """True if some array has a mask: a quick look, for those who would look at each array otherwise."""
+    """Return True if some array has a mask: a quick look, for those who would look at each array otherwise."""
     return bool(_entries)
 
 
@@ -32,7 +32,7 @@ def _entry(value: Any) -> _Entry | None:
 
 
 def mask_of(value: Any) -> Any:
-    """The mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
+    """Return the mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
     if not _entries:
         return None
     if tree.is_leaf(value):
@@ -43,12 +43,12 @@ def mask_of(value: Any) -> Any:
 
 
 def given_or_carried(mask: Any, value: Any) -> Any:
-    """The mask that was given, else the one that an array carries; None for a structure of arrays."""
+    """Return the mask that was given, else the one that an array carries; None for a structure of arrays."""
     return mask_of(value) if mask is None and tree.is_leaf(value) else mask
 
 
 def is_calm(value: Any) -> bool:
-    """True for an array without a mask, or one that has no nan and no infinity where its mask hides."""
+    """Return True for an array without a mask, or one that has no nan and no infinity where its mask hides."""
     found = _entry(value)
     return found is None or found.calm
 
@@ -59,7 +59,7 @@ def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
     Args:
         value: The array, or a structure of arrays.
         mask: The mask, or a structure of masks and None.
-        calm: Whether what is hidden is known to be finite.
+        calm: Whether what is hidden is known to be finite. Defaults to False.
     """
     if mask is None:
         return
@@ -80,6 +80,6 @@ def set_mask(value: Any, mask: Any, calm: bool = False) -> None:
 
 
 def carry_over(old: Any, new: Any) -> None:
-    """The mask of an array for another one, which stands for the same values."""
+    """Give the mask of an array to another one, which stands for the same values."""
     if (found := _entry(old)) is not None:
         set_mask(new, found.mask, found.calm)

@@ -17,8 +17,8 @@ class Box(BaseConstraint):
     """Every element lies between two bounds.
 
     Args:
-        lower: The lower bound.
-        upper: The upper bound.
+        lower: The lower bound. Defaults to 0.0.
+        upper: The upper bound. Defaults to 1.0.
 
     Raises:
         ArgumentError: the lower bound is above the upper one.
@@ -41,7 +41,7 @@ class LinfBall(BaseConstraint):
     """No element is larger than a radius, in magnitude.
 
     Args:
-        radius: The radius.
+        radius: The radius. Defaults to 1.0.
 
     Raises:
         ArgumentError: the radius is not a number from 0 up.
@@ -62,7 +62,7 @@ class L2Ball(BaseConstraint):
     """The Euclidean norm of the weight is at most a radius.
 
     Args:
-        radius: The radius.
+        radius: The radius. Defaults to 1.0.
 
     Raises:
         ArgumentError: the radius is not a number from 0 up.
@@ -85,7 +85,7 @@ class Simplex(BaseConstraint):
     """No element is negative, and all add up to a total.
 
     Args:
-        total: The sum.
+        total: The sum. Defaults to 1.0.
 
     Raises:
         ArgumentError: the sum is not a number above 0.
@@ -123,7 +123,7 @@ class L1Ball(BaseConstraint):
     """The sum of magnitudes is at most a radius.
 
     Args:
-        radius: The radius.
+        radius: The radius. Defaults to 1.0.
 
     Raises:
         ArgumentError: the radius is not a number above 0.

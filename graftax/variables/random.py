@@ -46,9 +46,9 @@ class SeedGenerator(Module):
     a checkpoint, a copy. So a checkpoint always has it, and a model that holds the generator resumes exactly.
 
     Args:
-        seed: Fixes the stream. Unless given, it follows from the global seed and the generator's path, so every layer
-            has a stream of its own, and adding a layer changes no other's.
-        name: Its name.
+        seed: Fixes the stream. Defaults to None: it follows from the global seed and the generator's path, so every
+            layer has a stream of its own, and adding a layer changes no other's.
+        name: Its name. Defaults to None, the class name in snake case.
 
     Example:
         >>> generator = SeedGenerator(seed=1)
@@ -108,7 +108,7 @@ class SeedGenerator(Module):
         return key if self.seed is None else registry.current().random.key(self.seed)
 
     def next(self) -> Array:
-        """A fresh key; the state moves on. In eager code no two threads get the same."""
+        """Return a fresh key; the state moves on. In eager code no two threads get the same."""
         state = self.state
         drawn = []
 
@@ -135,7 +135,7 @@ class _GlobalStream(SeedGenerator):
         self.state.assign(registry.load("numpy").random.key(seed))
 
     def compiles(self) -> bool:
-        """Whether compiled functions can draw from it."""
+        """Return whether compiled functions can draw from it."""
         return self.state._storage.backend.has("tracing")
 
 
@@ -147,7 +147,7 @@ def _fits() -> bool:
 
 
 def _global_stream() -> _GlobalStream:
-    """The one stream of the global seed; no creator, template or trace under way has a part in its making."""
+    """Return the one stream of the global seed; no creator, template or trace under way has a part in its making."""
     if not _fits():
         with _making, storage.concretely(), creation.scopes.replaced(()):
             if _fits():  # another thread has just made it
@@ -211,17 +211,17 @@ Seed: TypeAlias = "int | SeedGenerator | ArrayLike | None"
 def normal(
     shape: Shape, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
-    """Normal draws.
+    """Draw normal numbers.
 
     The global stream, from which they come without ``seed``, is part of no checkpoint. For a resume that draws the same
     numbers, give ``seed`` a `SeedGenerator` that the model holds.
 
     Args:
         shape: Shape of the result.
-        mean: Mean: a number, or an array that broadcasts to the shape.
-        stddev: Standard deviation, from 0 up, likewise.
-        dtype: A floating dtype.
-        seed: An integer or key (the same draws every time), a `SeedGenerator`, or None for the global stream.
+        mean: Mean: a number, or an array that broadcasts to the shape. Defaults to 0.0.
+        stddev: Standard deviation, from 0 up, likewise. Defaults to 1.0.
+        dtype: A floating dtype. Defaults to ``"float32"``.
+        seed: An integer or key (the same draws every time), or a `SeedGenerator`. Defaults to None, the global stream.
 
     Raises:
         ArgumentError: a parameter is not finite, a standard deviation is negative, or the seed is none.
@@ -241,7 +241,7 @@ def normal(
 def uniform(
     shape: Shape, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
-    """Uniform draws in ``[minval, maxval)``; arguments as for `normal`, and the lower bound comes first.
+    """Draw uniform numbers in ``[minval, maxval)``; arguments as for `normal`, and the lower bound comes first.
 
     Example:
         >>> bool((uniform((4,), seed=0) < 1).all())
@@ -260,7 +260,7 @@ def uniform(
 def truncated_normal(
     shape: Shape, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
 ) -> Array:
-    """Normal draws within two standard deviations of the mean; arguments as for `normal`.
+    """Draw normal numbers within two standard deviations of the mean; arguments as for `normal`.
 
     Example:
         >>> bool((abs(truncated_normal((100,), seed=0)) <= 2).all())
@@ -277,7 +277,7 @@ def truncated_normal(
 
 @door
 def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: Seed = None) -> Array:
-    """Integers in ``[minval, maxval)``; other arguments as for `normal`.
+    """Return integers in ``[minval, maxval)``; other arguments as for `normal`.
 
     Raises:
         ArgumentError: a bound is no integer, there is none between them, or the dtype does not hold all that are.
@@ -294,7 +294,7 @@ def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: 
 
 @door
 def bernoulli(shape: Shape, p: ArrayLike = 0.5, seed: Seed = None) -> Array:
-    """Booleans that are True with probability ``p``: a number from 0 to 1, or an array that broadcasts to the shape.
+    """Draw booleans that are True with probability ``p``: a number from 0 to 1, or an array that broadcasts.
 
     Example:
         >>> str(bernoulli((5,), seed=0).dtype)
@@ -307,7 +307,7 @@ def bernoulli(shape: Shape, p: ArrayLike = 0.5, seed: Seed = None) -> Array:
 
 @door
 def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, seed: Seed = None) -> Array:
-    """Class numbers drawn from softmax(logits) along an axis.
+    """Draw class numbers from softmax(logits) along an axis.
 
     Shape:
         ``(..., classes) -> (...)``, or ``shape`` if given, which ends with that.
@@ -326,7 +326,7 @@ def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, s
 
 @door
 def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
-    """The rows of ``x`` in random order; an integer n stands for ``arange(n)``.
+    """Return the rows of ``x`` in random order; an integer n stands for ``arange(n)``.
 
     Raises:
         ArgumentError: a single number that is no integer from 0 up.

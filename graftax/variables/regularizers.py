@@ -32,7 +32,7 @@ class BaseRegularizer(Adjustable):
     """The base: subclasses define ``__call__(value) -> penalty``; the repr shows their arguments."""
 
     def __call__(self, value: Array) -> Array:
-        """The penalty, a scalar."""
+        """Return the penalty, a scalar."""
         raise TypeError(f"{type(self).__name__} must define __call__(value)")
 
     def __repr__(self) -> str:
@@ -43,7 +43,7 @@ class L1(BaseRegularizer):
     """``l1 * sum(|w|)``.
 
     Args:
-        l1: The factor.
+        l1: The factor. Defaults to 0.01.
 
     Raises:
         ArgumentError: the factor is not a number from 0 up.
@@ -64,7 +64,7 @@ class L2(BaseRegularizer):
     """``l2 * sum(w**2)``, without a half.
 
     Args:
-        l2: The factor.
+        l2: The factor. Defaults to 0.01.
 
     Raises:
         ArgumentError: the factor is not a number from 0 up.
@@ -85,8 +85,8 @@ class L1L2(BaseRegularizer):
     """``l1 * sum(|w|) + l2 * sum(w**2)``.
 
     Args:
-        l1: The factor of the absolute values.
-        l2: The factor of the squares.
+        l1: The factor of the absolute values. Defaults to 0.0.
+        l2: The factor of the squares. Defaults to 0.0.
 
     Raises:
         ArgumentError: a factor is not a number from 0 up.
@@ -108,8 +108,8 @@ class OrthogonalRegularizer(BaseRegularizer):
     """``factor`` times the mean absolute cosine between different rows, or columns, of a matrix.
 
     Args:
-        factor: The factor.
-        mode: ``"rows"`` or ``"columns"``.
+        factor: The factor. Defaults to 0.01.
+        mode: ``"rows"`` or ``"columns"``. Defaults to ``"rows"``.
 
     Raises:
         ArgumentError: the factor is not a number from 0 up, or there is no such mode.
@@ -141,7 +141,7 @@ class OrthogonalRegularizer(BaseRegularizer):
 
 
 def _absolute(value: Array) -> Array:
-    """Absolute values whose slope at 0 is 0, where that of JAX's is 1: what is 0 already feels no pull."""
+    """Return absolute values whose slope at 0 is 0, where that of JAX's is 1: what is 0 already feels no pull."""
     return value * ops.sign(value)
 
 
@@ -162,7 +162,7 @@ _SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
 
 @door
 def get(regularizer: Any) -> Regularizer | None:
-    """A regularizer from its name or a function of the weight's value; None for None.
+    """Return a regularizer from its name or a function of the weight's value; None for None.
 
     Raises:
         ArgumentError: there is none of that name.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Initializer, Shape
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import Branch
 
 Regularizer: TypeAlias = Callable[[Array], Array]
 Constraint: TypeAlias = Callable[[Array], Array]
@@ -26,16 +24,18 @@ class VariableSpec:
         shape: Its shape.
         dtype: Its dtype by name.
         initializer: ``initializer(key, shape, dtype) -> array``.
-        trainable: Whether optimizers may move it.
-        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``.
-        name: The name it was given, or None: then it is called after the attribute that holds it.
-        path: Where it will hang in the object graph, as far as that is known now.
-        owner: The Module that asked for it, or None.
-        regularizer: Penalty on its value, collected in ``layer.losses``.
-        constraint: Projection applied after each update.
+        trainable: Whether optimizers may move it. Defaults to True.
+        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``. Defaults to
+            ``"weight"``.
+        name: The name it was given. Defaults to None: it is called after the attribute that holds it.
+        path: Where it will hang in the object graph, as far as that is known now. Defaults to ``"variable"``.
+        owner: The Module that asked for it. Defaults to None.
+        regularizer: Penalty on its value, collected in ``layer.losses``. Defaults to None, no penalty.
+        constraint: Projection applied after each update. Defaults to None, no constraint.
         resting: How many expressions keep it as it is until they are gone, such as LoRA over it; it is made to be
-            trained all the same.
-        adapter: The name of the adapter that this is a part of, and all that stands in its place; None for others.
+            trained all the same. Defaults to 0.
+        adapter: The name of the adapter that this is a part of, and all that stands in its place. Defaults to None, no
+            adapter.
 
     Example:
         >>> from graftax.variables.initializers import Zeros
@@ -52,14 +52,14 @@ class VariableSpec:
     role: str = "weight"
     name: str | None = None
     path: str = "variable"
-    owner: Module | None = None
+    owner: Branch | None = None
     regularizer: Regularizer | None = None
     constraint: Constraint | None = None
     resting: int = 0
     adapter: str | None = None
 
     def replace(self, **changes: Any) -> VariableSpec:
-        """A spec with some fields changed.
+        """Return a spec with some fields changed.
 
         Another ``name`` makes it the spec of a part: its path lies under this one, and the regularizer and the
         constraint, which speak of the whole, are left behind unless they are given again.
@@ -89,7 +89,7 @@ VariableSpec.__init__ = door(VariableSpec.__init__)  # type: ignore[method-assig
 
 
 def sizes(shape: Any) -> Shape:
-    """The shape as a tuple of integers.
+    """Return the shape as a tuple of integers.
 
     Raises:
         ArgumentTypeError: it is something else.

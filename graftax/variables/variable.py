@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, AssignmentError, CompileError
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, unwrap
+from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, VariableLike, unwrap
 from graftax.ops.checks import check_subscript
 from graftax.variables import constraints, creation, initializers, regularizers
 from graftax.variables.arithmetic import Arithmetic
@@ -26,12 +26,16 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_name
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import initial_value
-from graftax.variables.graph.module import Leaf, structure
-from graftax.variables.graph.node import BOOKKEEPING
+from graftax.variables.graph.node import BOOKKEEPING, Leaf
+from graftax.variables.graph.structure import structure
 from graftax.variables.keys import variable_key
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
+from graftax.variables.trainability import Trainability
+
+if TYPE_CHECKING:
+    from graftax.variables.graph.module import Module
 
 
 class Variable(Leaf, Arithmetic):
@@ -41,15 +45,18 @@ class Variable(Leaf, Arithmetic):
     may be any `VariableLike`. A subclass bypasses them.
 
     Args:
-        initial_value: A number, nested list or array, or a function without arguments that returns one.
-        shape: In place of an initial value, together with ``initializer``.
-        dtype: A dtype by name; the one of the initial value unless told (float32 for Python floats).
-        initializer: Name or function of ``(key, shape, dtype)``; glorot_uniform unless told.
-        trainable: Whether optimizers may move it.
-        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``.
-        name: Its name; the attribute it is assigned to, unless told.
+        initial_value: A number, nested list or array, or a function without arguments that returns one. Defaults to
+            None: ``shape`` and ``initializer`` say what it starts as.
+        shape: In place of an initial value, together with ``initializer``. Defaults to None, that of the initial value.
+        dtype: A dtype by name. Defaults to None, the one of the initial value (float32 for Python floats).
+        initializer: Name or function of ``(key, shape, dtype)``. Defaults to None, ``"glorot_uniform"``.
+        trainable: Whether optimizers may move it. Defaults to True.
+        role: ``"weight"``, ``"state"``, ``"slot"``, ``"metric"``, ``"seed"``, ``"counter"`` or ``"hyper"``. Defaults to
+            ``"weight"``.
+        name: Its name. Defaults to None, the attribute it is assigned to.
         regularizer: A penalty on its value, which layers that hold it collect in ``losses`` while it is trained.
-        constraint: A projection that optimizers apply after each update.
+            Defaults to None, no penalty.
+        constraint: A projection that optimizers apply after each update. Defaults to None, no constraint.
 
     Raises:
         ArgumentError: neither a value nor a shape, or an unknown role.
@@ -63,7 +70,6 @@ class Variable(Leaf, Arithmetic):
     """
 
     _gx_name: str | None
-    _trainable: bool
     _shape: Shape
     _dtype: str
     _storage: Storage
@@ -82,6 +88,7 @@ class Variable(Leaf, Arithmetic):
         regularizer: RegularizerLike = None,
         constraint: ConstraintLike = None,
     ) -> Variable:
+        """Make what the creators around make of the spec: a Variable, or an expression in its place."""
         shape, kind, initializer = _describe(initial_value, shape, dtype, initializer)
         spec = VariableSpec(
             shape=shape,
@@ -100,7 +107,7 @@ class Variable(Leaf, Arithmetic):
 
     @classmethod
     def from_spec(cls, spec: VariableSpec) -> Variable:
-        """The plain Variable that a spec describes, without any creator."""
+        """Return the plain Variable that a spec describes, without any creator."""
         if spec.role not in ROLES:
             raise ArgumentError(
                 f"role={spec.role!r} for the variable {spec.path!r}", "there is no such role", ", ".join(ROLES)
@@ -122,9 +129,7 @@ class Variable(Leaf, Arithmetic):
                 buffer = buffer.astype(spec.dtype)
         self = object.__new__(cls)
         self._gx_name = spec.name
-        self._trainable = spec.trainable
-        if spec.trainable and spec.resting:
-            self.resting = spec.resting
+        self.trainability = Trainability(spec.trainable, resting=spec.resting if spec.trainable else 0)
         self.role = spec.role
         self.__dict__["regularizer"] = regularizers.get(spec.regularizer)
         self.__dict__["constraint"] = constraints.get(spec.constraint)
@@ -154,6 +159,11 @@ class Variable(Leaf, Arithmetic):
         return str(edges[-1]) if edges else "variable"
 
     @property
+    def owner(self) -> Module | None:
+        """The Module that holds this Variable, the first one that did; None if there is none (any more)."""
+        return cast("Module | None", self._gx_owner)
+
+    @property
     def _gx_path(self) -> str:
         return Leaf._gx_path.__get__(self) or self.name
 
@@ -161,22 +171,16 @@ class Variable(Leaf, Arithmetic):
     def trainable(self) -> bool:
         """Whether optimizers may move it; False while a Module above it is frozen, or an expression has it rest."""
         touch(self)
-        return self._trainable and not (self.frozen or self.resting)
+        return self.trainability.trained
 
     @trainable.setter
     def trainable(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         value = checked_flag("trainable", value)
-        if self._trainable != value or (value and (self.frozen or self.resting)):
+        asked = Trainability(True) if value else replace(self.trainability, made=False)
+        if asked != self.trainability:
             changing(self, "trainable")
             structure.bump()
-        self._trainable = value
-        if value:
-            self.frozen, self.resting = False, 0
-
-    @property
-    def made_trainable(self) -> bool:
-        """Whether optimizers may move it unless it is frozen or rests."""
-        return self._trainable
+            self.trainability = asked
 
     @property
     def regularizer(self) -> Regularizer | None:
@@ -225,7 +229,10 @@ class Variable(Leaf, Arithmetic):
         Raises:
             AssignmentError: the shape or dtype differs.
         """
-        self._storage.write(self._fit(unwrap(value), "assign"))
+        if isinstance(value, VariableLike):
+            value = value.value
+        storage = self._storage
+        storage.write(storage.backend.arrays.asarray(value) if self._fits(value) else self._fit(value, "assign"))
         return self
 
     def assign_add(self, value: ArrayLike) -> Self:
@@ -265,20 +272,30 @@ class Variable(Leaf, Arithmetic):
         self._storage.write(arrays.set_at(old, key, new))
 
     def _term(self, value: Any, verb: str) -> Array:
-        """What is added to the value: an array that broadcasts to its shape."""
+        """Return what is added to the value: an array that broadcasts to its shape."""
         if getattr(value, "shape", None) == self._shape:
             return self._fit(value, verb)
         if tracer_of(self._storage.backend, value):
             self._storage.check(value)
         return fit_term(self._storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
-    def _fit(self, value: Any, verb: str) -> Array:
+    def _fits(self, value: Any) -> bool:
+        """Tell whether a value can be the buffer as it is."""
         storage = self._storage
         arrays = storage.backend.arrays
+        return (
+            arrays.is_array(value)
+            and value.dtype == storage.buffer.dtype
+            and value.shape == self._shape
+            and not arrays.is_weak(value)
+        )
+
+    def _fit(self, value: Any, verb: str) -> Array:
+        storage = self._storage
         if tracer_of(storage.backend, value):
             storage.check(value)  # before anything is computed from it
-        if arrays.is_array(value) and value.dtype == storage.buffer.dtype and value.shape == self._shape:
-            return arrays.asarray(value) if not arrays.is_weak(value) else cast(Array, value.astype(self._dtype))
+        if self._fits(value):
+            return storage.backend.arrays.asarray(value)
         return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
 
     # --- copies, looks ----------------------------------------------------------------------------------------------
@@ -308,7 +325,7 @@ _LARGE = 2**20
 
 
 def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:
-    """Where the initial value is computed: on the host, which compiles nothing, unless that would take longer.
+    """Return where the initial value is computed: on the host, which compiles nothing, unless that would take longer.
 
     For a million numbers NumPy took 0.1 to 0.2 seconds, a first draw of that shape by XLA 0.3 to 0.4; for four million
     0.8 to 1.1 against 0.3 to 0.5 (two CPU cores). The bits are the same.
@@ -322,7 +339,7 @@ _OWN = BOOKKEEPING | {"_storage"}
 
 
 def make(spec: VariableSpec) -> Variable:
-    """The Variable of a spec, or what the creators put in its place."""
+    """Return the Variable of a spec, or what the creators put in its place."""
     return cast(Variable, creation.create(spec, Variable.from_spec))
 
 

@@ -20,10 +20,11 @@ class VarianceScaling(BaseInitializer):
     The fans of ``(*window, in, out)`` are ``in`` and ``out`` times the window's size.
 
     Args:
-        scale: Factor of the variance.
-        mode: ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``.
+        scale: Factor of the variance. Defaults to 1.0.
+        mode: ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``. Defaults to ``"fan_in"``.
         distribution: ``"truncated_normal"`` (rescaled to keep the variance), ``"untruncated_normal"`` or ``"uniform"``.
-        seed: Makes the draws independent of the global seed.
+            Defaults to ``"truncated_normal"``.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Example:
         >>> from graftax.backend import registry
@@ -67,7 +68,7 @@ class VarianceScaling(BaseInitializer):
 
 
 def fans(shape: Shape) -> tuple[float, float]:
-    """Fan in and fan out of ``(*window, in, out)``; of a vector both are its size."""
+    """Return fan in and fan out of ``(*window, in, out)``; of a vector both are its size."""
     if len(shape) < 2:
         n = float(shape[0]) if shape else 1.0
         return n, n
@@ -79,7 +80,7 @@ class GlorotUniform(VarianceScaling):
     """Uniform with variance ``2 / (fan_in + fan_out)``.
 
     Args:
-        seed: Makes the draws independent of the global seed.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Source: Glorot and Bengio 2010, AISTATS.
     """
@@ -92,7 +93,7 @@ class GlorotNormal(VarianceScaling):
     """Truncated normal with variance ``2 / (fan_in + fan_out)``.
 
     Args:
-        seed: Makes the draws independent of the global seed.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Source: Glorot and Bengio 2010, AISTATS.
     """
@@ -105,7 +106,7 @@ class HeNormal(VarianceScaling):
     """Truncated normal with variance ``2 / fan_in``.
 
     Args:
-        seed: Makes the draws independent of the global seed.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Source: He et al., arXiv 1502.01852.
     """
@@ -118,7 +119,7 @@ class HeUniform(VarianceScaling):
     """Uniform with variance ``2 / fan_in``.
 
     Args:
-        seed: Makes the draws independent of the global seed.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Source: He et al., arXiv 1502.01852.
     """
@@ -131,7 +132,7 @@ class LecunNormal(VarianceScaling):
     """Truncated normal with variance ``1 / fan_in``.
 
     Args:
-        seed: Makes the draws independent of the global seed.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Source: LeCun et al. 1998, Efficient BackProp.
     """
@@ -144,7 +145,7 @@ class LecunUniform(VarianceScaling):
     """Uniform with variance ``1 / fan_in``.
 
     Args:
-        seed: Makes the draws independent of the global seed.
+        seed: Makes the draws independent of the global seed. Defaults to None: they follow the global seed.
 
     Source: LeCun et al. 1998, Efficient BackProp.
     """

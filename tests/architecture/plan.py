@@ -15,7 +15,8 @@ FLOORS = (
     ("programs", "training export"),
     (
         "doors",
-        "cli activations adapters callbacks constraints data summary errors initializers random regularizers __init__ __main__",
+        "cli activations adapters callbacks constraints data errors initializers random regularizers summary __init__ "
+        "__main__",
     ),
 )
 
@@ -59,31 +60,12 @@ LAZY = {
 
 # Imports for types alone that close a circle: (module, what it imports) and why it stands. Only to be made shorter.
 CIRCLES = {
-    (
-        "graftax.variables.creation",
-        "graftax.variables.graph.module",
-    ): "a creator sees the layer that owns the new weight",
-    ("graftax.variables.graph.candidates", "graftax.variables.variable"): "the graph names its leaves",
-    ("graftax.variables.graph.copies", "graftax.variables.creation"): "copies take along creators that are remembered",
-    ("graftax.variables.graph.copies", "graftax.variables.graph.module"): "what is copied is a Module",
-    ("graftax.variables.graph.copies", "graftax.variables.variable"): "copies put back the values of Variables",
-    ("graftax.variables.graph.module", "graftax.variables.variable"): "a Module lists its Variables",
-    ("graftax.variables.graph.node", "graftax.variables.graph.module"): "a node knows its owner, which is a Module",
-    ("graftax.variables.spec", "graftax.variables.graph.module"): "a spec names the layer that asks for the weight",
-    ("graftax.variables.state.memo", "graftax.variables.state.storage"): "a memo is kept for a buffer",
-    (
-        "graftax.variables.state.storage",
-        "graftax.variables.graph.module",
-    ): "a frame notes which Modules were built in it",
-    ("graftax.variables.state.storage", "graftax.variables.graph.node"): "a frame notes which nodes changed in it",
-    ("graftax.core.libraries", "graftax.core.errors"): "errors look for the user's line, below which libraries lie",
-    ("graftax.layers.building", "graftax.layers.layer"): "what is built is a Layer",
+    ("graftax.variables.variable", "graftax.variables.graph.module"): "the owner is a Module, as users type it",
     (
         "graftax.training.callbacks.callback",
         "graftax.training.model",
     ): "a callback is shown the whole model, as users type it",
     ("graftax.training.callbacks.callback_list", "graftax.training.model"): "callbacks are given the whole model",
-    ("graftax.training.loop", "graftax.training.model"): "what is trained is a Model",
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.

@@ -32,6 +32,7 @@ def save_for_ever(pipe, first):
         manager = gx.CheckpointManager(folder, keep=2, v=variables)
         frozen = mode == "refer" and manager.latest()
     step = first
+    os.write(pipe, b"begun\\n")
     while True:
         for v in variables[: 3 if mode == "refer" else 4]:
             v.assign(np.full(v.shape, step, "float32"))
@@ -64,7 +65,10 @@ for _ in range(rounds):
         finally:
             os._exit(1)
     os.close(writing)
-    time.sleep(rng.uniform(0.005, 0.12))
+    begun = b""
+    while not begun.endswith(b"begun\\n"):
+        begun += os.read(reading, 1)
+    time.sleep(rng.uniform(0.0, 0.2))
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the saver failed by itself"
     done = b""
@@ -93,7 +97,7 @@ def test_killed_at_any_moment(tmp_path, mode):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     print(mode, found)
-    assert found["returned"] > 100
+    assert found["returned"] > 50
     assert found["swept"] > 10
 
 

@@ -14,7 +14,11 @@ from graftax.core.errors import GraftaxError
 from graftax.ops.signatures import parameters, settings
 from graftax.ops.table import OPS
 
-INDEXED = frozenset("take take_along_axis gather_nd scatter_add segment_sum one_hot slice slice_update".split())
+INDEXED = frozenset(
+    "take take_along_axis gather_nd scatter_add segment_sum one_hot slice slice_update "
+    "segment_mean segment_max segment_min segment_softmax scatter scatter_update multi_hot in_top_k ctc_loss "
+    "unravel_index".split()
+)
 
 ODD = (1.5, "text", (0, 0), (5,), (True,), 1j, object, {}, b"x", 10**10, ("a",), [[0], [1, 2]])
 """What hardly any argument may be."""
@@ -100,7 +104,7 @@ def in_dtype(name: str, dtype: str) -> Callable[[], Any]:
     """A call of an op with its arrays in a dtype, indices and conditions as they are."""
 
     def convert(array: np.ndarray[Any, Any]) -> Any:
-        if (name in INDEXED and array.dtype.kind in "iu") or (name == "where" and array.dtype.kind == "b"):
+        if (name in INDEXED and array.dtype.kind in "iu") or (name in ("where", "select") and array.dtype.kind == "b"):
             return array
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             return array.astype(dtype)

@@ -15,7 +15,22 @@ from tests.conformance import test_layers
 pytestmark = pytest.mark.optimized
 L = layers
 ROWS = {name: row for name, row in test_layers.ROWS.items() if name != "dense_1d"}  # which has no batch
-GROWS = ("dense", "conv", "add", "subtract", "multiply", "multi_head", "embedding")  # beyond float16, rightly
+GROWS = (
+    "dense",
+    "conv",
+    "depthwise",
+    "separable",
+    "add",
+    "subtract",
+    "multiply",
+    "multi_head",
+    "embedding",
+    "einsum",
+    "mixture_of_experts",
+    "transformer",
+    "stack",
+)
+"""What goes beyond float16, rightly."""
 BOUNDED = [name for name in ROWS if not name.startswith(GROWS)]
 
 

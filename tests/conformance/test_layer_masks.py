@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
+from tests.conformance.layer_mask_rows import DROPS, MAKES, OWN, USES, Row
 
 L = layers
 MASK = np.array([[True, False, True, True, False]] * 2)
@@ -21,68 +22,15 @@ RNG = np.random.default_rng(0)
 X, Y = (RNG.uniform(-1, 1, (2, 5, 4)).astype("float32") for _ in range(2))
 
 
-class Row(NamedTuple):
-    make: Callable[..., Layer]
-    whole: bool = False
-    """Whether the output has no steps, so that all of it is compared."""
-    training: bool = False
-    inputs: int = 1
-    axes: int = 3
-    passes: bool = True
-    """Whether the output has a mask."""
-    by_place: bool = False
-    """Whether it matters where a position is, so that the others cannot be cut out."""
-
-
-USES = {
-    "dense": Row(lambda **o: L.Dense(3, "tanh", **o)),
-    "dropout": Row(lambda **o: L.Dropout(0.5, **o)),
-    "activation": Row(lambda **o: L.Activation("gelu", **o)),
-    "layer_normalization": Row(lambda **o: L.LayerNormalization(**o)),
-    "batch_normalization": Row(lambda **o: L.BatchNormalization(momentum=0.5, **o)),
-    "batch_normalization_training": Row(lambda **o: L.BatchNormalization(momentum=0.5, **o), training=True),
-    "rotary_embedding": Row(lambda **o: L.RotaryEmbedding(**o), axes=4, by_place=True),
-    "lstm": Row(lambda **o: L.LSTM(3, return_sequences=True, **o)),
-    "lstm_last": Row(lambda **o: L.LSTM(3, **o), whole=True, passes=False),
-    "gru": Row(lambda **o: L.GRU(3, return_sequences=True, **o)),
-    "gru_backwards": Row(lambda **o: L.GRU(3, go_backwards=True, **o), whole=True, passes=False),
-    "multi_head_attention": Row(lambda **o: L.MultiHeadAttention(2, 4, num_key_value_heads=1, **o)),
-    "global_average_pooling1d": Row(lambda **o: L.GlobalAveragePooling1D(**o), whole=True, passes=False),
-    "add": Row(lambda **o: L.Add(**o), inputs=2),
-    "subtract": Row(lambda **o: L.Subtract(**o), inputs=2),
-    "multiply": Row(lambda **o: L.Multiply(**o), inputs=2),
-    "average": Row(lambda **o: L.Average(**o), inputs=2),
-    "maximum": Row(lambda **o: L.Maximum(**o), inputs=2),
-    "minimum": Row(lambda **o: L.Minimum(**o), inputs=2),
-    "concatenate": Row(lambda **o: L.Concatenate(**o), inputs=2),
-}
-# Their outputs mix positions, or have others: they refuse a mask, and one that comes along is dropped with a warning.
-DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
-    "conv1d": (lambda: L.Conv1D(3, 2), (2, 5, 4)),
-    "conv2d": (lambda: L.Conv2D(3, 2), (2, 5, 4, 1)),
-    "conv3d": (lambda: L.Conv3D(3, 2), (2, 5, 4, 3, 1)),
-    "max_pooling1d": (lambda: L.MaxPooling1D(2), (2, 5, 4)),
-    "max_pooling2d": (lambda: L.MaxPooling2D(2), (2, 5, 4, 1)),
-    "max_pooling3d": (lambda: L.MaxPooling3D(2), (2, 5, 4, 3, 1)),
-    "average_pooling1d": (lambda: L.AveragePooling1D(2), (2, 5, 4)),
-    "average_pooling2d": (lambda: L.AveragePooling2D(2), (2, 5, 4, 1)),
-    "average_pooling3d": (lambda: L.AveragePooling3D(2), (2, 5, 4, 3, 1)),
-    "global_max_pooling1d": (lambda: L.GlobalMaxPooling1D(), (2, 5, 4)),
-    "global_max_pooling2d": (lambda: L.GlobalMaxPooling2D(), (2, 5, 4, 1)),
-    "global_average_pooling2d": (lambda: L.GlobalAveragePooling2D(), (2, 5, 4, 1)),
-    "flatten": (lambda: L.Flatten(), (2, 5, 4)),
-    "reshape": (lambda: L.Reshape((4, 5)), (2, 5, 4)),
-}
-MAKES = {"embedding": lambda **o: L.Embedding(9, 3, mask_zero=True, **o)}
-
-
 def public_layers() -> set[type[Layer]]:
     found = [getattr(layers, name) for name in dir(layers)]
     return {one for one in found if isinstance(one, type) and issubclass(one, Layer)} - {Layer}
 
 
 def test_every_layer_has_a_row():
-    makers = [row.make for row in USES.values()] + [make for make, _ in DROPS.values()] + [*MAKES.values()]
+    makers = (
+        [row.make for row in USES.values()] + [make for make, _ in DROPS.values()] + [*MAKES.values(), *OWN.values()]
+    )
     rows = [make() for make in makers]
     assert {type(layer) for layer in rows} == public_layers()
 
@@ -239,7 +187,7 @@ def test_backends_agree_on_masks(row):
 
 
 def test_l1_a_mask_of_an_embedding_arrives(row):
-    if row.inputs > 1 or row.axes != 3:
+    if row.inputs > 1 or row.axes != 3 or row.by_place:
         return
     tokens = np.array([[3, 0, 1, 5, 0]] * 2)
     embedding, layer = L.Embedding(9, 4, mask_zero=True), built(row)

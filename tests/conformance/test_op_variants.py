@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from graftax.backend.testing.families.every import FAMILIES
 from graftax.ops.signatures import settings
 from graftax.ops.table import OPS
 from tests.conformance import op_variants
@@ -37,7 +38,8 @@ ROWS = {
 precision, complex."""
 
 KINDS = {"b": "bool", "i": "int8", "u": "uint8", "h": "float16", "c": "complex64"}
-ACCEPTS = {name: kinds for kinds, names in ROWS.items() for name in names.split()}
+TABLES = [ROWS, *(family.KINDS for family in FAMILIES)]
+ACCEPTS = {name: kinds for rows in TABLES for kinds, names in rows.items() for name in names.split()}
 SETTINGS = [name for name, op in OPS.items() if settings(op)]
 NOT_UNIQUE = {"svd", "eigh", "qr"}
 UNDEFINED = {("det", math.inf)}

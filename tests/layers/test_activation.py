@@ -15,3 +15,14 @@ def test_names_and_functions():
 def test_unknown_names_are_refused():
     with pytest.raises(gx.errors.ArgumentError, match="'rulu'"):
         layers.Activation("rulu")
+
+
+def test_the_numbers_of_elu_and_gelu_are_those_of_torch(torch):
+    x = np.linspace(-3, 3, 13, dtype="float32")
+    for ours, theirs in (
+        (layers.ELU(0.7), torch.nn.ELU(0.7)),
+        (layers.GELU(), torch.nn.GELU()),
+        (layers.GELU(approximate=True), torch.nn.GELU(approximate="tanh")),
+        (layers.Identity(), torch.nn.Identity()),
+    ):
+        np.testing.assert_allclose(ours(x), theirs(torch.tensor(x)), rtol=1e-5, atol=1e-6)

@@ -25,10 +25,11 @@ NONSENSE = [
 
 
 LARGE = repr(10**30)
-MEANINGFUL = {("name", "'a'"), ("target_shape", "[]"), ("noise_shape", "[]")} | {
+MEANINGFUL = {("name", "'a'"), ("padding", "array([[2, 2]])"), ("target_shape", "[]"), ("noise_shape", "[]")} | {
     (name, LARGE) for name in ("axis", "base", "rotary_base", "epsilon")
 }
-"""What makes sense somewhere: no axes are a shape, too, and which axes there are is known when the layer is called."""
+"""What makes sense somewhere: one axis has one pair of borders, no axes are a shape, too, and which axes there are is
+known when the layer is called."""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -46,3 +46,25 @@ def test_other_numbers_of_elements_are_refused(target):
 def test_the_target_is_checked(target):
     with pytest.raises(gx.errors.ArgumentError, match="target_shape="):
         layers.Reshape(target)
+
+
+def test_permute_and_repeat_vector():
+    x = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    np.testing.assert_array_equal(layers.Permute((2, 1))(x), x.transpose(0, 2, 1))
+    np.testing.assert_array_equal(layers.RepeatVector(3)(x[:, 0]), np.stack([x[:, 0]] * 3, 1))
+    assert layers.Permute((2, 1)).compute_output_shape((None, 3, 4)) == (None, 4, 3)
+    for dims in ((0, 1), (1, 1), (1, 3), (), 2, (1.0, 2.0), None, (True, 2)):
+        with pytest.raises(gx.errors.ArgumentError, match="dims="):
+            layers.Permute(dims)
+    with pytest.raises(gx.errors.ShapeError, match="needs 3 axes"):
+        layers.Permute((2, 1))(x[0])
+    with pytest.raises(gx.errors.ArgumentError, match="n=0"):
+        layers.RepeatVector(0)
+    with pytest.raises(gx.errors.ShapeError, match="needs 2 axes"):
+        layers.RepeatVector(2)(x)
+
+
+def test_permute_and_repeat_vector_are_those_of_keras(keras):
+    x = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    np.testing.assert_array_equal(layers.Permute((2, 1))(x), keras.layers.Permute((2, 1))(x))
+    np.testing.assert_array_equal(layers.RepeatVector(3)(x[:, 0]), keras.layers.RepeatVector(3)(x[:, 0]))

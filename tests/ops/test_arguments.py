@@ -189,3 +189,19 @@ def test_each_function_is_made_once() -> None:
 
 def test_doctest_of_the_module() -> None:
     assert ops.matmul(ops.ones((2, 3)), ops.ones((3, 4))).shape == (2, 4)
+
+
+@both
+@pytest.mark.parametrize("name", [name for name in OPS if name != "einsum"])
+def test_an_argument_by_place_and_by_name_is_told_in_three_beats(backend: str, name: str) -> None:
+    first = next(iter(inspect.signature(getattr(ops, name)).parameters.values()))
+    if first.kind is first.POSITIONAL_OR_KEYWORD:
+        told = message(ArgumentTypeError, getattr(ops, name), 1.0, **{first.name: 2.0})
+        assert told == f"{name}() got {first.name} twice"
+
+
+def test_a_setting_by_place_and_by_name_is_told_with_the_call_to_write() -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        ops.sum(THREE, 0, axis=0)
+    assert caught.value.received == "sum() got axis twice"
+    assert caught.value.instead == "ops.sum(x, axis=..., keepdims=...)"

@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.core.errors import ArgumentError, GraftError, SelectorError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftError, SelectorError
 from graftax.reparam import DoRA, LoRA, LowRank, WeightNorm
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)
@@ -221,3 +221,17 @@ def test_over_an_expression():
     assert [v.path for v in model.trainable_variables] == [
         f"layers/{i}/{p}" for i in (0, 1) for p in ("kernel/direction", "kernel/magnitude", "bias")
     ]
+
+
+def test_what_is_no_model_and_no_name_is_refused():
+    layer = gx.layers.Dense(2)
+    layer.build((None, 3))
+    gx.graft(layer, gx.reparam.LoRA(1), where="kernel")
+    for ask in (gx.adapters.names, gx.adapters.active):
+        with pytest.raises(ArgumentTypeError, match="in place of a model"):
+            ask("layer")
+    for wrong in (1, ["lora"], None):
+        with pytest.raises(GraftError, match="named"):
+            gx.adapters.named(wrong)
+        with pytest.raises(GraftError, match="merge"):
+            gx.adapters.merge(layer, wrong)

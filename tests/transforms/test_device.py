@@ -34,6 +34,19 @@ assert where(dense(x)) == 1 and {where(w) for w in dense.variables} == {1}
 step = gx.jit(lambda a: v.assign_add(a) * 2)
 assert where(step(np.float32([1, 1]))) == 1 and where(v) == 1  # what was placed stays
 assert where(v * 2) == 1
+with gx.variable_creator_scope(gx.reparam.LoRA(rank=2), where="**/kernel"):
+    with gx.device("cpu:1"):
+        adapted = layers.Dense(2)
+        adapted(x)
+assert len(adapted.variables) == 4 and {where(w) for w in adapted.variables} == {1}
+with gx.device("cpu:0"):
+    other = layers.Dense(3)
+    other(x)
+with gx.variable_creator_scope(gx.reparam.Shared(other.kernel), where="**/kernel"):
+    with gx.device("cpu:1"):
+        tied = layers.Dense(3, use_bias=False)
+tied(x)
+assert where(other.kernel) == 0  # what was there before stays where it is
 print("ok")
 """
 

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, no_plain_numbers, owned
-from graftax.backend.jax import neural, packing, tracing, windows
+from graftax.backend.jax import ctc, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
@@ -27,7 +27,7 @@ class JaxArrays:
     numpy: Any = jnp
 
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
-        """A strongly typed jax.Array; memory of the caller is copied, never shared."""
+        """Return a strongly typed jax.Array; memory of the caller is copied, never shared."""
         name = None if dtype is None else self.canonical_dtype(dtype)
         if isinstance(x, jax.Array):
             return x if name is None or name == x.dtype.name else _convert(x, name)
@@ -42,44 +42,44 @@ class JaxArrays:
         return array
 
     def is_array(self, x: Any) -> bool:
-        """True for a jax.Array, traced ones included."""
+        """Tell whether it is a jax.Array, traced ones included."""
         return isinstance(x, jax.Array)
 
     def foreseen(self, x: Any) -> Any:
-        """The value of a traced array that follows from constants alone, such as a shape; else None."""
+        """Return the value of a traced array that follows from constants alone, such as a shape; else None."""
         return tracing.foreseen(x)
 
     def is_concrete(self, x: Any) -> bool:
-        """True unless traced."""
+        """Tell whether it is not traced."""
         return not isinstance(x, jax.core.Tracer)
 
     def is_weak(self, x: Any) -> bool:
-        """True for an array that a Python number became, such as one that was traced."""
+        """Tell whether it is an array that a Python number became, such as one that was traced."""
         return bool(getattr(x, "weak_type", False))
 
     def canonical_dtype(self, dtype: DTypeLike) -> str:
-        """The name of the dtype that arrays really get; 32 bits unless ``jax_enable_x64``."""
+        """Return the name of the dtype that arrays really get; 32 bits unless ``jax_enable_x64``."""
         name = dtype_name(dtype)
         return name if _config.jax_enable_x64 else NARROW.get(name, name)
 
     def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
-        """The values on the host; read-only."""
+        """Return the values on the host; read-only."""
         return np.asarray(x)
 
     def eager(self) -> AbstractContextManager[None]:
-        """Inside, operations on concrete arrays run now, even while tracing."""
+        """Run operations on concrete arrays now within the block, even while tracing."""
         return tracing.eagerly()
 
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
-        """The function compiled into one piece, one version for each value of its static arguments."""
+        """Compile the function into one piece, one version for each value of its static arguments."""
         return jax.jit(function, static_argnames=static, inline=True)
 
     def join(self, parts: Sequence[Any]) -> Any:
-        """All elements of arrays of one dtype, in a row."""
+        """Join all elements of arrays of one dtype in a row."""
         return packing.join(parts)
 
     def split(self, row: Any, shapes: Sequence[Shape]) -> list[Any]:
-        """The arrays of these shapes that `join` put in a row."""
+        """Return the arrays of these shapes that `join` put in a row."""
         return packing.split(row, shapes)
 
     def conv(
@@ -92,7 +92,7 @@ class JaxArrays:
         groups: int,
         input_dilation: Shape | None = None,
     ) -> Any:
-        """Convolution, channels last; few input channels go through one matrix product."""
+        """Convolve, channels last; few input channels go through one matrix product."""
         if groups == 1 and input_dilation is None and windows.prefers_matmul(kernel.shape):
             return windows.conv_by_matmul(x, kernel, strides, padding, dilation)
         space = "DHW"[5 - x.ndim :]
@@ -108,7 +108,7 @@ class JaxArrays:
         )
 
     def max_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
-        """Maximum over windows; padding never wins."""
+        """Return the maximum over windows; padding never wins."""
         lowest = _lowest(x.dtype)
         return windows.pool(x, window, strides, padding, jnp.maximum, lax.max, lowest)
 
@@ -117,52 +117,83 @@ class JaxArrays:
         return windows.pool(x, window, strides, padding, jnp.add, lax.add, np.zeros((), x.dtype)[()])
 
     def erf(self, x: Any) -> Any:
-        """The Gauss error function."""
+        """Return the Gauss error function."""
         return lax.erf(x)
 
+    def erfc(self, x: Any) -> Any:
+        """Return ``1 - erf(x)``, exact where that is near 0."""
+        return lax.erfc(x)
+
+    def erfinv(self, x: Any) -> Any:
+        """Return the inverse of the Gauss error function."""
+        return lax.erf_inv(x)
+
+    def lgamma(self, x: Any) -> Any:
+        """Return the logarithm of the absolute value of the gamma function."""
+        return lax.lgamma(x)
+
+    def digamma(self, x: Any) -> Any:
+        """Return the slope of `lgamma`."""
+        return lax.digamma(x)
+
     def sigmoid(self, x: Any) -> Any:
-        """``1 / (1 + exp(-x))`` without overflow."""
+        """Return ``1 / (1 + exp(-x))`` without overflow."""
         return lax.logistic(x)
 
     def rsqrt(self, x: Any) -> Any:
-        """``1 / sqrt(x)``."""
+        """Return ``1 / sqrt(x)``."""
         return lax.rsqrt(x)
 
     def top_k(self, x: Any, k: int) -> tuple[Any, Any]:
-        """The largest ``k`` values of the last axis and where they are."""
+        """Return the largest ``k`` values of the last axis and where they are."""
         values, indices = lax.top_k(x, k)
         return values, indices
 
     def standardize(self, x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
-        """``(x - mean) / sqrt(variance + epsilon)`` over axes."""
+        """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         return neural.standardize(x, axes, epsilon)
 
     def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
-        """``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
+        """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
         return neural.attention(query, key, value, mask, bias)
 
+    def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        return ctc.loss(labels, logits, label_lengths, logit_lengths, blank)
+
     def stop_gradient(self, x: Any) -> Any:
-        """The same values, constant to differentiation."""
+        """Return the same values, constant to differentiation."""
         return lax.stop_gradient(x)
 
     def set_at(self, x: Any, index: Any, value: Any) -> Any:
-        """``x`` with the elements that ``index`` selects replaced."""
+        """Return ``x`` with the elements that ``index`` selects replaced."""
         return x.at[index].set(value)
 
     def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
-        """``x`` with ``updates[i]`` added to row ``indices[i]``."""
+        """Return ``x`` with ``updates[i]`` added to row ``indices[i]``."""
         return x.at[indices].add(updates)
 
+    def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
+        """Return ``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
+        rows = x.at[indices]
+        return rows.max(updates) if how == "max" else rows.min(updates)
+
+    def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        return lax.linalg.triangular_solve(
+            x, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint and x.dtype.kind == "c"
+        )
+
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
-        """The block of a shape that begins at ``begin``."""
+        """Return the block of a shape that begins at ``begin``."""
         return lax.dynamic_slice(x, begin, shape)
 
     def slice_update(self, x: Any, begin: Any, updates: Any) -> Any:
-        """``x`` with the block that begins at ``begin`` replaced."""
+        """Return ``x`` with the block that begins at ``begin`` replaced."""
         return lax.dynamic_update_slice(x, updates, begin)
 
 
-def _owned(values: Any) -> Any:
+def _owned(values: object) -> Any:
     if isinstance(values, (list, tuple)):
         return list(map(_owned, values))
     if (unfit := no_plain_numbers(values)) is not None:
@@ -170,7 +201,7 @@ def _owned(values: Any) -> Any:
     return owned(values) if isinstance(values, np.ndarray) else values
 
 
-def _holds_arrays(values: Any) -> bool:
+def _holds_arrays(values: object) -> bool:
     if isinstance(values, (list, tuple)):
         return any(map(_holds_arrays, values))
     return isinstance(values, jax.Array)

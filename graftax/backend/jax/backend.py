@@ -33,42 +33,42 @@ class JaxBackend(BackendBase):
         self.devices = JaxDevices()
 
     def translated(self, error: Exception) -> GraftaxError | None:
-        """What an error of JAX means."""
+        """Return the error of graftax that says what an error of JAX means."""
         return foreign.translated(error)
 
     @cached_property
     def tracing(self) -> JaxTransforms:
-        """Levels and nested containers."""
+        """Return the group of levels and nested containers."""
         from graftax.backend.jax.transforms import JaxTransforms  # lazy: arrays alone need no tracing
 
         return JaxTransforms()
 
     @cached_property
     def gradients(self) -> JaxTransforms:
-        """Derivatives."""
+        """Return the group of derivatives."""
         return self.tracing
 
     @cached_property
     def vectorizing(self) -> JaxTransforms:
-        """Rows computed together."""
+        """Return the group that computes rows together."""
         return self.tracing
 
     @cached_property
     def compiling(self) -> JaxTransforms:
-        """Functions as programs."""
+        """Return the group that makes programs of functions."""
         return self.tracing
 
     @cached_property
     def control_flow(self) -> JaxTransforms:
-        """Loops and branches within a program."""
+        """Return the group of loops and branches within a program."""
         return self.tracing
 
     @cached_property
     def callbacks(self) -> JaxTransforms:
-        """Python called from a program."""
+        """Return the group that calls Python from a program."""
         return self.tracing
 
 
 def create() -> Backend:
-    """The factory that the registry calls."""
+    """Make the backend; the registry calls it."""
     return JaxBackend()  # pyright: ignore[reportReturnType]  # a cached property is one, too

@@ -24,7 +24,7 @@ def call_python(
     shapes: Callable[[], Sequence[Any]],
     args: Sequence[Any],
 ) -> list[Any]:
-    """``function(*args)`` with concrete arrays; its derivatives, of any order, are such calls, too."""
+    """Call ``function(*args)`` with concrete arrays; its derivatives, of any order, are such calls, too."""
     differentiable = jax.custom_vjp(lambda *values: _at_the_host(function, shapes, values))
 
     def forwards(*values: Any) -> tuple[list[Any], Any]:
@@ -47,7 +47,7 @@ def call_python(
 
 @contextmanager
 def original_exceptions() -> Iterator[None]:
-    """Inside, a program that ended because the Python that it called raised, raises the same."""
+    """Raise in the block what Python raised that a program called, and that ended the program."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
@@ -62,7 +62,7 @@ _raised: deque[BaseException] = deque(maxlen=8)
 
 
 def call_for_effect(function: Function, args: Sequence[Any]) -> None:
-    """``function(*args)`` with concrete arrays, when the program runs."""
+    """Call ``function(*args)`` with concrete arrays when the program runs."""
     if _is_staged(args):
         io_callback(lambda *values: tuple(function(*map(jnp.asarray, values))), (), *args)
     else:
@@ -93,5 +93,5 @@ def _is_staged(values: Sequence[Any]) -> bool:
     return tracing.staged_within(None) or any(isinstance(value, jax.core.Tracer) for value in values)
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: object) -> bool:
     return bool(jnp.issubdtype(jnp.result_type(value), jnp.inexact))

@@ -1,5 +1,4 @@
-"""Checks inside of programs of JAX: one equation each, which a checked program turns into the number of the first
-that failed.
+"""Checks inside of programs of JAX: one equation each; a checked program gives the number of the first that failed.
 
 jax.experimental.checkify does the same for functions; it drops checks from a scan that is differentiated backwards and
 takes no while loop under vmap. Here the program is traced, and differentiated, before the checks are collected, and
@@ -24,13 +23,13 @@ check_p.multiple_results = True
 _EFFECTS = jax.make_jaxpr(lambda: jax.debug.callback(lambda: None))().effects  # kept wherever that of a print is
 
 
-def note(explain: Callable[..., Any], bad: Any, looked_at: Sequence[Any]) -> None:
+def note(explain: Callable[..., Any], bad: object, looked_at: Sequence[Any]) -> None:
     """Write a check down; raise if it fails and operations run at once."""
     check_p.bind(bad, *looked_at, explain=explain)
 
 
 @check_p.def_effectful_abstract_eval  # type: ignore[untyped-decorator]
-def _(bad: Any, *looked_at: Any, explain: Any) -> Any:
+def _(bad: object, *looked_at: Any, explain: object) -> Any:
     return [], _EFFECTS
 
 
@@ -83,30 +82,30 @@ _NO_NAN = frozenset(  # what gives a nan only for a nan
 
 
 def inner(params: dict[str, Any]) -> Any:
-    """The program among the parameters of an equation."""
+    """Return the program among the parameters of an equation."""
     return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
 
 
-def opened(program: Any) -> tuple[Any, list[Any]]:
-    """A program and its constants."""
+def opened(program: object) -> tuple[Any, list[Any]]:
+    """Return a program and its constants."""
     return getattr(program, "jaxpr", program), list(getattr(program, "consts", ()))
 
 
 def of_jax(equation: Any) -> bool:
-    """True for a function of JAX itself, such as ``logaddexp``, whose steps may be nan where its result is not."""
+    """Tell whether a function is one of JAX, such as ``logaddexp``, whose steps may be nan where its result is not."""
     if equation.primitive.name == "custom_jvp_call":
         return opened(inner(equation.params))[0].debug_info.func_name.partition(" ")[0] in _OF_JAX
     return equation.primitive.name in ("jit", "pjit") and equation.params["name"] in _OF_JAX
 
 
-def has_checks(program: Any) -> bool:
-    """True if there is a check anywhere inside."""
+def has_checks(program: object) -> bool:
+    """Tell whether there is a check anywhere inside."""
     jaxpr, _ = opened(program)
     return any(e.primitive is check_p or any(map(has_checks, tracing.programs_in(e.params))) for e in jaxpr.eqns)
 
 
-def is_floating(value: Any) -> bool:
-    """True for what can be nan."""
+def is_floating(value: object) -> bool:
+    """Tell whether it can be nan."""
     return bool(jnp.issubdtype(getattr(value, "dtype", np.int32), jnp.inexact))
 
 
@@ -128,7 +127,7 @@ class Checked:
         """For each number from 1, the equation and those around it, outermost first."""
 
     def run(self, values: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The results and the number."""
+        """Return the results and the number."""
         self.sites.clear()
         return self._run(self._jaxpr, [], values, jnp.int32(0), ())
 
@@ -136,10 +135,10 @@ class Checked:
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *values], strict=True))
         nan: dict[Any, Any] = {}  # whether a variable holds one
 
-        def read(atom: Any) -> Any:
+        def read(atom: object) -> Any:
             return atom.val if isinstance(atom, tracing.Literal) else env[atom]
 
-        def has_nan(atom: Any) -> Any:
+        def has_nan(atom: object) -> Any:
             if isinstance(atom, tracing.Literal):
                 return bool(np.any(np.isnan(atom.val)))
             if atom not in nan:
@@ -166,8 +165,8 @@ class Checked:
         self.sites.append(site)
         return jnp.where(jnp.logical_and(code == 0, bad), jnp.int32(len(self.sites)), code)
 
-    def _step(self, equation: Any, given: list[Any], code: Any, around: Any) -> tuple[list[Any], Any, bool]:
-        """Results, the number, and whether what is inside has been looked at."""
+    def _step(self, equation: Any, given: list[Any], code: object, around: Any) -> tuple[list[Any], Any, bool]:
+        """Return results, the number, and whether what is inside has been looked at."""
         name, params = equation.primitive.name, equation.params
         deep = (self._numbers and not of_jax(equation)) or any(map(has_checks, tracing.programs_in(params)))
         around = (*around, equation)
@@ -209,7 +208,7 @@ class Checked:
         fixed, kept, start = given[:first], given[first : first + second], given[first + second :]
         condition, body = opened(params["cond_jaxpr"]), opened(params["body_jaxpr"])
 
-        def going(code: Any, carry: list[Any]) -> tuple[Any, Any]:
+        def going(code: object, carry: list[Any]) -> tuple[Any, Any]:
             (flag,), code = self._run(*condition, [*fixed, *carry], code, around)
             return flag, code
 
@@ -232,25 +231,25 @@ class Checked:
 
 
 def rows_of(flag: Any, yes: Any, no: Any) -> Any:
-    """Of each row one or the other."""
+    """Choose for each row one or the other."""
     return jnp.where(jnp.reshape(flag, (*flag.shape, *[1] * (yes.ndim - flag.ndim))), yes, no)
 
 
 def busy(flag: Any, started: Any, start: list[Any], carry: list[Any]) -> list[Any]:
-    """The carry of a loop under vmap, where rows that are done have one of a step that was, or is, taken."""
+    """Return the carry of a loop under vmap, where rows that are done have one of a step that was, or is, taken."""
     running = jnp.argmax(jnp.reshape(flag, -1))
     others = [rows_of(started, one, row_of(now, running, flag.ndim)) for one, now in zip(start, carry, strict=True)]
     return [rows_of(flag, now, other) for now, other in zip(carry, others, strict=True)]
 
 
 def row_of(value: Any, number: Any, axes: int) -> Any:
-    """One row in the place of all."""
+    """Return one row in place of all."""
     rows = jnp.reshape(value, (-1, *value.shape[axes:]))
     return jnp.broadcast_to(rows[number], value.shape)
 
 
 def any_of(flags: Any) -> Any:
-    """True if one of them is."""
+    """Tell whether one of them is."""
     found: Any = False
     for flag in flags:
         found = jnp.logical_or(found, flag)

@@ -23,15 +23,15 @@ class JaxControl:
     """Loops, branches, rematerialisation, calls of Python."""
 
     def at(self, level: Any) -> AbstractContextManager[Any]:
-        """Inside, operations go to that level."""
+        """Send operations within the block to that level."""
         return tracing.at(level)
 
     def cond(self, pred: Any, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: Any) -> Any:
-        """One of two functions."""
+        """Call one of two functions."""
         return lax.cond(pred, true_fn, false_fn, operand)
 
     def switch(self, index: Any, branches: Sequence[Callable[[Any], Any]], operand: Any) -> Any:
-        """One of several functions."""
+        """Call one of several functions."""
         return lax.switch(index, branches, operand)
 
     def while_loop(
@@ -41,18 +41,18 @@ class JaxControl:
         init: Any,
         backwards: Callable[[], Exception],
     ) -> Any:
-        """The body as long as the condition holds."""
+        """Run the body as long as the condition holds."""
         return forwards.only(lax.while_loop(cond_fn, body_fn, init), backwards)
 
     def scan(
         self, function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int, reverse: bool
     ) -> tuple[Any, Any]:
-        """The last carry and the stacked results."""
+        """Run the steps; return the last carry and the stacked results."""
         result: tuple[Any, Any] = lax.scan(function, init, xs, length=length, reverse=reverse)
         return result
 
     def remat(self, function: Callable[[Any], Any], policy: str | None) -> Callable[[Any], Any]:
-        """The function, computed again for its gradient."""
+        """Return a function that is computed again for its gradient."""
         again: Callable[[Any], Any] = jax.checkpoint(function, policy=_POLICIES[policy])
         return again
 
@@ -63,11 +63,11 @@ class JaxControl:
         shapes: Callable[[], Sequence[Any]],
         args: Sequence[Any],
     ) -> list[Any]:
-        """``function(*args)`` in Python with concrete arrays, even from inside a program."""
+        """Call ``function(*args)`` in Python with concrete arrays, even from inside a program."""
         return call_python(function, differentiate, shapes, args)
 
     def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
-        """The same for its effect alone."""
+        """Call Python for its effect alone."""
         call_for_effect(function, args)
 
     def settle(self) -> None:

@@ -12,17 +12,17 @@ from graftax.backend.jax import tracing
 from graftax.core.errors import GradientError
 
 
-def tapped(value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:
-    """The value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
+def tapped(value: object, token: object, hear: Callable[[Any], None], level: object) -> Any:
+    """Return the value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
 
     @jax.custom_vjp
-    def same(value: Any, token: Any) -> Any:
+    def same(value: object, token: object) -> Any:
         return value
 
-    def forward(value: Any, token: Any) -> tuple[Any, None]:
+    def forward(value: object, token: object) -> tuple[Any, None]:
         return value, None
 
-    def backward(_: None, cotangent: Any) -> tuple[None, None]:
+    def backward(_: None, cotangent: object) -> tuple[None, None]:
         hear(cotangent)
         return None, None
 
@@ -38,7 +38,7 @@ def call(
     inputs: list[Any],
     refused: Sequence[Callable[[], Exception] | None],
 ) -> list[Any]:
-    """``function(inputs)``, with a rule for its cotangents."""
+    """Call ``function(inputs)``, with a rule for its cotangents."""
 
     def forwards(given: list[Any]) -> tuple[list[Any], Any]:
         for one, explain in zip(given, refused, strict=True):
@@ -60,7 +60,7 @@ def call(
 
 
 def _instantiated(cotangent: Any) -> Any:
-    """The cotangent as an array; None for that of an integer."""
+    """Return the cotangent as an array; None for that of an integer."""
     if cotangent.dtype == jax.dtypes.float0:
         return None
     if isinstance(cotangent, jax.custom_derivatives.SymbolicZero):
@@ -73,12 +73,12 @@ def _instantiated(cotangent: Any) -> Any:
 class _Static:
     """An object among residuals, told apart by identity."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
 def only_backwards() -> GradientError:
-    """What a forward derivative of a function with a rule for its gradient means."""
+    """Return the error for a forward derivative of a function with a rule for its gradient."""
     return GradientError(
         "a forward derivative (jvp) of a function that has a gradient of its own",
         "its rule goes backwards only",
@@ -87,7 +87,7 @@ def only_backwards() -> GradientError:
 
 
 def closed_over() -> GradientError:
-    """What a value means that a function with a rule for its gradient closes over, and that is differentiated."""
+    """Return the error for a value that is differentiated and that a function with its own gradient closes over."""
     return GradientError(
         "a function with a gradient of its own closes over an array that is differentiated outside",
         "its rule says nothing about that array",

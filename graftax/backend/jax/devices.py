@@ -23,11 +23,11 @@ class JaxDevices:
     """Listing, placing, waiting."""
 
     def list(self) -> list[str]:
-        """Names such as ``cpu:0`` and ``gpu:1``, the default device first."""
+        """Return names such as ``cpu:0`` and ``gpu:1``, the default device first."""
         return [_name(device) for device in _all()]
 
     def put(self, x: Any, device: str) -> Any:
-        """The array on a device; ``"gpu"`` alone means its first one.
+        """Return the array on a device; ``"gpu"`` alone means its first one.
 
         Raises:
             ArgumentError: there is no such device.
@@ -35,7 +35,7 @@ class JaxDevices:
         return jax.device_put(owned(x) if isinstance(x, np.ndarray) else jax.numpy.array(x), self._find(device))
 
     def scope(self, device: str | None) -> AbstractContextManager[Any]:
-        """Inside, what is not placed goes to the device; None for the default one."""
+        """Put what is not placed in the block on the device; None for the default one."""
         manager: AbstractContextManager[Any] = jax.default_device(None if device is None else self._find(device))
         return manager
 

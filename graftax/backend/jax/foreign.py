@@ -13,7 +13,7 @@ NOTICE = "--------------------\nFor simplicity, JAX has removed its internal fra
 
 
 def translated(error: Exception) -> GraftaxError | None:
-    """The error of graftax that says the same; None if there is none."""
+    """Return the error of graftax that says the same; None if there is none."""
     text = str(error)
     told = _BY_CLASS.get(type(error).__name__) if type(error).__module__.startswith("jax") else None
     if told is not None:

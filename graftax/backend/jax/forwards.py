@@ -13,22 +13,22 @@ from graftax.backend.jax import checks, tracing
 _forwards_p = tracing.Primitive("graftax_forwards_only")
 
 
-def only(tree: Any, explain: Callable[[], Exception]) -> Any:
-    """The same arrays, which raise what ``explain`` gives when they are differentiated backwards."""
+def only(tree: object, explain: Callable[[], Exception]) -> Any:
+    """Return the same arrays, which raise what ``explain`` gives when they are differentiated backwards."""
 
-    def guarded(leaf: Any) -> Any:
+    def guarded(leaf: object) -> Any:
         return _forwards_p.bind(leaf, explain=explain) if checks.is_floating(leaf) else leaf
 
     return jax.tree.map(guarded, tree)
 
 
 @_forwards_p.def_abstract_eval  # type: ignore[untyped-decorator]
-def _(value: Any, *, explain: Any) -> Any:
+def _(value: Any, *, explain: object) -> Any:
     return jax.core.ShapedArray(value.shape, value.dtype, weak_type=value.weak_type)
 
 
 @_forwards_p.def_impl  # type: ignore[untyped-decorator]
-def _(value: Any, *, explain: Any) -> Any:
+def _(value: object, *, explain: object) -> Any:
     return value
 
 
@@ -37,7 +37,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
     return _forwards_p.bind(value, **params), _forwards_p.bind(tangent, **params)
 
 
-def _transpose(cotangent: Any, value: Any, *, explain: Callable[[], Exception]) -> Any:
+def _transpose(cotangent: object, value: object, *, explain: Callable[[], Exception]) -> Any:
     raise explain()
 
 

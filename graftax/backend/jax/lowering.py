@@ -17,11 +17,11 @@ class JaxLowering:
         self._lowered = lowered
 
     def text(self) -> str:
-        """The program in StableHLO."""
+        """Return the program in StableHLO."""
         return str(self._lowered.as_text())
 
     def memory(self) -> tuple[int, int, int, int, int]:
-        """Bytes of arguments, results, results in the place of arguments, what is held in between, the code."""
+        """Return bytes of arguments, results, results in the place of arguments, what is held in between, the code."""
         sizes = self._compiled.memory_analysis()
         return (
             sizes.argument_size_in_bytes,
@@ -32,7 +32,7 @@ class JaxLowering:
         )
 
     def cost(self) -> tuple[float, float]:
-        """Floating operations and bytes moved."""
+        """Return floating operations and bytes moved."""
         costs = self._compiled.cost_analysis()
         return float(costs.get("flops", 0.0)), float(costs.get("bytes accessed", 0.0))
 

@@ -13,8 +13,8 @@ _LOWEST = -1e38  # as good as -inf for 32 bits and more, but differences are fin
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def standardize(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
-    """``(x - mean) / sqrt(variance + epsilon)`` over axes."""
+def standardize(x: object, axes: tuple[int, ...], epsilon: float) -> Any:
+    """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
     return _standardize(x, axes, epsilon)[0]
 
 
@@ -35,7 +35,7 @@ def _(axes: tuple[int, ...], epsilon: float, primals: tuple[Any], tangents: tupl
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
-    """``softmax(query @ key^T + bias) @ value``, divided by the sum of the softmax last, when the rows are short.
+    """Compute ``softmax(query @ key^T + bias) @ value``, divided by the sum last, when the rows are short.
 
     Forward and backward over (4, 8, 256, 32): 14.7 ms, with the softmax normalised first 17.4, by einsum 32.
     """

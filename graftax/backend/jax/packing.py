@@ -16,12 +16,12 @@ from graftax.core.typedefs import Shape
 
 
 def join(parts: Sequence[Any]) -> Any:
-    """All elements, in a row."""
+    """Join all elements in a row."""
     return _joined(parts) if _are_concrete(parts) else _join(parts)
 
 
-def split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
-    """The parts again."""
+def split(row: object, shapes: Sequence[Shape]) -> list[Any]:
+    """Split the array into its parts again."""
     found: list[Any] = (_parts if _are_concrete([row]) else _split)(row, shapes=tuple(shapes))
     return found
 
@@ -49,5 +49,5 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 
 @partial(jax.jit, static_argnames="shapes")
-def _parts(row: Any, shapes: tuple[Shape, ...]) -> list[Any]:
+def _parts(row: object, shapes: tuple[Shape, ...]) -> list[Any]:
     return _split(row, shapes)

@@ -76,7 +76,7 @@ class JaxProgram:
         return self._staged.run_whole(self._constants, self._arranged([*donated, *kept]), leaves)
 
     def _packed(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
-        """The program with the cells of each group in one array, as it comes in and as it goes out."""
+        """Return the program with the cells of each group in one array, as it comes in and as it goes out."""
         grouped = {id(cell) for group in groups for cell in group}
         self.taken = [*groups, *(cell for cell in self.donated if id(cell) not in grouped)]
         self.given = [*groups, *(cell for cell in self.written if id(cell) not in grouped)]
@@ -97,14 +97,14 @@ class JaxProgram:
         return jax.jit(call, donate_argnums=0)
 
     def lower(self, taken: list[Any], kept: list[Any], leaves: list[Any]) -> JaxLowering:
-        """The program for these arguments, to look at."""
+        """Return the program for these arguments, to look at."""
         gives_away = self._donating not in (self._careful, self.run_looking)
         jitted: Any = self._donating if gives_away else self.run
         return JaxLowering(jitted.lower(taken, kept, leaves))
 
     @property
     def run_donating(self) -> Callable[..., list[Any]]:
-        """The same with the buffers of ``donated`` reused, unless it may fail while it runs."""
+        """Return `run` with the buffers of ``donated`` reused, unless it may fail while it runs."""
         return self._careful if _config.jax_debug_nans or _config.jax_debug_infs else self._donating
 
     def _careful(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
@@ -120,7 +120,7 @@ class JaxProgram:
 
     @cached_property
     def _compiled(self) -> Callable[..., tuple[list[Any], Any]]:
-        """Results, and what is wrong: the number of a check, or -1 for a bad result."""
+        """Return a function for results and what is wrong: the number of a check, or -1 for a bad result."""
 
         def call(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], Any]:
             values = [*self._constants, *self._arranged([*donated, *kept]), *leaves]
@@ -175,7 +175,7 @@ class JaxProgram:
         return replace(located(site), kind="check", error=error).to_error()
 
     def culprit(self, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]) -> Culprit | None:
-        """Where the first bad number comes from, the program run in steps."""
+        """Return where the first bad number comes from, the program run in steps."""
         return self._replayed(Replay(stops=False), donated, kept, leaves, names)
 
     def _replayed(
@@ -193,14 +193,14 @@ class JaxProgram:
 
 
 def arrangement(given: Sequence[Any], wanted: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
-    """What puts the values of some cells into the order of others."""
+    """Return a function that puts the values of some cells into the order of others."""
     place = {id(cell): i for i, cell in enumerate(given)}
     where = [place[id(cell)] for cell in wanted]
     return lambda values: [values[i] for i in where]
 
 
 def disjoint(groups: Sequence[Sequence[Any]], cells: Sequence[Any]) -> list[Sequence[Any]]:
-    """The groups of two and more that consist of these cells, each cell in one of them at most."""
+    """Return the groups of two and more that consist of these cells, each cell in one of them at most."""
     free = {id(cell) for cell in cells}
     found = []
     for group in groups:

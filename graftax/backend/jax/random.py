@@ -92,7 +92,7 @@ def _categorical(key: Any, logits: Any, axis: int, shape: Shape | None) -> Any:
 
 
 def _bound(value: int) -> Any:
-    """A bound beyond int32 as uint32, which it may need."""
+    """Return a bound beyond int32 as uint32, which it may need."""
     return np.uint32(value) if 2**31 <= value < 2**32 else value
 
 
@@ -100,45 +100,45 @@ class JaxRandom:
     """Keyed random numbers of the JAX backend."""
 
     def key(self, seed: int) -> Any:
-        """The key of a seed, uint32 of shape (2,)."""
+        """Return the key of a seed, uint32 of shape (2,)."""
         return jnp.array(np.array([seed >> 32 & 0xFFFFFFFF, seed & 0xFFFFFFFF], np.uint32))
 
     def fold_in(self, key: Array, data: int | Array) -> Any:
-        """A new key from a key and a number, of which 32 bits count."""
+        """Return a new key from a key and a number, of which 32 bits count."""
         return _fold_in(key, np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data)
 
     def split(self, key: Array, num: int = 2) -> Any:
-        """``num`` new keys, shape ``(num, 2)``."""
+        """Return ``num`` new keys, shape ``(num, 2)``."""
         return _split(key, num=num)
 
     def bits(self, key: Array, shape: Shape) -> Any:
-        """Uniform uint32."""
+        """Draw uniform uint32."""
         return _bits(key, shape=tuple(shape))
 
     def uniform(self, key: Array, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
-        """Uniform in ``[minval, maxval)``."""
+        """Draw uniformly from ``[minval, maxval)``."""
         return _uniform(key, minval, maxval, shape=tuple(shape), dtype=dtype)
 
     def normal(self, key: Array, shape: Shape, dtype: str) -> Any:
-        """Standard normal."""
+        """Draw from the standard normal distribution."""
         return _normal(key, shape=tuple(shape), dtype=dtype)
 
     def truncated_normal(self, key: Array, lower: float, upper: float, shape: Shape, dtype: str) -> Any:
-        """Standard normal between two bounds."""
+        """Draw from the standard normal distribution between two bounds."""
         return _truncated_normal(key, lower, upper, shape=tuple(shape), dtype=dtype)
 
     def randint(self, key: Array, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
-        """Integers in ``[minval, maxval)``."""
+        """Draw integers from ``[minval, maxval)``."""
         return _randint(key, _bound(minval), _bound(maxval), shape=tuple(shape), dtype=dtype)
 
     def bernoulli(self, key: Array, p: Any, shape: Shape) -> Any:
-        """Booleans that are True with probability ``p``."""
+        """Draw booleans that are True with probability ``p``."""
         return _bernoulli(key, p, shape=tuple(shape))
 
     def permutation(self, key: Array, x: int | Array) -> Any:
-        """A shuffle of ``arange(x)``, or of the first axis of ``x``."""
+        """Return a shuffle of ``arange(x)``, or of the first axis of ``x``."""
         return _shuffled_range(key, size=int(x)) if isinstance(x, (int, np.integer)) else _shuffled(key, x)
 
     def categorical(self, key: Array, logits: Array, axis: int = -1, shape: Shape | None = None) -> Any:
-        """Draws from softmax(logits) along an axis."""
+        """Draw from softmax(logits) along an axis."""
         return _categorical(key, logits, axis=axis, shape=None if shape is None else tuple(shape))

@@ -135,6 +135,7 @@ def _run_opened(
             "there it is a constant, which has no gradient",
             "pass the array to the jitted function as an argument",
         )
+    # jit names its program in one way, the operations that only call one in another
     closed = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
     program = closed.jaxpr
     values: dict[Any, Any] = {}
@@ -168,7 +169,7 @@ _known_constants: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDic
 
 
 def _constants_in(params: dict[str, Any]) -> list[Any]:
-    """The arrays that are constants of the programs among the parameters, each once."""
+    """Return the arrays that are constants of the programs among the parameters, each once."""
     found: list[Any] = []
     for program in _programs_in(params):
         if program not in _known_constants:
@@ -200,12 +201,13 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
 
     def __init__(self, parent: Any) -> None:
         super().__init__()
+        # jax asks both of every level: where operations go next, and whether compound types have to be opened before
         self.parent_trace = parent
         self.requires_low = parent.requires_low
         self.recorders: tuple[Recorder, ...] = ()
 
     def process_primitive(self, primitive: Any, args: Any, params: dict[str, Any], /) -> Any:
-        """An ordinary operation; jit, scan, cond and while are among these."""
+        """Record an ordinary operation; jit, scan, cond and while are among these."""
         if any(params.get("donated_invars", ())):  # what is recorded will be read again
             params = {**params, "donated_invars": (False,) * len(params["donated_invars"])}
         result = self.parent_trace.process_primitive(primitive, args, params)
@@ -213,6 +215,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
             return result
         if primitive.name == "stop_gradient":  # gives back what it got, by which the two could not be told apart
             return self._renewed(result) if result is args[0] else result
+        # only operations with a program inside can close over arrays, and all of these have several results
         constants = _constants_in(params) if primitive.multiple_results else []
         call: Callable[..., Sequence[Any]] | None = None
         for recorder in self.recorders:
@@ -226,13 +229,13 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         return result
 
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Any, /, **params: Any) -> Any:
-        """A function with a derivative of its own."""
+        """Record a function with a derivative of its own."""
         return self._custom(primitive, (fun, jvp), list(tracers), params)
 
     def process_custom_vjp_call(
         self, primitive: Any, fun: Any, fwd: Any, bwd: Any, tracers: Any, /, **params: Any
     ) -> Any:
-        """A function with a gradient of its own."""
+        """Record a function with a gradient of its own."""
         return self._custom(primitive, (fun, fwd, bwd), list(tracers), params)
 
     def _custom(self, primitive: Any, functions: tuple[Any, ...], args: list[Any], params: dict[str, Any]) -> Any:
@@ -249,6 +252,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
                     pass
                 else:
                     call, inputs = _Staged(closed.jaxpr, len(closed.consts)), [*closed.consts, *args]
+            # recorders tell arrays apart by identity, so an input that comes back must not be the same object
             given = {id(value) for value in inputs}
             outputs = [jnp.copy(out) if id(out) in given else out for out in call(*inputs)]
         for recorder in self.recorders:
@@ -257,12 +261,12 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         return outputs
 
     def process_call(self, primitive: Any, fun: Any, tracers: Any, params: dict[str, Any], /) -> Any:
-        """A function that is called in place."""
-        with tracing.at(self):
+        """Record a function that is called in place."""
+        with tracing.at(self):  # so that what is inside is recorded step by step
             return fun.call_wrapped(*tracers)
 
     def process_shard_map(self, primitive: Any, fun: Any, tracers: Any, /, **params: Any) -> Any:
-        """A function over shards, not compiled."""
+        """Record a function over shards, not compiled."""
         if any(recorder.tracks(jax.tree.leaves(list(tracers))) for recorder in self.recorders):
             raise BackendCapabilityError(
                 "shard_map of an array that a tape watches", "it is not compiled", "jax.jit(jax.shard_map(...))"
@@ -270,11 +274,11 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         return self.parent_trace.process_shard_map(primitive, fun, tracers, **params)
 
     def stage_value(self, val: Any) -> Any:
-        """A value that enters the level."""
+        """Take in a value that enters the level."""
         return self.parent_trace.stage_value(val)
 
     def cur_qdd(self, x: Any) -> Any:
-        """The state of a mutable object of jax."""
+        """Return the state of a mutable object of jax."""
         return self.parent_trace.cur_qdd(x)
 
     def _renewed(self, x: Any) -> Any:

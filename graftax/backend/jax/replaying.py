@@ -44,7 +44,7 @@ class Replay:
         self._inside: tuple[str, ...] = ()
 
     def find(self, jaxpr: Any, values: Sequence[Any], names: Sequence[str]) -> Culprit | None:
-        """What went wrong, or None; ``names`` are those of the inputs."""
+        """Return what went wrong, or None; ``names`` are those of the inputs."""
         given = [_input(value, name) for value, name in zip(values, names, strict=True)]
         try:
             results = self._run(jaxpr, [], given, ())
@@ -163,13 +163,13 @@ class Replay:
 
 
 def _chosen(flag: Any, new: _Value, old: _Value) -> _Value:
-    """Of each row of a loop one or the other."""
+    """Choose for each row of a loop one or the other."""
     array = checks.rows_of(flag, new.array, old.array)
     return _Value(array, new.nan or old.nan, new.infinity or old.infinity)
 
 
 def located(around: Sequence[Any]) -> Culprit:
-    """Which operation the last of these equations is, and where in the layers and the user's lines."""
+    """Return which operation the last of these equations is, and where in the layers and the user's lines."""
     names, backward, lines = tracing.origin(around)
     name = around[-1].primitive.name
     ops = [filename[len("<graftax.ops.") : -1] for filename, _, _ in lines if filename.startswith("<graftax.ops.")]
@@ -178,7 +178,7 @@ def located(around: Sequence[Any]) -> Culprit:
 
 
 def ranged(array: Any) -> Range:
-    """An array in a few numbers."""
+    """Return an array in a few numbers."""
     shape, dtype = tuple(array.shape), str(array.dtype)
     try:
         host = np.asarray(array)

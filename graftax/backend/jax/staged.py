@@ -21,12 +21,12 @@ class Staged:
         self.results: Sequence[Any] = jaxpr.outvars and [variable.aval for variable in jaxpr.outvars]
 
     def run(self, constants: Sequence[Any], late: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """The results."""
+        """Return the results."""
         results: list[Any] = jax.core.eval_jaxpr(self._jaxpr, constants, *late, *values)
         return results
 
     def only(self, places: Sequence[int], effects: bool = True) -> Staged:
-        """The program of some of the results: it takes the same, and does what they need."""
+        """Return the program of some of the results: it takes the same, and does what they need."""
         outputs = [self._jaxpr.outvars[i] for i in places]
         needed = {atom for atom in outputs if not isinstance(atom, tracing.Literal)}
         equations = []
@@ -39,7 +39,7 @@ class Staged:
         return Staged(self._jaxpr.replace(outvars=outputs, eqns=equations[::-1], effects=seen, debug_info=names))
 
     def run_whole(self, constants: Sequence[Any], late: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """The results, by one operation: `run` takes every equation in turn, which shows where that is traced."""
+        """Compute the results by one operation: `run` takes every equation in turn, which shows where it is traced."""
         if tracing.is_eager(tracing.current_level()):  # jax does not compile now, to find a nan
             return self.run(constants, late, values)
         given = [*constants, *late, *values]
@@ -54,7 +54,7 @@ class Staged:
 
     @cached_property
     def whole(self) -> Any:
-        """The program with its constants as first inputs."""
+        """Return the program with its constants as first inputs."""
         jaxpr = self._jaxpr
         names = jaxpr.debug_info.with_unknown_names()
         return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=names)
@@ -69,12 +69,12 @@ class Staged:
 
     @cached_property
     def may_fail(self) -> bool:
-        """True if it may raise while it runs."""
+        """Tell whether it may raise while it runs."""
         return bool(self._jaxpr.effects) or any("callback" in e.primitive.name for e in self._equations)
 
     @cached_property
     def numbers_gave_way(self) -> bool:
-        """True if what a Python number became took the dtype of another array; as an array of its own it would not."""
+        """Tell whether what a Python number became took the dtype of another array; an array of its own would not."""
         return any(
             equation.primitive.name == "convert_element_type"
             and getattr(equation.invars[0].aval, "weak_type", False)
@@ -84,7 +84,7 @@ class Staged:
 
     @cached_property
     def key(self) -> Hashable | None:
-        """Equal for programs that do the same; None where that is not known."""
+        """Return a key that is equal for programs that do the same; None where that is not known."""
         if any(e.primitive.name.startswith("custom_vjp") or "callback" in e.primitive.name for e in self._equations):
             return None  # Python of the user, which may be another one the next time
         try:
@@ -97,7 +97,7 @@ class Staged:
 
 @cache
 def _parameters_of_jit() -> dict[str, Any]:
-    """The parameters of the operation that is a compiled function of one array with one result."""
+    """Return the parameters of the operation that is a compiled function of one array with one result."""
     parameters: dict[str, Any] = jax.make_jaxpr(jax.jit(lambda x: x + 1))(0.0).eqns[0].params
     return parameters
 
@@ -117,7 +117,7 @@ class _Same:
 
     __slots__ = ("_it",)
 
-    def __init__(self, it: Any) -> None:
+    def __init__(self, it: object) -> None:
         self._it = it
 
     def __eq__(self, other: object) -> bool:
@@ -130,7 +130,7 @@ class _Same:
 def _form(jaxpr: Any) -> Hashable:
     numbers: dict[Any, int] = {}
 
-    def name(atom: Any) -> Hashable:
+    def name(atom: object) -> Hashable:
         if isinstance(atom, tracing.Literal):
             return str(atom.aval), _value(atom.val)
         return numbers.setdefault(atom, len(numbers))
@@ -149,11 +149,11 @@ def _form(jaxpr: Any) -> Hashable:
     return given, steps, tuple(map(name, jaxpr.outvars))
 
 
-def _kind(aval: Any) -> Hashable:
+def _kind(aval: object) -> Hashable:
     return str(aval), getattr(aval, "weak_type", False)
 
 
-def _value(value: Any) -> Hashable:
+def _value(value: object) -> Hashable:
     if isinstance(value, tracing.PROGRAMS):
         return _form(getattr(value, "jaxpr", value)), tuple(map(_value, getattr(value, "consts", ())))
     if isinstance(value, tuple | list):

@@ -30,7 +30,7 @@ _leaves: set[type] = {bool, int, float, complex, str, np.ndarray, type(jax.numpy
 """Types that are known to be leaves. A type of the program's own is asked for each time: it may be registered later."""
 
 
-def flatten(tree: Any) -> tuple[list[Any], Any]:
+def flatten(tree: object) -> tuple[list[Any], Any]:
     """Return the leaves in order and the structure; classes that the program registered with JAX are containers."""
     while True:
         leaves, structure = _registry.flatten(tree)
@@ -38,7 +38,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
             return leaves, structure
 
 
-def flatten_with_ways(tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
+def flatten_with_ways(tree: object) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
     """Return the same, each leaf with the way to it as Python writes it."""
     flatten(tree)  # which adopts what is new
     found, structure = _registry.flatten_with_path(tree, None)
@@ -61,15 +61,15 @@ def _adopt(leaves: list[Any]) -> bool:
     return bool(containers)
 
 
-def _one_level(container: Any) -> tuple[tuple[Any, ...], Any]:
+def _one_level(container: object) -> tuple[tuple[Any, ...], Any]:
     children, structure = jax.tree_util.tree_flatten(container, is_leaf=lambda one: one is not container)
     return tuple(children), structure
 
 
-def _one_level_with_keys(container: Any) -> tuple[tuple[tuple[Any, Any], ...], Any]:
+def _one_level_with_keys(container: object) -> tuple[tuple[tuple[Any, Any], ...], Any]:
     found, structure = jax.tree_util.tree_flatten_with_path(container, is_leaf=lambda one: one is not container)
     return tuple((way[0], child) for way, child in found), structure
 
 
-def _put_together(structure: Any, children: Sequence[Any]) -> Any:
+def _put_together(structure: object, children: Sequence[Any]) -> Any:
     return jax.tree_util.tree_unflatten(structure, children)

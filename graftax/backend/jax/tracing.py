@@ -43,8 +43,8 @@ _NEEDED = (
 )
 
 
-def missing(root: Any) -> list[str]:
-    """The names that are used here and that the package ``root``, a version of jax, does not have."""
+def missing(root: object) -> list[str]:
+    """Return the names that are used here and that the package ``root``, a version of jax, does not have."""
     found = []
     for place, names in _NEEDED:
         here = root
@@ -91,12 +91,12 @@ _late_input = extend.Primitive("graftax_late_input")
 
 
 @_late_input.def_abstract_eval  # type: ignore[untyped-decorator]
-def _(*, index: int, shape: tuple[int, ...], dtype: Any) -> Any:
+def _(*, index: int, shape: tuple[int, ...], dtype: object) -> Any:
     return jax.core.ShapedArray(shape, dtype)
 
 
-def _no_array(variable: Any) -> Any:
-    """What functions of JAX meet that are given a Variable: they would take it for an array of another library."""
+def _no_array(variable: object) -> Any:
+    """Raise for a Variable that is given to a function of JAX, which would take it for another library's array."""
     raise StaleReadError(  # no TypeError: of these, JAX makes its own
         f"a function of JAX got the {type(variable).__name__} {getattr(variable, 'path', '')!r}",
         "JAX takes arrays only, and what it compiles would not see that the value changes",
@@ -108,7 +108,7 @@ private.pytype_aval_mappings[VariableLike] = _no_array
 
 
 def settings() -> Hashable:
-    """The settings of JAX that a trace depends on, such as the precision of matrix products."""
+    """Return the settings of JAX that a trace depends on, such as the precision of matrix products."""
     now: Hashable = config.trace_context()
     return now
 
@@ -117,33 +117,33 @@ register_ambient(settings)
 
 
 def current_level() -> Any:
-    """The trace that operations go to now; an opaque object, the same one while nothing changes."""
+    """Return the trace that operations go to now; an opaque object, the same one while nothing changes."""
     return private.trace_ctx.trace
 
 
-def is_eager(level: Any) -> bool:
-    """True for the level on which operations run at once."""
+def is_eager(level: object) -> bool:
+    """Tell whether it is the level on which operations run at once."""
     return level is private.eval_trace
 
 
 def eagerly() -> AbstractContextManager[Any]:
-    """Inside, operations run at once, whatever is being traced around it."""
+    """Run operations within the block at once, whatever is being traced around it."""
     return at(private.eval_trace)
 
 
-def at(level: Any) -> AbstractContextManager[Any]:
-    """Inside, operations go to that level."""
+def at(level: object) -> AbstractContextManager[Any]:
+    """Send operations within the block to that level."""
     manager: AbstractContextManager[Any] = extend.set_current_trace(level)
     return manager
 
 
-def go_to(level: Any) -> None:
-    """From now on, operations of this thread go to that level."""
+def go_to(level: object) -> None:
+    """Send operations of this thread to that level from now on."""
     private.trace_ctx.set_trace(level)
 
 
-def levels_above(level: Any) -> list[Any]:
-    """The level and those around it, innermost first."""
+def levels_above(level: object) -> list[Any]:
+    """Return the level and those around it, innermost first."""
     chain = []
     while level is not None:
         chain.append(level)
@@ -151,8 +151,9 @@ def levels_above(level: Any) -> list[Any]:
     return chain
 
 
-def staged_within(level: Any) -> bool:
+def staged_within(level: object) -> bool:
     """True if the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
+    # by name: the class is private, and importing it would bind this file to one more place in jax
     trace = private.trace_ctx.trace
     while trace is not level and trace is not None and trace is not private.eval_trace:
         if type(trace).__name__ == "DynamicJaxprTrace":
@@ -162,7 +163,7 @@ def staged_within(level: Any) -> bool:
 
 
 def level_of(tracer: Any) -> Any:
-    """The level that a traced value belongs to."""
+    """Return the level that a traced value belongs to."""
     return tracer._trace
 
 
@@ -175,10 +176,11 @@ class Lift:
         self.groups: list[Sequence[Any]] = []
 
     def read(self, cell: Any, like: Any = None) -> Any:
-        """The value of a cell as an input of the program; each cell is asked for once."""
+        """Return the value of a cell as an input of the program; each cell is asked for once."""
         index = len(self.cells)
         self.cells.append(cell)
         kind = cell.buffer if like is None else like
+        # the read may happen inside of a scan or a branch, whose own trace ends before the program is complete
         with extend.set_current_trace(self.level):
             return _late_input.bind(index=index, shape=kind.shape, dtype=kind.dtype)
 
@@ -191,7 +193,7 @@ _shared = _Shared()
 
 
 def renew() -> bool:
-    """What jax traces now is of no use to anybody later in this trace, nor to another one; False outside of `stage`."""
+    """Make what jax traces now of no use later in this trace, nor to another one; False outside of `stage`."""
     _shared.number = next(_numbers)
     if _piece_of.value is None:
         return False
@@ -199,8 +201,8 @@ def renew() -> bool:
     return True
 
 
-def jitted_within(level: Any) -> bool:
-    """True if the level now, or one between it and ``level``, is that of a jitted function."""
+def jitted_within(level: object) -> bool:
+    """Tell whether the level now, or one between it and ``level``, is that of a jitted function."""
     trace = current_level()
     while trace is not level and trace is not None:
         if getattr(getattr(getattr(trace, "frame", None), "debug_info", None), "traced_for", "") in ("jit", "pjit"):
@@ -222,9 +224,11 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
     with _piece_of(_shared.number if shared else next(_numbers)):
         closed = jax.make_jaxpr(function)(leaves)
     jaxpr = closed.jaxpr
+    # a tracer among the constants belongs to a trace around this one, or else to one that has ended without a word
     here = levels_above(current_level())
     if any(isinstance(const, jax.core.Tracer) and level_of(const) not in here for const in closed.consts):
         raise jax.errors.UnexpectedTracerError("a traced value of a trace that is over became a constant")
+    # the placeholders become arguments: until the trace is over, nobody knows how many cells it reads
     late = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is _late_input}
     lifted = jaxpr.replace(
         invars=[late[i] for i in range(len(late))] + list(jaxpr.invars),
@@ -237,8 +241,8 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
 # --- values that are known while tracing ------------------------------------------------------------------------------
 
 
-def foreseen(value: Any) -> Any:
-    """The value of a tracer that follows from constants alone, such as positions counted from a shape; else None.
+def foreseen(value: object) -> Any:
+    """Return the value of a tracer that follows from constants alone, as positions in a shape do; else None.
 
     Inside of a branch or loop it is None, too, since nobody knows whether that will run.
     """
@@ -266,7 +270,7 @@ _RUN_ONCE = frozenset(
 _MOST_STEPS = 100
 
 
-def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any:
+def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> Any:
     if not isinstance(value, jax.core.Tracer):
         return value
     primal = getattr(value, "primal", None)
@@ -279,7 +283,7 @@ def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any
     equation: Any = getattr(value, "parent", None)
     if isinstance(atom, Literal):
         return atom.val
-    left[0] -= 1
+    left[0] -= 1  # a long chain would be computed on the host at each look: what takes that many steps is not known
     if equation is None or left[0] < 0 or equation.effects or equation.primitive is _late_input:
         raise _NotForeseenError
     if id(equation) not in known:
@@ -291,8 +295,8 @@ def _worked_out(value: Any, left: list[int], known: dict[int, list[Any]]) -> Any
 # --- looking at programs ----------------------------------------------------------------------------------------------
 
 
-def programs_in(value: Any) -> Iterator[Any]:
-    """The programs among parameters."""
+def programs_in(value: object) -> Iterator[Any]:
+    """Yield the programs among parameters."""
     if isinstance(value, PROGRAMS):
         yield value
     elif isinstance(value, tuple | list | dict):
@@ -301,7 +305,7 @@ def programs_in(value: Any) -> Iterator[Any]:
 
 
 def bind(equation: Any, given: Sequence[Any]) -> list[Any]:
-    """The results of an equation for these inputs."""
+    """Return the results of an equation for these inputs."""
     functions, parameters = (), equation.primitive.get_bind_params(equation.params)
     if isinstance(parameters, tuple):  # before jax 0.11: with the functions apart
         functions, parameters = parameters
@@ -310,7 +314,7 @@ def bind(equation: Any, given: Sequence[Any]) -> list[Any]:
 
 
 def scan_counts(parameters: dict[str, Any]) -> tuple[int, int]:
-    """How many constants and how much carry a scan has."""
+    """Return how many constants and how much carry a scan has."""
     if "num_consts" in parameters:
         return parameters["num_consts"], parameters["num_carry"]
     constants, carry, _ = map(list, parameters["ft_in"].unpack())  # from jax 0.11 on
@@ -318,7 +322,7 @@ def scan_counts(parameters: dict[str, Any]) -> tuple[int, int]:
 
 
 def origin(equations: Sequence[Any]) -> tuple[list[str], bool, list[tuple[str, int, str]]]:
-    """Of an equation and those around it: names of parts, whether it is of a transposition, and lines, innermost first.
+    """Return names of parts, whether it is of a transposition, and lines, innermost first, of an equation.
 
     A line is a file, a number and the name of the function.
     """

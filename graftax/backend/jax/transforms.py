@@ -26,30 +26,30 @@ class JaxTransforms(JaxControl):
     """The transforms of the JAX backend."""
 
     def is_tracer(self, x: Any) -> bool:
-        """True for a traced value."""
+        """Tell whether it is a traced value."""
         return isinstance(x, jax.core.Tracer)
 
     def level(self) -> Any:
-        """The trace that operations go to now."""
+        """Return the trace that operations go to now."""
         return tracing.current_level()
 
     def eager(self) -> bool:
-        """True if operations run at once."""
+        """Tell whether operations run at once."""
         return tracing.is_eager(tracing.current_level())
 
     def staged_within(self, level: Any) -> bool:
-        """True if, inside ``level``, a program is being written down."""
+        """Tell whether, inside ``level``, a program is being written down."""
         return tracing.staged_within(level)
 
     def leaks(self, value: Any, level: Any) -> bool:
-        """True if the value lives in a trace inside ``level``, and so will be gone before it."""
+        """Tell whether the value lives in a trace inside ``level``, and so will be gone before it."""
         if not isinstance(value, jax.core.Tracer):
             return False
         inside = tracing.level_of(value)
         return not any(inside is trace for trace in tracing.levels_above(level))
 
     def flatten(self, tree: Any) -> tuple[list[Any], Any]:
-        """Leaves and structure of nested containers, in their order; registered pytrees included.
+        """Return leaves and structure of nested containers, in their order; registered pytrees included.
 
         Arrays of NumPy are copied: what runs compiled may read them after their owner has written there.
         """
@@ -59,11 +59,11 @@ class JaxTransforms(JaxControl):
         return leaves, structure
 
     def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
-        """The same, each leaf with the way to it as Python writes it."""
+        """Flatten, with the way to each leaf as Python writes it."""
         return structures.flatten_with_ways(tree)
 
     def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
-        """The containers again."""
+        """Put leaves back into their containers."""
         return structures.unflatten(structure, leaves)
 
     def note_check(self, explain: Callable[..., Any], bad: Any, looked_at: Sequence[Any]) -> None:
@@ -71,7 +71,7 @@ class JaxTransforms(JaxControl):
         checks.note(explain, bad, looked_at)
 
     def named(self, name: str) -> AbstractContextManager[Any]:
-        """Inside, what is traced belongs to a part of that name."""
+        """Make what is traced in the block belong to a part of that name."""
         part: AbstractContextManager[Any] = jax.named_scope(name)
         return part
 
@@ -105,11 +105,11 @@ class JaxTransforms(JaxControl):
         return Staged(jaxpr), constants
 
     def read_within(self, level: Any) -> bool:
-        """What is traced inside ``level`` is not traced once for all; False if a jitted function is."""
+        """Make sure that what is traced inside ``level`` is traced anew; return False if a jitted function is."""
         return tracing.renew() or not tracing.jitted_within(level)
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
-        """``((value, aux), gradient)`` with respect to the first argument; ``function`` returns ``(value, aux)``."""
+        """Return a function that gives ``((value, aux), gradient)``; ``function`` returns ``(value, aux)``."""
         result: Callable[..., tuple[tuple[Any, Any], Any]] = jax.value_and_grad(function, has_aux=True)
 
         def run(*args: Any) -> tuple[tuple[Any, Any], Any]:
@@ -119,7 +119,7 @@ class JaxTransforms(JaxControl):
         return run
 
     def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Shapes and dtypes of the results, nothing computed."""
+        """Return shapes and dtypes of the results; nothing is computed."""
         return jax.eval_shape(function, *args)
 
     def start_recording(self, recorder: Recorder) -> tuple[Any, Any]:
@@ -132,16 +132,16 @@ class JaxTransforms(JaxControl):
         recording.stop(recorder, level)
 
     def unrecorded_copy(self, value: Any, level: Any) -> Any:
-        """A copy that the recorders of that level do not notice."""
+        """Return a copy that the recorders of that level do not notice."""
         with tracing.at(level.parent_trace):
             return jnp.copy(value)
 
     def vjp(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """The results, and the function from their cotangents to those of the arguments."""
+        """Return the results, and the function from their cotangents to those of the arguments."""
         with _explained():
             results, pull = jax.vjp(function, *args)
 
-        def run(cotangents: Any) -> tuple[Any, ...]:
+        def run(cotangents: object) -> tuple[Any, ...]:
             with _explained():
                 return tuple(pull(cotangents))
 
@@ -150,13 +150,13 @@ class JaxTransforms(JaxControl):
     def vjp_with_aux(
         self, function: Callable[..., tuple[Any, Any]], *args: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:
-        """The same for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
+        """Do as `vjp` for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
         with _explained():
             results, pull, aux = jax.vjp(function, *args, has_aux=True)
         return results, pull, aux
 
     def tapped(self, value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:
-        """The value at a level; ``hear`` gets its cotangent."""
+        """Return the value at a level; ``hear`` gets its cotangent."""
         return custom.tapped(value, token, hear, level)
 
     def custom_vjp(
@@ -167,11 +167,11 @@ class JaxTransforms(JaxControl):
         inputs: list[Any],
         refused: Sequence[Callable[[], Exception] | None],
     ) -> list[Any]:
-        """``function(inputs)``, with a rule for its cotangents."""
+        """Call ``function(inputs)``, with a rule for its cotangents."""
         return custom.call(function, forward, backward, inputs, refused)
 
     def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """The results and their tangents."""
+        """Return the results and their tangents."""
         try:
             results, out = jax.jvp(function, args, tangents)
         except TypeError as error:
@@ -181,14 +181,14 @@ class JaxTransforms(JaxControl):
         return results, out
 
     def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
-        """The function of each row, computed together, or ``chunk_size`` rows at a time."""
+        """Return the function of each row, computed together, or ``chunk_size`` rows at a time."""
         with _explained():
             return (
                 jax.vmap(function)(rows) if chunk_size is None else jax.lax.map(function, rows, batch_size=chunk_size)
             )
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function compiled."""
+        """Compile the function."""
         return jax.jit(function)
 
 
@@ -198,7 +198,7 @@ def _abstract(leaf: Any) -> Any:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Inside, what JAX says of mistakes is said in our words, with the user's own line."""
+    """Say in our words, with the user's own line, what JAX says of mistakes within the block."""
     try:
         yield
     except Exception as error:

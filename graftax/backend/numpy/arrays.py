@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits, no_plain_numbers
 from graftax.backend.neural import Padding
-from graftax.backend.numpy import special, windows
+from graftax.backend.numpy import ctc, special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
 from graftax.core.typedefs import DTypeLike, Shape
 
@@ -22,7 +22,7 @@ class NumpyArrays:
     numpy: Any = NumpyNamespace(np)
 
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
-        """A NumPy array that cannot be written to; memory of the caller is copied."""
+        """Return a NumPy array that cannot be written to; memory of the caller is copied."""
         name = None if dtype is None else self.canonical_dtype(dtype)
         if (unfit := no_plain_numbers(x)) is not None:
             raise unfit
@@ -35,7 +35,7 @@ class NumpyArrays:
         return array
 
     def is_array(self, x: Any) -> bool:
-        """True for a NumPy array or scalar."""
+        """Tell whether it is a NumPy array or scalar."""
         return (
             isinstance(x, (np.ndarray, np.generic))
             and x.dtype.kind not in "OSUMmT"
@@ -44,42 +44,42 @@ class NumpyArrays:
         )
 
     def foreseen(self, x: Any) -> Any:
-        """Nothing is traced here."""
+        """Return None: nothing is traced here."""
         return None
 
     def is_concrete(self, x: Any) -> bool:
-        """Always true: nothing is traced."""
+        """Return True: nothing is traced."""
         return True
 
     def is_weak(self, x: Any) -> bool:
-        """Always false."""
+        """Return False: NumPy has no weak arrays."""
         return False
 
     def canonical_dtype(self, dtype: DTypeLike) -> str:
-        """The name of the dtype that arrays really get; 32 bits unless inside ``x64``."""
+        """Return the name of the dtype that arrays really get; 32 bits unless inside ``x64``."""
         name = dtype_name(dtype)
         return name if is_wide() else NARROW.get(name, name)
 
     def to_numpy(self, x: Any) -> np.ndarray[Any, Any]:
-        """The array, not to be written to."""
+        """Return the array, not to be written to."""
         array = np.asarray(x).view()
         array.flags.writeable = False
         return array
 
     def eager(self) -> AbstractContextManager[None]:
-        """Nothing to do: everything is eager."""
+        """Do nothing: everything is eager."""
         return nullcontext()
 
     def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
-        """The function with canonical results of their own; nothing is compiled."""
+        """Return the function with canonical results of their own; nothing is compiled."""
         return unshared(quiet(function))
 
     def join(self, parts: Sequence[Any]) -> Any:
-        """All elements of arrays of one dtype, in a row."""
+        """Join all elements of arrays of one dtype in a row."""
         return np.concatenate([np.ravel(part) for part in parts])
 
     def split(self, row: Any, shapes: Sequence[Shape]) -> list[Any]:
-        """The arrays of these shapes that `join` put in a row, copied."""
+        """Return the arrays of these shapes that `join` put in a row, copied."""
         ends = np.cumsum([prod(shape) for shape in shapes])
         return [part.reshape(shape).copy() for part, shape in zip(np.split(row, ends[:-1]), shapes, strict=True)]
 
@@ -93,12 +93,12 @@ class NumpyArrays:
         groups: int,
         input_dilation: Shape | None = None,
     ) -> Any:
-        """Convolution, channels last."""
+        """Convolve, channels last."""
         stretched = x if input_dilation is None else windows.stretched(x, input_dilation)
         return canonical(windows.conv(stretched, kernel, tuple(strides), padding, tuple(dilation), groups))
 
     def max_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
-        """Maximum over windows."""
+        """Return the maximum over windows."""
         floating = x.dtype.kind not in "iub"
         lowest = -np.inf if floating else False if x.dtype.kind == "b" else np.iinfo(x.dtype).min
         return canonical(windows.pool(x, window, strides, padding, np.max, lowest))
@@ -108,32 +108,48 @@ class NumpyArrays:
         return canonical(windows.pool(x, window, strides, padding, np.sum, 0).astype(x.dtype))
 
     def erf(self, x: Any) -> Any:
-        """The Gauss error function."""
+        """Return the Gauss error function."""
         return canonical(special.erf(x))
 
+    def erfc(self, x: Any) -> Any:
+        """Return ``1 - erf(x)``, exact where that is near 0."""
+        return canonical(special.erfc(x))
+
+    def erfinv(self, x: Any) -> Any:
+        """Return the inverse of the Gauss error function."""
+        return canonical(special.erfinv_wide(x) if x.dtype.itemsize > 4 else special.erfinv(x))
+
+    def lgamma(self, x: Any) -> Any:
+        """Return the logarithm of the absolute value of the gamma function."""
+        return canonical(special.lgamma(x))
+
+    def digamma(self, x: Any) -> Any:
+        """Return the slope of `lgamma`."""
+        return canonical(special.digamma(x))
+
     def sigmoid(self, x: Any) -> Any:
-        """``1 / (1 + exp(-x))`` without overflow."""
+        """Return ``1 / (1 + exp(-x))`` without overflow."""
         small = self.numpy.exp(-self.numpy.abs(x))
         return self.numpy.where(x >= 0, 1, small) / (1 + small)
 
     def rsqrt(self, x: Any) -> Any:
-        """``1 / sqrt(x)``."""
+        """Return ``1 / sqrt(x)``."""
         return self.numpy.reciprocal(self.numpy.sqrt(x))
 
     def top_k(self, x: Any, k: int) -> tuple[Any, Any]:
-        """The largest ``k`` values of the last axis and where they are."""
+        """Return the largest ``k`` values of the last axis and where they are."""
         backwards = np.argsort(np.flip(x, -1), axis=-1, stable=True)
         indices = (x.shape[-1] - 1 - np.flip(backwards, -1))[..., :k]
         return np.take_along_axis(x, indices, -1), canonical(indices)
 
     def standardize(self, x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
-        """``(x - mean) / sqrt(variance + epsilon)`` over axes."""
+        """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         centred = x - self.numpy.mean(x, axes, keepdims=True)
         variance = self.numpy.mean(self.numpy.square(centred), axes, keepdims=True)
         return centred * self.rsqrt(variance + epsilon)
 
     def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
-        """``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
+        """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
         np_, wide = self.numpy, "float32" if value.dtype.itemsize < 4 else value.dtype
         scores = np_.matmul(self.asarray(query, wide), np_.swapaxes(self.asarray(key, wide), -1, -2))
         if bias is not None:
@@ -146,35 +162,58 @@ class NumpyArrays:
         share = weights / np_.where(total == 0, 1, total)
         return self.asarray(np_.matmul(share, self.asarray(value, wide)), value.dtype)
 
+    def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        return canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
+
     def stop_gradient(self, x: Any) -> Any:
-        """The array itself: there are no gradients."""
+        """Return the array itself: there are no gradients."""
         return x
 
     def set_at(self, x: Any, index: Any, value: Any) -> Any:
-        """``x`` with the elements that ``index`` selects replaced."""
+        """Return ``x`` with the elements that ``index`` selects replaced."""
         result = x.copy()
         result[index] = value
         return result
 
     def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
-        """``x`` with ``updates[i]`` added to row ``indices[i]``."""
+        """Return ``x`` with ``updates[i]`` added to row ``indices[i]``."""
         result = x.copy()
         np.add.at(result, indices, updates)
         return result
 
+    def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
+        """Return ``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
+        result = x.copy()
+        (np.maximum if how == "max" else np.minimum).at(result, indices, updates)
+        return result
+
+    def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
+        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        part = np.tril(x) if lower else np.triu(x)
+        part = np.conj(part).swapaxes(-1, -2) if adjoint else part
+        rows = range(part.shape[-1]) if lower != adjoint else reversed(range(part.shape[-1]))
+        found, done = np.zeros_like(y), np.zeros(part.shape[-1], bool)
+        with np.errstate(all="ignore"):
+            for i in rows:
+                known = np.matmul(part[..., i : i + 1, done], found[..., done, :])
+                found[..., i : i + 1, :] = (y[..., i : i + 1, :] - known) / part[..., i : i + 1, i : i + 1]
+                done[i] = True
+        return canonical(found)
+
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
-        """The block of a shape that begins at ``begin``."""
+        """Return the block of a shape that begins at ``begin``."""
         return x[_block(begin, shape)].copy()
 
     def slice_update(self, x: Any, begin: Any, updates: Any) -> Any:
-        """``x`` with the block that begins at ``begin`` replaced."""
+        """Return ``x`` with the block that begins at ``begin`` replaced."""
         result = x.copy()
         result[_block(begin, updates.shape)] = updates
         return result
 
 
 def _saturated(x: Any, dtype: str) -> Any:
-    """Floats that an integer dtype cannot hold become its ends, and nan 0, as in JAX; in NumPy they may be anything."""
+    """Cast floats to integers as JAX does: what does not fit becomes an end of the dtype, and nan 0."""
     if x.dtype.kind != "f" or not dtype.startswith(("int", "uint")):
         return x
     low, high = limits(dtype)

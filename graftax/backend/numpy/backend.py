@@ -17,11 +17,11 @@ class NumpyDevices:
     """The one device of NumPy: the host."""
 
     def list(self) -> list[str]:
-        """``["cpu:0"]``."""
+        """Return ``["cpu:0"]``."""
         return ["cpu:0"]
 
     def put(self, x: Any, device: str) -> Any:
-        """The array itself.
+        """Return the array itself.
 
         Raises:
             ArgumentError: the device is not the host.
@@ -31,13 +31,13 @@ class NumpyDevices:
         return x
 
     def scope(self, device: str | None) -> AbstractContextManager[None]:
-        """Nothing changes: everything is on the host."""
+        """Do nothing: everything is on the host."""
         if device is not None:
             self.put(None, device)
         return nullcontext()
 
     def wait(self, x: Any) -> Any:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
         return x
 
 
@@ -56,5 +56,5 @@ class NumpyBackend(BackendBase):
 
 
 def create() -> Backend:
-    """The factory that the registry calls."""
+    """Make the backend; the registry calls it."""
     return cast(Backend, NumpyBackend())

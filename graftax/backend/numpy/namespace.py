@@ -20,7 +20,8 @@ _WIDE_OF = {np.dtype(wide): np.dtype(narrow) for wide, narrow in NARROW.items()}
 
 _TO_FLOAT = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh "
-    "arctanh reciprocal divide true_divide arctan2 hypot logaddexp copysign mean var std median quantile angle".split()
+    "arctanh reciprocal divide true_divide arctan2 hypot logaddexp copysign mean var std median quantile "
+    "nanmedian nanquantile angle".split()
 )
 """Functions that turn integers into floats of the default width; NumPy would give float16 for int8."""
 
@@ -30,7 +31,7 @@ _BOOL_COUNTS = frozenset("square floor_divide remainder power left_shift right_s
 
 @contextmanager
 def x64(enabled: bool = True) -> Iterator[None]:
-    """Inside, 64-bit dtypes are kept: for reference values, as ``jax.enable_x64``."""
+    """Keep 64-bit dtypes within the block: for reference values, as ``jax.enable_x64``."""
     token = _wide.set(enabled)
     try:
         yield
@@ -39,12 +40,12 @@ def x64(enabled: bool = True) -> Iterator[None]:
 
 
 def is_wide() -> bool:
-    """True inside `x64`."""
+    """Tell whether 64-bit dtypes are kept now, inside `x64`."""
     return _wide.get()
 
 
-def canonical(result: Any) -> Any:
-    """Arrays in place of NumPy scalars, 32 bits in place of 64; tuples and lists element by element."""
+def canonical(result: object) -> Any:
+    """Return arrays in place of NumPy scalars, 32 bits in place of 64; tuples and lists element by element."""
     if isinstance(result, (np.ndarray, np.generic)):
         array = np.asarray(result)
         narrow = None if _wide.get() else _WIDE_OF.get(array.dtype)
@@ -59,7 +60,7 @@ def canonical(result: Any) -> Any:
 
 
 def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with canonical results, without NumPy's warnings about nan and infinity.
+    """Return the function with canonical results, without NumPy's warnings about nan and infinity.
 
     Half precision is computed in float32 and rounded at the end: NumPy would add up float16 in float16, and knows
     bfloat16 by halves only. Two kinds of half precision, or one and float32, meet in float32.
@@ -83,10 +84,21 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unwarned(args: tuple[Any, ...], options: dict[str, Any]) -> AbstractContextManager[Any]:
-    """Of an empty array, and of too few values for ``ddof``, NumPy gives nan with a warning of Python's."""
+    """Ignore the warnings with which NumPy gives nan, of an empty array or of too few values for ``ddof``."""
     if options.get("ddof") or any(isinstance(a, np.ndarray) and not a.size for a in args):
         return warnings.catch_warnings(action="ignore")
     return nullcontext()
+
+
+def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Ignore the warning with which NumPy gives nan of nothing but nan."""
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        with warnings.catch_warnings(action="ignore"):
+            return function(*args, **options)
+
+    return call
 
 
 def _is_half(dtype: np.dtype[Any]) -> bool:
@@ -101,7 +113,7 @@ _FLOAT16 = np.dtype("float16").num
 
 
 def unshared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with results that share no memory with its arguments, as views would."""
+    """Return the function with results that share no memory with its arguments, as views would."""
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -110,7 +122,7 @@ def unshared(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _unshared(result: Any, args: tuple[Any, ...]) -> Any:
+def _unshared(result: object, args: tuple[Any, ...]) -> Any:
     if isinstance(result, (tuple, list)):
         return type(result)(_unshared(part, args) for part in result)
     if isinstance(result, np.ndarray) and (result.base is not None or any(result is one for one in args)):
@@ -133,18 +145,18 @@ def _with_inputs(convert: Callable[[Any], Any], function: Callable[..., Any]) ->
     return call
 
 
-def _floating(x: Any) -> Any:
+def _floating(x: object) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub":
         return x.astype("float64" if _wide.get() else "float32")
     return x
 
 
-def _counting(x: Any) -> Any:
+def _counting(x: object) -> Any:
     return x.astype("int32") if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "b" else x
 
 
 def _for_booleans(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy has no ``positive`` of booleans, and makes other numbers of them elsewhere."""
+    """Return a function with JAX's results for booleans, of which NumPy makes other numbers, or none."""
 
     @wraps(function)
     def call(x: Any, *args: Any, **options: Any) -> Any:
@@ -170,7 +182,7 @@ def _adapted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """In the dtype as it is, for its largest number stands for infinity; NumPy's leaves bfloat16 alone."""
+    """Replace nan and infinities in the dtype as it is, by its largest number; NumPy's leaves bfloat16 alone."""
     if x.dtype.kind in "iub":
         return np.array(x)
     if x.dtype.kind == "c":
@@ -196,6 +208,8 @@ class NumpyNamespace:
             found = _nan_to_num
         elif callable(found) and not isinstance(found, type):
             found = quiet(_adapted(name, found))
+            if name in ("nanmedian", "nanquantile"):
+                found = _unheard(found)
         self.__dict__[name] = found
         return found
 

@@ -10,7 +10,7 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.backend.numpy import threefry
 from graftax.backend.numpy.namespace import canonical, is_wide
-from graftax.backend.numpy.special import erf, erfinv
+from graftax.backend.numpy.special import erf, erfinv, erfinv_wide
 from graftax.core.typedefs import Shape
 
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
@@ -21,37 +21,37 @@ class NumpyRandom:
     """Keyed random numbers of the NumPy backend."""
 
     def key(self, seed: int) -> Any:
-        """The key of a seed, uint32 of shape (2,)."""
+        """Return the key of a seed, uint32 of shape (2,)."""
         return np.array([seed >> 32 & 0xFFFFFFFF, seed & 0xFFFFFFFF], np.uint32)
 
     def fold_in(self, key: Any, data: Any) -> Any:
-        """A new key from a key and a number, of which 32 bits count."""
+        """Return a new key from a key and a number, of which 32 bits count."""
         low = np.uint32(int(data) & 0xFFFFFFFF)
         return np.stack(threefry.threefry(key, np.uint32(0), low))
 
     def split(self, key: Any, num: int = 2) -> Any:
-        """``num`` new keys, shape ``(num, 2)``."""
+        """Return ``num`` new keys, shape ``(num, 2)``."""
         return np.stack(threefry.words(key, (num,)), axis=-1)
 
     def bits(self, key: Any, shape: Shape) -> Any:
-        """Uniform uint32."""
+        """Draw uniform uint32."""
         return threefry.bits(key, tuple(shape))
 
     def uniform(self, key: Any, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
-        """Uniform in ``[minval, maxval)``."""
+        """Draw uniformly from ``[minval, maxval)``."""
         kind = host_dtype(dtype)
         low, high = np.asarray(minval).astype(kind), np.asarray(maxval).astype(kind)
         scaled = _unit(key, tuple(shape), dtype) * (high - low) + low
         return np.asarray(np.maximum(low, scaled)).astype(kind).reshape(shape)
 
     def normal(self, key: Any, shape: Shape, dtype: str) -> Any:
-        """Standard normal."""
+        """Draw from the standard normal distribution."""
         kind = host_dtype(dtype)
         low = np.nextafter(kind.type(-1), kind.type(0))
         return _gaussian(self.uniform(key, shape, dtype, low, 1.0), dtype)
 
     def truncated_normal(self, key: Any, lower: float, upper: float, shape: Shape, dtype: str) -> Any:
-        """Standard normal between two bounds."""
+        """Draw from the standard normal distribution between two bounds."""
         kind = host_dtype(dtype)
         low, high = kind.type(lower), kind.type(upper)
         root = kind.type(_ROOT_2)
@@ -60,7 +60,7 @@ class NumpyRandom:
         return np.clip(drawn, least, most).astype(kind)
 
     def randint(self, key: Any, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
-        """Integers in ``[minval, maxval)``."""
+        """Draw integers from ``[minval, maxval)``."""
         kind = np.dtype(dtype)
         wide = kind if kind.itemsize >= 4 else np.dtype("int32")
         if kind.itemsize < 4:
@@ -84,22 +84,22 @@ class NumpyRandom:
         return np.asarray(offset).astype(kind).reshape(shape)
 
     def bernoulli(self, key: Any, p: Any, shape: Shape) -> Any:
-        """Booleans that are True with probability ``p``."""
+        """Draw booleans that are True with probability ``p``."""
         p = np.asarray(p)
         if p.dtype.kind in "iub" or (p.dtype == np.float64 and not is_wide()):
             p = p.astype(np.float32)
         return np.asarray(self.uniform(key, shape, p.dtype.name) < p)
 
     def permutation(self, key: Any, x: Any) -> Any:
-        """A shuffle of ``arange(x)``, or of the first axis of ``x``."""
+        """Return a shuffle of ``arange(x)``, or of the first axis of ``x``."""
         if np.ndim(x) == 0:
             return canonical(self._shuffled(key, np.arange(int(x), dtype=np.int32)))
         if x.ndim == 1:
             return self._shuffled(key, x)
         return x[self._shuffled(key, np.arange(x.shape[0]))]
 
-    def _shuffled(self, key: Any, x: Any) -> Any:
-        """Sorted by random words, often enough that equal words do not matter."""
+    def _shuffled(self, key: object, x: Any) -> Any:
+        """Sort by random words, often enough that equal words do not matter."""
         rounds = int(np.ceil(3 * np.log(max(1, x.size)) / np.log(0xFFFFFFFF)))
         for _ in range(rounds):
             key, used = self.split(key)
@@ -107,7 +107,7 @@ class NumpyRandom:
         return x
 
     def categorical(self, key: Any, logits: Any, axis: int = -1, shape: Shape | None = None) -> Any:
-        """Draws from softmax(logits) along an axis."""
+        """Draw from softmax(logits) along an axis."""
         axis %= logits.ndim
         batch = tuple(np.delete(logits.shape, axis))
         shape = batch if shape is None else tuple(shape)
@@ -120,15 +120,15 @@ class NumpyRandom:
             return canonical(np.argmax(noise + logits, axis=axis - logits.ndim))
 
 
-def _wide_bits(key: Any, shape: Shape, size: int) -> Any:
+def _wide_bits(key: object, shape: Shape, size: int) -> Any:
     if size == 32:
         return threefry.bits(key, shape)
     high, low = threefry.words(key, shape)
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
-def _unit(key: Any, shape: Shape, dtype: str) -> Any:
-    """Uniform in [0, 1): random bits in the mantissa of a number in [1, 2), less 1."""
+def _unit(key: object, shape: Shape, dtype: str) -> Any:
+    """Draw uniformly from [0, 1): random bits in the mantissa of a number in [1, 2), less 1."""
     kind = host_dtype(dtype)
     size, mantissa = 8 * kind.itemsize, _MANTISSA[dtype]
     drawn = 8 if mantissa < 8 else size
@@ -138,16 +138,8 @@ def _unit(key: Any, shape: Shape, dtype: str) -> Any:
     return (shifted | np.ones((), kind).view(word)).view(kind) - kind.type(1)
 
 
-def _gaussian(u: Any, dtype: str) -> Any:
+def _gaussian(u: object, dtype: str) -> Any:
     kind = host_dtype(dtype)
     if dtype == "float64":
-        return _ROOT_2 * _erfinv_wide(u)
+        return _ROOT_2 * erfinv_wide(u)
     return (kind.type(_ROOT_2) * erfinv(u).astype(kind)).astype(kind)
-
-
-def _erfinv_wide(u: Any) -> Any:
-    """Two Newton steps from the float32 value."""
-    x = erfinv(u).astype(np.float64)
-    for _ in range(3):
-        x = x - (erf(x) - u) * math.sqrt(math.pi) / 2 * np.exp(x * x)
-    return x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,8 @@ _TAIL = (
 )  # fmt: skip
 
 
-def erf(x: Any) -> Any:
-    """The Gauss error function, computed in float64 and returned in the dtype of ``x``."""
+def erf(x: object) -> Any:
+    """Return the Gauss error function, computed in float64 and returned in the dtype of ``x``."""
     x = np.asarray(x)
     if x.dtype.kind in "iub":
         x = x.astype(np.float32)
@@ -67,8 +68,8 @@ def erf(x: Any) -> Any:
     return np.where(np.isnan(wide), wide, result).astype(x.dtype)
 
 
-def erfinv(x: Any) -> Any:
-    """The inverse of `erf`, to the precision of float32, term by term as XLA computes it."""
+def erfinv(x: object) -> Any:
+    """Return the inverse of `erf`, to the precision of float32, term by term as XLA computes it."""
     x = np.asarray(x, np.float32)
     with np.errstate(all="ignore"):
         w = -np.log1p(x * -x)
@@ -78,3 +79,56 @@ def erfinv(x: Any) -> Any:
         for near, far in zip(_CENTRAL[1:], _TAIL[1:], strict=True):
             result = np.where(central, np.float32(near), np.float32(far)) + result * w
         return np.where(np.abs(x) == 1.0, x * np.float32(np.inf), result * x).astype(np.float32)
+
+
+def erfinv_wide(x: object) -> Any:
+    """Return the inverse of `erf` in float64: Newton steps from the value in float32."""
+    found = erfinv(x).astype(np.float64)
+    with np.errstate(all="ignore"):
+        for _ in range(3):
+            step = (erf(found) - x) * math.sqrt(math.pi) / 2 * np.exp(found * found)
+            found = np.where(np.isinf(found), found, found - step)
+    return found
+
+
+def erfc(x: object) -> Any:
+    """Return ``1 - erf(x)``, element by element: the math library has it to the last digit."""
+    return _each(math.erfc, x)
+
+
+def lgamma(x: object) -> Any:
+    """Return the logarithm of the absolute value of the gamma function, element by element."""
+    return _each(_lgamma, x)
+
+
+def _lgamma(x: float) -> float:
+    pole = math.isinf(x) or (x <= 0 and x == math.floor(x))
+    return math.inf if pole else math.lgamma(x)
+
+
+def _each(function: Any, x: Any) -> Any:
+    values = np.fromiter((function(float(one)) for one in x.flat), np.float64, x.size)
+    return values.reshape(x.shape).astype(x.dtype)
+
+
+# NIST Digital Library of Mathematical Functions, 5.11.2: the asymptotic series, B_2n / 2n.
+_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+_FAR = 8
+
+
+def digamma(x: Any) -> Any:
+    """Return the slope of `lgamma`: reflected to the right half, moved up to where the series converges."""
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        pole = (wide <= 0) & (wide == np.floor(wide))
+        left = wide < 0.5
+        at = np.where(left, 1 - wide, wide)
+        moved = np.zeros_like(at)
+        for _ in range(_FAR):
+            near = at < _FAR
+            moved -= np.where(near, 1 / at, 0)
+            at = np.where(near, at + 1, at)
+        square = 1 / (at * at)
+        series = np.log(at) - 0.5 / at - square * np.polyval(_DIGAMMA[::-1], square) + moved
+        reflected = series - np.pi / np.tan(np.pi * np.where(left, wide - np.round(wide), 0.5))
+        return np.where(pole, np.nan, np.where(left, reflected, series)).astype(x.dtype)

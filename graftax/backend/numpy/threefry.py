@@ -17,7 +17,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
-    """Two words of random bits for two words of counter."""
+    """Return two words of random bits for two words of counter."""
     first, second = (np.uint32(word) for word in key)
     keys = (first, second, first ^ second ^ np.uint32(0x1BD11BDA))
     with np.errstate(over="ignore"):
@@ -31,15 +31,15 @@ def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def words(key: Any, shape: Shape) -> tuple[Any, Any]:
-    """Two words of random bits for each element of a shape."""
+def words(key: object, shape: Shape) -> tuple[Any, Any]:
+    """Return two words of random bits for each element of a shape."""
     counters = np.arange(math.prod(shape), dtype=np.uint64)
     high, low = (counters >> np.uint64(32)).astype(np.uint32), counters.astype(np.uint32)
     x, y = threefry(key, high, low)
     return x.reshape(shape), y.reshape(shape)
 
 
-def bits(key: Any, shape: Shape) -> Any:
-    """One word of random bits for each element of a shape."""
+def bits(key: object, shape: Shape) -> Any:
+    """Return one word of random bits for each element of a shape."""
     x, y = words(key, shape)
     return x ^ y

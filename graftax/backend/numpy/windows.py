@@ -12,7 +12,7 @@ from graftax.core.typedefs import Shape
 
 
 def padded(x: Any, padding: Padding, value: Any) -> Any:
-    """Borders on the axes of space; negative ones crop."""
+    """Add borders on the axes of space; negative ones crop."""
     grow = [(max(low, 0), max(high, 0)) for low, high in padding]
     grown = np.pad(x, [(0, 0), *grow, (0, 0)], constant_values=value)
     crop = [
@@ -22,7 +22,7 @@ def padded(x: Any, padding: Padding, value: Any) -> Any:
 
 
 def windows(x: Any, window: Shape, strides: Shape, dilation: Shape) -> Any:
-    """A view ``(batch, *space', channels, *window)``."""
+    """Return a view ``(batch, *space', channels, *window)``."""
     axes = tuple(range(1, x.ndim - 1))
     spans = tuple((size - 1) * d + 1 for size, d in zip(window, dilation, strict=True))
     view = sliding_window_view(x, spans, axis=axes)
@@ -31,15 +31,15 @@ def windows(x: Any, window: Shape, strides: Shape, dilation: Shape) -> Any:
 
 
 def stretched(x: Any, dilation: Shape) -> Any:
-    """Zeros between the values of the axes of space."""
+    """Put zeros between the values of the axes of space."""
     sizes = [(n - 1) * d + 1 if n else 0 for n, d in zip(x.shape[1:-1], dilation, strict=True)]
     result = np.zeros((x.shape[0], *sizes, x.shape[-1]), x.dtype)
     result[(slice(None), *(slice(None, None, d) for d in dilation))] = x
     return result
 
 
-def conv(x: Any, kernel: Any, strides: Shape, padding: Padding, dilation: Shape, groups: int) -> Any:
-    """Convolution, channels last: one product over window and channels for each group."""
+def conv(x: object, kernel: Any, strides: Shape, padding: Padding, dilation: Shape, groups: int) -> Any:
+    """Convolve, channels last: one product over window and channels for each group."""
     *window, per_group, out = kernel.shape
     space = len(window)
     seen = windows(padded(x, padding, 0), tuple(window), strides, dilation)
@@ -56,7 +56,7 @@ def conv(x: Any, kernel: Any, strides: Shape, padding: Padding, dilation: Shape,
     return np.concatenate(parts, axis=-1)
 
 
-def pool(x: Any, window: Shape, strides: Shape, padding: Padding, reduce: Any, neutral: Any) -> Any:
+def pool(x: object, window: Shape, strides: Shape, padding: Padding, reduce: Any, neutral: object) -> Any:
     """Reduce over windows."""
     seen = windows(padded(x, padding, neutral), window, strides, (1,) * len(window))
     return reduce(seen, axis=tuple(range(-len(window), 0)))

@@ -25,7 +25,7 @@ class _Standin(VariableLike):
     def value(self) -> Any:
         raise AssertionError("the array did the operation itself; it has to return NotImplemented for a VariableLike")
 
-    def asked(self, other: Any) -> str:
+    def asked(self, other: object) -> str:
         return "asked"
 
     __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __rmatmul__ = asked

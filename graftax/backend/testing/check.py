@@ -71,7 +71,7 @@ class Check(NamedTuple):
 
 @contextmanager
 def raises(*kinds: type[BaseException]) -> Iterator[None]:
-    """The block must raise one of these."""
+    """Fail unless the block raises one of these."""
     names = " or ".join(kind.__name__ for kind in kinds)
     try:
         yield
@@ -83,5 +83,5 @@ def raises(*kinds: type[BaseException]) -> Iterator[None]:
 
 
 def rows(group: str, **functions: Callable[[Kit], None]) -> list[Check]:
-    """Checks of one group from functions; ``_`` in a name stands for a space."""
+    """Return checks of one group from functions; ``_`` in a name stands for a space."""
     return [Check(f"{group}/{name.replace('_', ' ')}", group, function) for name, function in functions.items()]

@@ -15,7 +15,7 @@ X = np.array([1.0, 2.0], "float32")
 class _Cell:
     """State, as a tracer sees it."""
 
-    def __init__(self, buffer: Any) -> None:
+    def __init__(self, buffer: object) -> None:
         self.buffer = buffer
 
 
@@ -65,7 +65,7 @@ def _inside_of_a_trace(kit: Kit) -> None:
     outside = compiling.level()
     seen: list[Any] = []
 
-    def function(lift: Any, leaves: list[Any]) -> Any:
+    def function(lift: object, leaves: list[Any]) -> Any:
         (x,) = leaves
         seen.append(
             (compiling.is_tracer(x), compiling.staged_within(outside), compiling.eager(), compiling.leaks(x, outside))
@@ -84,10 +84,10 @@ def _failures(kit: Kit) -> None:
     compiling = kit.backend.compiling
     outside = compiling.level()
 
-    def fails(lift: Any, leaves: list[Any]) -> Any:
+    def fails(lift: object, leaves: list[Any]) -> Any:
         raise KeyError("a mistake of the user")
 
-    def decides(lift: Any, leaves: list[Any]) -> Any:
+    def decides(lift: object, leaves: list[Any]) -> Any:
         return [leaves[0] if bool(leaves[0][0] > 0) else -leaves[0]], []
 
     with raises(KeyError):

@@ -48,7 +48,7 @@ def _staged(kit: Kit) -> None:
     calls: list[int] = []
     closed = kit.array([10.0, 20.0])
 
-    def function(lift: Any, leaves: list[Any]) -> list[Any]:
+    def function(lift: object, leaves: list[Any]) -> list[Any]:
         calls.append(1)
         return [leaves[0] * 2 + closed, numpy.sum(leaves[0])]
 
@@ -95,14 +95,14 @@ def _calls_of_python(kit: Kit) -> None:
     callbacks = kit.backend.callbacks
     seen: list[Any] = []
 
-    def function(x: Any) -> list[Any]:
+    def function(x: object) -> list[Any]:
         seen.append(kit.host(x).tolist())
         return [kit.array(kit.host(x) * 2)]
 
-    def differentiate(function: Any, count: int) -> Any:
+    def differentiate(function: object, count: int) -> Any:
         return lambda *values: [values[0] * 2]
 
-    def call(x: Any) -> Any:
+    def call(x: object) -> Any:
         return callbacks.callback(function, differentiate, lambda: [x], [x])[0]
 
     kit.close(call(kit.array([1.0, 2.0])), np.array([2, 4], "float32"), "a callback in eager code")

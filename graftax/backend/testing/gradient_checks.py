@@ -11,6 +11,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend.testing.check import Check, Kit, raises, rows
+from graftax.backend.testing.families.every import FAMILIES
 from graftax.backend.testing.op_cases import INPUTS
 from graftax.backend.testing.op_checks import listed, reference
 
@@ -23,8 +24,8 @@ DIFFERENTIABLE = (
     "unstack pad sort top_k matmul dot inner outer kron cross tensordot trace einsum inv det solve cholesky eigh "
     "pinv erf sigmoid rsqrt softplus log_sigmoid divide_no_nan xlogy squared_difference softmax log_softmax "
     "logsumexp norm moments standardize dot_product_attention conv conv_transpose max_pool sum_pool"
-).split()
-FIRST = {"where": 1, "einsum": 1}
+).split() + [name for family in FAMILIES for name in family.DIFFERENTIABLE.split()]
+FIRST = {"where": 1, "einsum": 1, "ctc_loss": 1}
 """Which argument is differentiated, where it is not the first."""
 CHOSEN = {"divide": 0, "power": 0, "max_pool": 1, "softmax": 0, "sort": 1}
 """Which case, where it is not the first."""
@@ -52,7 +53,7 @@ KINKS: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
 """What is wanted where a derivative is a matter of choice: a function, where, and its gradient."""
 
 
-def _widened(value: Any) -> Any:
+def _widened(value: object) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype("float64") if value.dtype.kind == "f" else value
     return [_widened(one) for one in value] if isinstance(value, list) else value
@@ -147,11 +148,11 @@ def _own_rule(kit: Kit) -> None:
     def forward(given: list[Any]) -> tuple[list[Any], list[Any], Any]:
         return [given[0] * given[1]], [given[1]], "kept"
 
-    def backward(kept: list[Any], thing: Any, cotangents: list[Any]) -> list[Any]:
+    def backward(kept: list[Any], thing: object, cotangents: list[Any]) -> list[Any]:
         assert thing == "kept"
         return [cotangents[0] * kept[0] * 100, None]
 
-    def function(x: Any) -> Any:
+    def function(x: object) -> Any:
         (out,) = gradients.custom_vjp(lambda given: [given[0] * given[1]], forward, backward, [x, y], [None, None])
         return numpy.sum(out), None
 
@@ -193,7 +194,7 @@ class _Recorder:
     def tracks(self, values: Sequence[Any]) -> bool:
         return any(id(value) in self.tracked for value in values)
 
-    def record(self, call: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def record(self, call: object, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.steps.append((call, list(inputs), list(outputs)))
         self.tracked |= {id(value): value for value in outputs}
 

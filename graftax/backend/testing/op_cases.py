@@ -1,41 +1,35 @@
 """Sample inputs for each op: what the conformance tests feed to every backend."""
 
 import math
-from typing import Any
 
 import numpy as np
 
+from graftax.backend.testing.families.every import FAMILIES
+from graftax.backend.testing.samples import (
+    ABOVE_ONE,
+    ALLOWED,
+    BOOLS,
+    COMPLEX,
+    DIVISORS,
+    IMAGE,
+    INFINITE,
+    INTEGERS,
+    KERNEL,
+    KEY,
+    LINE,
+    POSITIVE,
+    QUERY,
+    SIGNAL,
+    SQUARE,
+    UNIT,
+    VALUE,
+    Case,
+    X,
+    Y,
+    case,
+)
 from graftax.ops.signatures import shown
 from graftax.ops.table import OPS
-
-X = np.array([[-1.5, -0.5, 0.25], [1.0, 2.0, 3.5]], "float32")
-Y = np.array([[0.5, -2.0, 1.5], [3.0, 0.75, -0.25]], "float32")
-POSITIVE = np.abs(X) + np.float32(0.1)
-UNIT = np.array([[-0.9, -0.3, 0.0], [0.2, 0.5, 0.8]], "float32")
-ABOVE_ONE = POSITIVE + np.float32(1)
-SQUARE = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, -0.5], [0.5, -0.5, 2.0]], "float32")
-INTEGERS = np.array([[3, -7, 5], [12, 0, 9]], "int32")
-DIVISORS = np.array([[2, 3, -2], [5, 1, -4]], "int32")
-BOOLS = np.array([[True, False, True], [False, False, True]])
-LINE = np.array([1.0, 2.5, 3.0, 7.0], "float32")
-IMAGE = np.linspace(-1, 1, 2 * 6 * 5 * 3, dtype="float32").reshape(2, 6, 5, 3) ** 3
-KERNEL = np.cos(np.arange(3 * 2 * 3 * 4, dtype="float32")).reshape(3, 2, 3, 4)
-SIGNAL = np.sin(np.arange(2 * 7 * 4, dtype="float32")).reshape(2, 7, 4)
-COMPLEX = np.array([1 + 2j, -0.5j, -3.0], "complex64")
-INFINITE = np.array([1.0, np.inf, -np.inf, np.nan], "float32")
-
-QUERY = np.sin(np.arange(2 * 3 * 4 * 5, dtype="float32")).reshape(2, 3, 4, 5)
-KEY = np.cos(np.arange(2 * 6 * 4 * 5, dtype="float32")).reshape(2, 6, 4, 5)
-VALUE = np.sin(np.arange(2 * 6 * 4 * 2, dtype="float32") * 2).reshape(2, 6, 4, 2)
-ALLOWED = np.arange(2 * 3 * 6).reshape(2, 1, 3, 6) % 3 != 1
-ALLOWED[1, 0, 2] = False  # nothing to attend to
-
-Case = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-def case(*args: Any, **options: Any) -> Case:
-    return args, options
-
 
 INPUTS: dict[str, list[Case]] = {
     **{n: [case(POSITIVE)] for n in ("log", "log2", "log10", "sqrt", "rsqrt")},
@@ -160,6 +154,8 @@ INPUTS: dict[str, list[Case]] = {
         for n in ("max_pool", "sum_pool")
     },
 }
+for _family in FAMILIES:
+    INPUTS.update(_family.CASES)
 for _name, _op in OPS.items():
     INPUTS.setdefault(_name, [case(X, Y)] if shown(_op).startswith("x, y") else [case(X)])
 for _name in ("sum", "mean", "std", "max", "min", "prod", "count_nonzero", "median"):

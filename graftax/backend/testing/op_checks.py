@@ -35,7 +35,7 @@ def reference(name: str) -> Callable[..., Any]:
     raise LookupError(name)
 
 
-def listed(result: Any) -> list[Any]:
+def listed(result: object) -> list[Any]:
     """Return the arrays of a result, one or several."""
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
@@ -66,7 +66,7 @@ def _of_half(name: str, dtype: str, kit: Kit) -> None:
     kit.close(found, expected, f"ops.{name} of {dtype}", dtype)
 
 
-def _converted(value: Any, dtype: str) -> Any:
+def _converted(value: object, dtype: str) -> Any:
     if isinstance(value, np.ndarray):
         floating = value.dtype.kind == "f" or value.dtype.name == "bfloat16"
         return value.astype(host_dtype(dtype)) if floating else value

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from graftax.backend.testing.families.every import FAMILIES
+
 
 def _softmax(x: Any, axis: Any = -1) -> Any:
     e = np.exp(x - x.max(axis=axis, keepdims=True))
@@ -18,7 +20,7 @@ def _log_sum_exp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return total if keepdims else total.squeeze(axis)
 
 
-def _borders(sizes: Any, window: Any, strides: Any, padding: Any) -> Any:
+def _borders(sizes: Any, window: Any, strides: Any, padding: object) -> Any:
     if padding == "valid":
         return [(0, 0)] * len(window)
     if padding == "causal":
@@ -67,7 +69,7 @@ def _conv(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilatio
 
 
 def _conv_transpose(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilation: Any = 1) -> Any:
-    """Every input value stamps the kernel onto the output."""
+    """Stamp the kernel onto the output for every input value."""
     space = x.ndim - 2
     strides, dilation = _each(strides, space), _each(dilation, space)
     window = [(n - 1) * d + 1 for n, d in zip(kernel.shape, dilation, strict=False)]
@@ -87,7 +89,7 @@ def _conv_transpose(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid
 
 
 def _pool(reduce: Callable[..., Any], value: float) -> Callable[..., Any]:
-    def pool(x: Any, window: Any, strides: Any = None, padding: Any = "valid") -> Any:
+    def pool(x: Any, window: object, strides: object = None, padding: object = "valid") -> Any:
         space = x.ndim - 2
         window = _each(window, space)
         strides = window if strides is None else _each(strides, space)
@@ -96,18 +98,18 @@ def _pool(reduce: Callable[..., Any], value: float) -> Callable[..., Any]:
     return pool
 
 
-def _scatter_add(x: Any, indices: Any, updates: Any) -> Any:
+def _scatter_add(x: object, indices: Any, updates: Any) -> Any:
     result = np.array(x)
     for i, index in enumerate(np.ravel(indices)):
         result[index] += updates if np.ndim(updates) == 0 else updates[i]
     return result
 
 
-def _one_hot(indices: Any, num_classes: int, axis: int = -1, dtype: str = "float32") -> Any:
+def _one_hot(indices: object, num_classes: int, axis: int = -1, dtype: str = "float32") -> Any:
     return np.moveaxis(np.eye(num_classes, dtype=dtype)[np.asarray(indices)], -1, axis)
 
 
-def _slice_update(x: Any, begin: Any, updates: Any) -> Any:
+def _slice_update(x: object, begin: Any, updates: Any) -> Any:
     result = np.array(x)
     result[tuple(slice(b, b + n) for b, n in zip(begin, updates.shape, strict=True))] = updates
     return result
@@ -131,7 +133,7 @@ def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
 def _attention(
     q: Any, k: Any, v: Any, mask: Any = None, bias: Any = 0, scale: Any = None, is_causal: Any = False
 ) -> Any:
-    """One query of one head after the other."""
+    """Attend with one query of one head after the other."""
     out = np.zeros((*q.shape[:3], v.shape[3]), q.dtype)
     shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
     mask, bias = np.broadcast_to(True if mask is None else mask, shape), np.broadcast_to(bias, shape)
@@ -199,3 +201,5 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "trace": lambda x, offset=0: np.trace(x, offset),
     "clip": _clip,
 }
+for _family in FAMILIES:
+    REFERENCES.update(_family.REFERENCES)

@@ -88,7 +88,7 @@ def _levels_of_rows(kit: Kit) -> None:
     vectorizing, outside = kit.backend.vectorizing, kit.backend.vectorizing.level()
     seen: list[Any] = []
 
-    def row(x: Any) -> Any:
+    def row(x: object) -> Any:
         seen.append((vectorizing.is_tracer(x), kit.backend.arrays.is_concrete(x), vectorizing.leaks(x, outside)))
         return x
 

@@ -6,8 +6,8 @@ import inspect
 from typing import Any
 
 
-def call_of(thing: Any, **shown: Any) -> str:
-    """``Class(argument=value, ...)``, found in the signatures of the class and its bases.
+def call_of(thing: object, **shown: Any) -> str:
+    """Return ``Class(argument=value, ...)``, found in the signatures of the class and its bases.
 
     Args:
         thing: An object that keeps its arguments under their names.
@@ -31,5 +31,5 @@ def call_of(thing: Any, **shown: Any) -> str:
     return f"{type(thing).__name__}({', '.join(filter(None, found.values()))})"
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     return value is default or (isinstance(value, str | int | float | tuple) and value == default)

@@ -99,24 +99,24 @@ CLASSES: Elsewhere = {squashed(name): ("it is done in another way here", line) f
 """What elsewhere is a class or a function, and what does it here: a line that runs."""
 
 
-def missing_attribute(self: Any, name: str) -> Any:
-    """What an optimizer or a schedule answers where nothing is found."""
-    kind = type(self)
-    optimizes = hasattr(kind, "minimize")
-    if name in NEEDS_THE_LOSS and optimizes and not hasattr(kind, name):
-        raise MissingAttributeError(
+def missing_attribute(it: object, name: str) -> MissingAttributeError:
+    """Return the error for an attribute that an optimizer or a schedule has not."""
+    kind = type(it)
+    if not hasattr(kind, "minimize"):
+        return attributes.missing(it, name, "schedule", attributes.OF_MODULES)
+    if name in NEEDS_THE_LOSS:
+        return MissingAttributeError(
             f"{kind.__name__} has no {name!r}",
             "it looks at the loss more than once, so that gradients alone are too little",
             "optimizer.minimize(loss_fn, model.trainable_variables)",
         )
-    return (_of_optimizers if optimizes else _of_schedules)(self, name)
+    return attributes.missing(it, name, "optimizer", _OF_OPTIMIZERS)
 
 
-_of_optimizers = attributes.answering("optimizer", ATTRIBUTES | OF_OPTIMIZERS)
-_of_schedules = attributes.answering("schedule", attributes.OF_MODULES)
+_OF_OPTIMIZERS = ATTRIBUTES | OF_OPTIMIZERS
 
 
-def refuse_assignment(owner: Any, name: str, value: Any) -> None:
+def refuse_assignment(owner: object, name: str, value: object) -> None:
     """Raise where an attribute is assigned that one of our classes does not have, but nearly.
 
     Raises:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from graftax.backend import registry
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.arguments import foreign_names
 from graftax.variables.graph.module import Module
@@ -29,6 +29,7 @@ class Kind:
         number: Whether it is a number: then no bool and nothing that is nan will do, and a Variable may hold it.
         whole: Whether it has to be an integer, and a plain one.
         optional: Whether None will do.
+        kept: What is kept of a value that fits.
     """
 
     words: str
@@ -37,13 +38,14 @@ class Kind:
     number: bool = True
     whole: bool = False
     optional: bool = False
+    kept: Callable[[Any], Any] | None = None
 
     def or_none(self) -> Kind:
-        """The same, or None."""
+        """Return the same kind, with None allowed."""
         return replace(self, optional=True, instead=f"{self.instead}, or None")
 
     def checked(self, owner: str, name: str, given: Any) -> Any:
-        """The argument as it is kept: a number of NumPy becomes one of Python.
+        """Return the argument as it is kept: a number of NumPy becomes one of Python.
 
         Raises:
             ArgumentTypeError: it is no number, where one is asked for.
@@ -55,7 +57,7 @@ class Kind:
         if not self.number:
             fits = self.fits(found)
         elif isinstance(found, VariableLike) or hasattr(found, "shape"):
-            fits = not self.whole and tuple(getattr(found, "shape", ())) == () and self._fits_now(found)
+            fits = not self.whole and is_real_scalar(found) and self._fits_now(found)
         elif not isinstance(found, int | float):
             raise ArgumentTypeError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
         else:
@@ -63,10 +65,10 @@ class Kind:
             fits = plain and not math.isnan(found) and self.fits(found)
         if not fits:
             raise ArgumentError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
-        return found
+        return found if self.kept is None else self.kept(found)
 
-    def _fits_now(self, holder: Any) -> bool:
-        """Whether what a Variable holds will do now, where that is known."""
+    def _fits_now(self, holder: object) -> bool:
+        """Tell whether what a Variable holds will do now; True where that is not known."""
         arrays = registry.current().arrays
         value = holder.value if isinstance(holder, VariableLike) else holder
         return not arrays.is_concrete(value) or self.fits(float(arrays.to_numpy(arrays.asarray(value))))
@@ -82,6 +84,7 @@ POSITIVE = Kind("it is positive, and finite", "1.0", lambda x: 0 < x < math.inf)
 NOT_NEGATIVE = Kind("it is a finite number, and not negative", "0.0", lambda x: 0 <= x < math.inf)
 NOT_POSITIVE = Kind("it is a finite number, and not positive", "-0.5", lambda x: -math.inf < x <= 0)
 AT_LEAST_ONE = Kind("it is a factor of 1 at least", "1.0", lambda x: x >= 1)
+FACTOR = Kind("it is a finite factor of 1 at least", "1.0", lambda x: 1 <= x < math.inf)
 COUNT = Kind("it counts, from 1 on", "10", lambda x: x >= 1, whole=True)
 WHOLE = Kind("it counts, from 0 on", "0", lambda x: x >= 0, whole=True)
 AT_LEAST_FOUR = Kind("it is a finite number, and at least 4", "5.0", lambda x: 4 <= x < math.inf)
@@ -121,9 +124,18 @@ OPTIONS: Kinds = {
 
 
 def one_of(*choices: str) -> Kind:
-    """One of some words."""
+    """Return the kind of an argument that is one of some words."""
     named = " or ".join(f'"{choice}"' for choice in choices)
     return Kind(f"it is {named}", f'"{choices[0]}"', lambda x: isinstance(x, str) and x in choices, number=False)
+
+
+def is_real_scalar(holder: object) -> bool:
+    """Tell whether an array or a Variable holds one real number: neither several, nor a truth value, nor a complex one.
+
+    An expression without a dtype of its own, such as a product of two Variables, counts as one.
+    """
+    name = str(getattr(holder, "dtype", "float32"))
+    return tuple(getattr(holder, "shape", ())) == () and name != "bool" and "complex" not in name
 
 
 def _plain(given: Any) -> Any:
@@ -157,13 +169,51 @@ class Checked(Module):
     arguments: ClassVar[Kinds] = {}
     """What each of them may be."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset()
+    """Arguments that only the constructor reads: another value later would be used for nothing."""
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset()
+    """Arguments that say how slots are made: they may change until there are some."""
+
+    def _gx_check_together(self) -> None:
+        """Raise where arguments that are right alone are wrong together; asked when they are used.
+
+        One that is assigned after another may be wrong for a moment, so an assignment alone cannot tell.
+        """
+
+    def _gx_has_slots(self) -> bool:
+        """Tell whether slots have been made."""
+        return False
+
+    def _gx_given(self, name: str, value: object) -> Any:
         kind = kinds_of(type(self)).get(name)
         if kind is not None:
             value = kind.checked(type(self).__name__, name, value)
         elif name not in self.__dict__:
             foreign_names.refuse_assignment(self, name, value)
-        super().__setattr__(name, value)
+        if name in self.__dict__ and not _same(self.__dict__[name], value):
+            self._gx_refuse_late(name, value)
+        return value
 
-    if not TYPE_CHECKING:
-        __getattr__ = foreign_names.missing_attribute
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        return foreign_names.missing_attribute(self, name)
+
+    def _gx_refuse_late(self, name: str, value: object) -> None:
+        """Raise if it is too late to change an argument."""
+        kind = type(self)
+        if any(name in vars(base).get("_gx_fixed", ()) for base in kind.__mro__):
+            why = "it is read when the optimizer is made, and a later change would be used for nothing"
+        elif any(name in vars(base).get("_gx_settled", ()) for base in kind.__mro__) and self._gx_has_slots():
+            why = "slots are there that were made with it, and do not change with it"
+        else:
+            return
+        raise ArgumentError(
+            f"{kind.__name__}.{name} = {value!r:.60}, where it is {self.__dict__[name]!r:.60}",
+            why,
+            f"graftax.optimizers.{kind.__name__}({name}={value!r:.60}), a new one",
+        )
+
+
+def _same(one: object, other: object) -> bool:
+    plain = (int, float, str, tuple)
+    return one is other or (isinstance(one, plain) and isinstance(other, plain) and one == other)

@@ -32,6 +32,7 @@ def accumulate(
         then: Does the update.
     """
     sums = [update.slots[SLOT] for update in updates]
+    # sums, divided once in the end: a mean of what there is so far would be rounded at each batch
     for slot, update in zip(sums, updates, strict=True):
         slot.assign_add(ops.cast(update.gradient, slot.dtype))
     gathered.assign_add(1)

@@ -7,13 +7,16 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.grouping import groups, join, split
-from graftax.optimizers.engine.numbers import cast_to, compute_dtype, is_on, number
-from graftax.optimizers.engine.rule import Rule, RuleInput, RuleOutput, sees_all
+from graftax.optimizers.engine.grouping import groups, join, joins, split
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name, is_on, number
+from graftax.optimizers.engine.rule import Rule, RuleInput, sees_all
+from graftax.optimizers.engine.settings import Number
 from graftax.optimizers.engine.slot import SlotValues
-from graftax.optimizers.engine.step import StepFor
+from graftax.optimizers.engine.sparse_rows import TouchedRows
+from graftax.optimizers.engine.step import Step, StepFor
 from graftax.optimizers.engine.update import Update
 from graftax.variables.given_back import constrained
+from graftax.variables.variable import Variable
 
 _NAMED = 5  # variables in a message, where an update moves many
 
@@ -32,28 +35,35 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         if updates and sees_all(rule):
             _update_all(rule, updates, step_for)
             return
-        for group in groups(rule, updates):
-            if len(group) == 1:
-                _update_one(rule, group[0], step_for)
-            else:
+        for group in groups(updates) if joins(rule) else [[update] for update in updates]:
+            if len(group) > 1:
                 _update_joined(rule, group, step_for)
+                continue
+            [update] = group
+            variable, rows, declared = update.variable, update.rows, update.rule_slots()
+            dtype = compute_dtype(variable.dtype)
+            gradient, value = update.gradient, variable.value
+            slots = {name: slot.value for name, slot in declared.items()}
+            if rows is not None:  # other rows, and those of the slots, stay
+                gradient, value = rows.share(gradient), rows.of(value)
+                slots = {name: rows.of(slot) for name, slot in slots.items()}
+            # as in `_rule_input`, in place: in eager code a function costs as much as the arithmetic of a small weight
+            step, l2, decay = _numbers(rule, update, step_for)
+            given = RuleInput(variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step)
+            if l2 is not None or decay is not None:
+                given = _decayed(given, l2, decay)
+            result = rule.update(given.gradient, given.value, given.slots, step)
+            _check(rule, "update", declared, result)
+            new, changes = result
+            if dtype_name(new.dtype) != variable.dtype or rows is not None or variable.constraint is not None:
+                new = _fitted(update, new)
+            variable.assign(new)  # first: where the shape or the constraint raises, no slot has changed
+            _assign_slots(declared, changes, rows)
     except GraftaxError as error:
         paths = ", ".join(repr(update.variable.path) for update in group[:_NAMED])
         more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
         error.add_context(f"the update of {paths}{more} by {type(rule).__name__}")
         raise
-
-
-def _update_one(rule: Rule, update: Update, step_for: StepFor) -> None:
-    """Update one variable, or the rows of it that its gradient touches; other rows, and those of its slots, stay."""
-    kept, rows = update.rule_slots(), update.rows
-    gradient, value = update.gradient, update.variable.value
-    slots = {name: slot.value for name, slot in kept.items()}
-    if rows is not None:
-        gradient, value = rows.share(gradient), rows.of(value)
-        slots = {name: rows.of(slot) for name, slot in slots.items()}
-    given = _rule_input(rule, update, gradient, value, slots, step_for)
-    _assign(rule, "update", update, rule.update(given.gradient, given.value, given.slots, given.step))
 
 
 def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> None:
@@ -63,7 +73,9 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> None:
     gradient = join([update.gradient for update in group])
     slots = {name: join([update.slots[name].value for update in group]) for name in first.rule_slots()}
     given = _rule_input(rule, first, gradient, value, slots, step_for)
-    new, changes = _checked(rule, "update", slots, rule.update(given.gradient, given.value, given.slots, given.step))
+    result = rule.update(given.gradient, given.value, given.slots, given.step)
+    _check(rule, "update", slots, result)
+    new, changes = result
     # the shapes of the variables are asked for where they are assigned
     _check_joined(rule, {"a value": (new, value)} | {f"a slot {n!r}": (changes[n], slots[n]) for n in changes})
     for name, change in changes.items():
@@ -88,44 +100,59 @@ def _update_all(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             "return [(one.value - one.step.learning_rate * one.gradient, {}) for one in moving]",
         )
     for update, result in zip(updates, results, strict=True):
-        _assign(rule, "update_all", update, result)
-
-
-def _assign(rule: Rule, method: str, update: Update, result: Any) -> None:
-    """Give the slots and the variable of an update their new values, in their own dtypes; of rows, where it has some.
-
-    Args:
-        rule: What computed them.
-        method: By which of its methods, for messages.
-        update: Whose slots and variable.
-        result: What the method returned for them.
-    """
-    variable, slots, rows = update.variable, update.rule_slots(), update.rows
-    new, changes = _checked(rule, method, slots, result)
-    for name, change in changes.items():
-        slot, change = slots[name], cast_to(change, slots[name].dtype)
-        slot.assign(change if rows is None else rows.put(slot.value, change))
-    new = cast_to(new, variable.dtype)
-    variable.assign(constrained(variable, new if rows is None else rows.put(variable.value, new)))
+        _check(rule, "update_all", update.rule_slots(), result)
+        new, changes = result
+        update.variable.assign(_fitted(update, new))
+        _assign_slots(update.rule_slots(), changes)
 
 
 def _rule_input(
     rule: Rule, update: Update, gradient: Array, value: Array, slots: Mapping[str, Array], step_for: StepFor
 ) -> RuleInput:
     """Return what the rule gets: in the dtype of the update, with the decays that are not the rule's."""
+    dtype = compute_dtype(update.variable.dtype)
+    step, l2, decay = _numbers(rule, update, step_for)
+    return _decayed(RuleInput(update.variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step), l2, decay)
+
+
+def _seen(slots: Mapping[str, Array], dtype: str) -> SlotValues:
+    return SlotValues({name: cast_to(slot, dtype) for name, slot in slots.items()})
+
+
+def _numbers(rule: Rule, update: Update, step_for: StepFor) -> tuple[Step, Number | None, Number | None]:
+    """Return the step of an update, its ``l2``, and its decay; None for one that is off, or that the rule takes."""
     dtype, settings = compute_dtype(update.variable.dtype), update.settings
     decay, l2 = settings.decays(rule.weight_decay, rule.l2)
     step = step_for(dtype, settings.learning_rate_multiplier, decay if rule.decays_inside else 0.0)
-    value = cast_to(value, dtype)
-    if is_on(l2):
-        gradient = gradient + number(l2, dtype) * value
-    if is_on(decay) and not rule.decays_inside:
-        value = value - step.learning_rate * number(decay, dtype) * value
-    seen = SlotValues({name: cast_to(slot, dtype) for name, slot in slots.items()})
-    return RuleInput(update.variable, gradient, value, seen, step)
+    return step, l2 if is_on(l2) else None, decay if is_on(decay) and not rule.decays_inside else None
 
 
-def _checked(rule: Rule, method: str, slots: Mapping[str, Any], result: Any) -> RuleOutput:
+def _decayed(given: RuleInput, l2: Number | None, decay: Number | None) -> RuleInput:
+    """Return what a rule gets with the decays done that are not None."""
+    dtype = dtype_name(given.value.dtype)
+    if l2 is not None:
+        given = given._replace(gradient=given.gradient + number(l2, dtype) * given.value)
+    if decay is not None:
+        given = given._replace(value=given.value - given.step.learning_rate * number(decay, dtype) * given.value)
+    return given
+
+
+def _fitted(update: Update, new: Array) -> Array:
+    """Return a new value as its variable takes it: in its dtype, whole, and as its constraint projects it."""
+    variable, new = update.variable, cast_to(new, update.variable.dtype)
+    return constrained(variable, new if update.rows is None else update.rows.put(variable.value, new))
+
+
+def _assign_slots(slots: Mapping[str, Variable], changes: Mapping[str, Array], rows: TouchedRows | None = None) -> None:
+    """Give slots their new values, in their own dtypes; of some rows, where an update is of these alone."""
+    for name, change in changes.items():
+        slot = slots[name]
+        change = cast_to(change, slot.dtype)
+        slot.assign(change if rows is None else rows.put(slot.value, change))
+
+
+def _check(rule: Rule, method: str, slots: Mapping[str, object], result: object) -> None:
+    """Raise unless a method of a rule returned a value and new values of slots that there are."""
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
         raise ArgumentError(
             f"{type(rule).__name__}.{method} returned {_described(result)}",
@@ -138,7 +165,6 @@ def _checked(rule: Rule, method: str, slots: Mapping[str, Any], result: Any) -> 
             f"create_slots declares {', '.join(slots) or 'none'}",
             "declare it there, or leave it out",
         )
-    return result
 
 
 def _check_joined(rule: Rule, found: Mapping[str, tuple[Any, Array]]) -> None:

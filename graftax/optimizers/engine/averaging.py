@@ -21,23 +21,23 @@ SLOT = "moving_average"
 
 
 def slot_for(variable: Variable) -> Slot:
-    """The average of a variable, which starts as its value."""
+    """Return the average of a variable, which starts as its value."""
 
-    def start(key: Any, shape: Any, dtype: str) -> Array:
+    def start(key: object, shape: object, dtype: str) -> Array:
         return cast_to(variable.value, dtype)
 
     return Slot(dtype=compute_dtype(variable.dtype), initializer=start)
 
 
 def slot_beside(rule: Averaging, variable: Variable) -> Slot:
-    """The same, unless the optimizer that updates the variable averages it by itself."""
+    """Return the same, unless the optimizer that updates the variable averages it by itself."""
     if rule.averages_itself:
         raise two_averages(rule)
     return slot_for(variable)
 
 
 def two_averages(rule: Averaging) -> ArgumentError:
-    """The error for `ema_momentum` where the rule has an average of its own."""
+    """Return the error for `ema_momentum` where the rule has an average of its own."""
     kind = type(rule).__name__
     return ArgumentError(
         f"ema_momentum for what {kind} moves",
@@ -48,7 +48,7 @@ def two_averages(rule: Averaging) -> ArgumentError:
 
 @contextmanager
 def swapped(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
-    """Inside, each variable has the value beside it; at the end its own again, whatever happens."""
+    """Give each variable the value beside it for the block, and at the end its own again, whatever happens."""
     before = [variable.value for variable, _ in pairs]
     try:
         for variable, average in pairs:
@@ -74,7 +74,7 @@ class Averaging(SlotKeeper):
     others: tuple[Any, ...]
 
     def _gx_fingerprint(self) -> dict[str, Any]:
-        """What a trace may depend on; whether the averages are in place, too."""
+        """Return what a trace may depend on; whether the averages are in place, too."""
         return {**super()._gx_fingerprint(), "averages in place": ("bool", self in _swapped)}
 
     def _gx_average(self, updates: list[Update]) -> None:
@@ -90,7 +90,7 @@ class Averaging(SlotKeeper):
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """Inside, the variables have the averages of their values, to evaluate with; afterwards their own again.
+        """Give the variables the averages of their values for the block, to evaluate with; afterwards their own again.
 
         Raises:
             StateError: this optimizer keeps no averages, or none yet.
@@ -126,12 +126,12 @@ class Averaging(SlotKeeper):
         self._gx_averages_assigned()
 
     def _gx_averages_assigned(self) -> None:
-        """Told after `assign_averages`, also by the optimizer around."""
+        """Note that `assign_averages` is done, here or in the optimizer around."""
         for other in self.others:
             other._gx_averages_assigned()
 
     def _gx_averages(self) -> list[tuple[Variable, Array]]:
-        """The variables that have an average, here or in an optimizer that a rule names, and what it is now."""
+        """Return the variables that have an average, here or in an optimizer that a rule names, and what it is now."""
         found = list(self._gx_all_averages())
         if not found:
             keeps = self.ema_momentum is not None or any(o.averages_itself for o in (self, *self.others))
@@ -148,7 +148,7 @@ class Averaging(SlotKeeper):
             yield from other._gx_all_averages()
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
-        """The averages of `ema_momentum`; the values themselves before the first update."""
+        """Yield the averages of `ema_momentum`; the values themselves before the first update."""
         for variable, state in self._gx_slots.items() if self.ema_momentum is not None else ():
             if SLOT in state.slots:
                 average = cast_to(state.slots[SLOT].value, variable.dtype)

@@ -13,6 +13,11 @@ from graftax.variables.variable import Variable
 _SCALE = 2.0**-40
 
 
+def has_limits(updates: list[Update], *limits: float | None) -> bool:
+    """Tell whether there is anything to clip, by limits of the optimizer or by rules that set one."""
+    return any(limit is not None for limit in limits) or any(u.settings.adaptive_clip is not None for u in updates)
+
+
 def clip(
     updates: list[Update],
     value: float | None = None,
@@ -24,16 +29,18 @@ def clip(
 
     Args:
         updates: Whose gradients.
-        value: On the magnitude of each element.
-        norm: On the norm of each gradient.
-        global_norm: On the norm of all gradients together.
+        value: On the magnitude of each element. Defaults to None, no limit.
+        norm: On the norm of each gradient. Defaults to None, no limit.
+        global_norm: On the norm of all gradients together. Defaults to None, no limit.
         adaptive: On the norm of each unit's gradient, relative to that of its weights; settings may replace it.
+            Defaults to None, no limit.
     """
     if value is not None:
         updates = [u.with_gradient(_within(u.gradient, _number(value, u))) for u in updates]
     if norm is not None:
         updates = [u.with_gradient(u.gradient * _factor(_norm(_square(u.gradient)), _number(norm, u))) for u in updates]
     if global_norm is not None and updates:
+        # one dtype for all squares: what is added up must not depend on which variable comes first
         wide = "float64" if any(str(u.gradient.dtype) == "float64" for u in updates) else "float32"
         square = ops.sum(ops.stack([cast_to(_square(u.gradient), wide) for u in updates]))
         factor = _factor(_norm(square), number(global_norm, wide))
@@ -51,8 +58,8 @@ def _within(gradient: Array, limit: Any) -> Array:
     return ops.clip(gradient, -limit, limit)
 
 
-def _clip_units(gradient: Array, variable: Variable, limit: Any) -> Array:
-    """The gradient of each unit, the last axis of a kernel, no longer than ``limit`` times the unit's weights."""
+def _clip_units(gradient: Array, variable: Variable, limit: object) -> Array:
+    """Return the gradient with each unit, the last axis of a kernel, at most ``limit`` times as long as its weights."""
     if limit is None:
         return gradient
     if 0 in variable.shape:
@@ -70,23 +77,23 @@ def _unit_norms(x: Array) -> Array:
 
 
 def _square(gradient: Array) -> Array:
-    """The square of the norm, times a power of two that changes no bit, but keeps it from overflowing below 1e31."""
+    """Return the square of the norm, times a power of two that changes no bit, but keeps it finite below 1e31."""
     scaled = gradient * _SCALE
     return ops.sum(scaled * scaled)
 
 
 def _norm(square: Array) -> Array:
-    """The norm that belongs to such a square."""
+    """Return the norm that belongs to such a square."""
     return _root(square) / _SCALE
 
 
 def _root(square: Array) -> Array:
-    """The root, with a slope of zero at zero, as the norm of a gradient of zeros is a part of no gradient."""
+    """Return the root, with a slope of zero at zero, as the norm of a gradient of zeros is a part of no gradient."""
     zero = ops.equal(square, 0)
     return ops.where(zero, square, ops.sqrt(ops.where(zero, ops.ones_like(square), square)))
 
 
 def _factor(norm: Array, limit: Any) -> Array:
-    """What brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
+    """Return what brings a norm down to the limit: 1 below it; nan, not 0, for a norm that is not finite."""
     factor = ops.where(norm > limit, limit / ops.maximum(norm, limit), ops.ones_like(norm))
     return ops.where(ops.isfinite(norm), factor, float("nan"))

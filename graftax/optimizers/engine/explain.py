@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from graftax.backend import registry
 from graftax.core.typedefs import unwrap
@@ -31,7 +30,7 @@ class Explained:
     by: tuple[str, ...]
 
     def cells(self) -> tuple[str, ...]:
-        """The line as text; what a frozen variable does not have is left out."""
+        """Return the line as text; what a frozen variable does not have is left out."""
         by = ", ".join(self.by)
         if self.frozen:
             return (self.path, str(self.shape), self.optimizer, "frozen", "", "", self.frozen, by)
@@ -79,7 +78,7 @@ def _row(variable: Variable, optimizer: Rule, settings: Settings) -> Explained:
     )
 
 
-def _float(number: Any) -> float:
+def _float(number: object) -> float:
     return (
         number
         if isinstance(number, int | float)

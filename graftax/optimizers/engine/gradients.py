@@ -1,18 +1,15 @@
-"""From what the caller passes to updates of variables along their gradients: matched, checked, cast."""
+"""What the caller of an optimizer passes: variables in any structure, gradients that have to fit to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
-from graftax.core.typedefs import unwrap
-from graftax.optimizers.engine.numbers import cast_to, compute_dtype
+from graftax.core.typedefs import Array
 from graftax.optimizers.engine.sparse_rows import IndexedRows
-from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -20,8 +17,8 @@ Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 """What callers pass: Variables in any nested structure, or a Module for its trainable ones."""
 
 
-def flat_variables(variables: Any) -> list[Variable]:
-    """The Variables of any structure; of a Module, its trainable ones.
+def flat_variables(variables: object) -> list[Variable]:
+    """Return the Variables of any structure; of a Module, its trainable ones.
 
     Raises:
         ArgumentTypeError: something in it is no Variable.
@@ -59,30 +56,25 @@ def structure_of(variables: Any) -> Any:
     return variables if isinstance(variables, Variable | list | tuple | dict) else list(variables)
 
 
-def pair_up(gradients: Any, variables: Any) -> list[tuple[Variable, Any]]:
-    """Return each Variable with its gradient, in the order of the structure.
+def keys_of(gradients: object, variables: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterable[Any]:
+    """Return the keys by which two structures are paired at their top.
 
     Raises:
-        ArgumentError: the two structures differ.
+        ArgumentError: the two differ there.
     """
-    if isinstance(variables, Variable):
-        return [(variables, gradients)]
     if isinstance(variables, dict):
-        given = gradients if isinstance(gradients, Mapping) else {}
-        if set(given) != set(variables):
-            raise _unpaired(list(given) if given else gradients, list(variables))
-        below = [(given[key], variables[key]) for key in variables]
-    else:
-        if isinstance(gradients, Mapping) or not hasattr(gradients, "__iter__"):
-            raise _unpaired(gradients, f"{len(variables)} in a {type(variables).__name__}")
-        listed = list(gradients)
-        if len(listed) != len(variables):
-            raise _unpaired(len(listed), len(variables))
-        below = list(zip(listed, variables, strict=True))
-    return [pair for gradient, variable in below for pair in pair_up(gradient, variable)]
+        if not isinstance(gradients, Mapping) or set(gradients) != set(variables):
+            given = list(gradients) if isinstance(gradients, Mapping) and gradients else gradients
+            raise _unpaired(given, list(variables))
+        return variables
+    if not isinstance(gradients, list | tuple):
+        raise _unpaired(gradients, f"{len(variables)} in a {type(variables).__name__}")
+    if len(gradients) != len(variables):
+        raise _unpaired(len(gradients), len(variables))
+    return range(len(variables))
 
 
-def _unpaired(gradients: Any, variables: Any) -> ArgumentError:
+def _unpaired(gradients: object, variables: object) -> ArgumentError:
     return ArgumentError(
         f"an optimizer got gradients {gradients!s:.100} for variables {variables!s:.100}",
         "each variable needs its gradient, in the same structure and order",
@@ -105,49 +97,39 @@ def require_floating(variables: Iterable[Variable]) -> None:
             )
 
 
-def check_gradients(updates: list[Update], dense: Callable[[Update], Update]) -> list[Update]:
-    """Return updates along arrays in the dtype of the update; those without a gradient left out, with a warning.
-
-    Args:
-        updates: Along what was given.
-        dense: Returns an update along an array for one along `IndexedRows`.
+def check_some(missing: Sequence[Variable], all_of_them: bool) -> None:
+    """Warn of variables without a gradient.
 
     Raises:
-        GradientError: all gradients are None.
-        ShapeError: a gradient has another shape than its variable.
-        DTypeError: a gradient is complex.
+        GradientError: no variable has one.
     """
-    missing = [update.variable.path for update in updates if update.gradient is None]
-    if missing:
-        if len(missing) == len(updates):
-            raise GradientError(
-                f"no gradient for any of the variables {', '.join(missing)}",
-                "the loss does not depend on them, or it was computed outside of the differentiated function",
-                "compute the loss from these variables inside the function given to value_and_grad",
-            )
-        user_line.warn(f"no gradient for {', '.join(missing)}: not updated in this step")
-    arrays = registry.current().arrays
-    found = []
-    for update in updates:
-        if update.gradient is None:
-            continue
-        variable = update.variable
-        sparse = isinstance(update.gradient, IndexedRows)
-        if not sparse:
-            update.gradient = arrays.asarray(unwrap(update.gradient))
-        if tuple(update.gradient.shape) != variable.shape:
-            raise ShapeError(
-                f"a gradient of shape {tuple(update.gradient.shape)} for the variable {variable.path!r}",
-                f"the variable has shape {variable.shape}",
-                "gradients in the order of their variables",
-            )
-        update = dense(update) if sparse else update
-        if is_complex(update.gradient.dtype):
-            raise DTypeError(
-                f"a gradient of dtype {update.gradient.dtype} for the variable {variable.path!r}",
-                f"the variable is {variable.dtype}, and would move along the real part alone",
-                "ops.real(gradient), if that part is meant",
-            )
-        update.gradient = cast_to(update.gradient, compute_dtype(variable.dtype))
-        found.append(update)
-    return found
+    paths = ", ".join(variable.path for variable in missing)
+    if all_of_them:
+        raise GradientError(
+            f"no gradient for any of the variables {paths}",
+            "the loss does not depend on them, or it was computed outside of the differentiated function",
+            "compute the loss from these variables inside the function given to value_and_grad",
+        )
+    user_line.warn(f"no gradient for {paths}: not updated in this step")
+
+
+def check_fits(gradient: Array | IndexedRows, variable: Variable) -> None:
+    """Raise unless a variable can be moved along a gradient.
+
+    Raises:
+        ShapeError: it has another shape than the variable.
+        DTypeError: it is complex.
+    """
+    if tuple(gradient.shape) != variable.shape:
+        raise ShapeError(
+            f"a gradient of shape {tuple(gradient.shape)} for the variable {variable.path!r}",
+            f"the variable has shape {variable.shape}",
+            "gradients in the order of their variables",
+        )
+    values = gradient.values if isinstance(gradient, IndexedRows) else gradient
+    if is_complex(values.dtype):
+        raise DTypeError(
+            f"a gradient of dtype {values.dtype} for the variable {variable.path!r}",
+            f"the variable is {variable.dtype}, and would move along the real part alone",
+            "ops.real(gradient), if that part is meant",
+        )

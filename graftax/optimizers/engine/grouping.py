@@ -1,5 +1,4 @@
-"""Which variables a compiled step updates together: many small ones, each of them an input of its own, cost more time
-to pass than to update."""
+"""Which variables a compiled step updates together: many small inputs cost more time to pass than to update."""
 
 from __future__ import annotations
 
@@ -15,12 +14,16 @@ from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
 
-def groups(rule: Rule, updates: Sequence[Update]) -> Iterator[list[Update]]:
-    """Yield updates to be done at once: alike and small ones, in a compiled elementwise step; else one by one."""
+def joins(rule: Rule) -> bool:
+    """Tell whether updates may be done at once: in a step that is being compiled, of an elementwise rule."""
     frame, backend = frames.top, registry.current()
-    if not rule.elementwise or frame is None or not backend.has("compiling") or backend.tracing.eager():
-        yield from ([update] for update in updates)
-        return
+    return rule.elementwise and frame is not None and backend.has("compiling") and not backend.tracing.eager()
+
+
+def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:
+    """Yield updates to be done at once, where they `joins`: alike and small ones; the others one by one."""
+    frame = frames.top
+    assert frame is not None
     for group in in_groups((update, _kind(update)) for update in updates):
         if len(group) > 1:
             frame.group([update.variable._storage for update in group])
@@ -34,6 +37,7 @@ def _kind(update: Update) -> Hashable | None:
     slots, shape = update.rule_slots(), update.variable.shape
     if update.rows is not None or any(type(slot) is not Variable or slot.shape != shape for slot in slots.values()):
         return None
+    # of one dtype on the same devices: what is joined moves nowhere and is cast nowhere
     places = [place_of(kept._storage) for kept in (update.variable, *slots.values())]
     if None in places:
         return None

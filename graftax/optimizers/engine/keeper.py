@@ -19,11 +19,12 @@ class SlotKeeper(Checked):
     """The part of an optimizer that keeps slots.
 
     Args:
-        slot_dtype: Dtype in which slots are stored that name none; see `Slot`.
-        name: Its name.
+        slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None, that of the variable.
+        name: Its name. Defaults to None, the class name in snake case.
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_slots"})
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"slot_dtype"})
     arguments: ClassVar[Kinds] = {"slot_dtype": FLOATING}
 
     def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
@@ -34,13 +35,16 @@ class SlotKeeper(Checked):
             if scope.roles is None or "slot" in scope.roles:
                 scope.waiting.add(self)
 
+    def _gx_has_slots(self) -> bool:
+        return any(state.slots for _, state in self._gx_slots.items())
+
     def _gx_leave_scopes(self) -> None:
         for scope in self._gx_captured:
             scope.waiting.discard(self)
             scope.check()
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """What to keep for a variable, by name; nothing unless a subclass says so."""
+        """Return what to keep for a variable, by name; nothing unless a subclass says so."""
         return {}
 
     def _gx_declared_slots(self, variable: Variable) -> Mapping[str, Slot]:
@@ -48,7 +52,7 @@ class SlotKeeper(Checked):
         return self.create_slots(variable)
 
     def slot(self, variable: Variable, name: str) -> Variable:
-        """The slot of that name for a variable; made if it is missing.
+        """Return the slot of that name for a variable; made if it is missing.
 
         Raises:
             ArgumentError: this optimizer keeps no such slot.
@@ -63,13 +67,13 @@ class SlotKeeper(Checked):
         return found
 
     def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
-        """The slot of that name for a variable, made if it is missing; None if this optimizer keeps no such slot."""
+        """Return the slot of that name for a variable, made if it is missing; None if none is kept."""
         self._gx_make_slots(variable, name)
         state = self._gx_slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
 
     def _gx_slot_class(self, name: str) -> str:
-        """The class that gives the slots of that name their meaning; what every optimizer keeps is of their base."""
+        """Return the class that gives slots of that name their meaning: the base, for what every optimizer keeps."""
         return "Optimizer" if name.partition("/")[0] in OF_THE_BASE else super()._gx_slot_class(name)
 
     def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
@@ -82,7 +86,7 @@ class SlotKeeper(Checked):
                     structure.bump()
 
     def slots(self) -> list[SlotRecord]:
-        """All slots, in the order in which their variables were first seen."""
+        """Return all slots, in the order in which their variables were first seen."""
         return self._gx_slot_records()
 
     def _gx_slot_records(self) -> list[SlotRecord]:
@@ -96,11 +100,11 @@ class SlotKeeper(Checked):
 
     @property
     def variables(self) -> list[Variable]:
-        """What it holds itself, such as ``iterations``, and all slots."""
+        """Return what it holds itself, such as ``iterations``, and all slots."""
         return list(self.named_variables().values())
 
     def named_variables(self) -> dict[str, Variable]:
-        """The same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
+        """Return the same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
         found = super().named_variables()
         for record in self._gx_slot_records():
             path = f"slots/{record.variable.path}/{record.name}"
@@ -110,12 +114,12 @@ class SlotKeeper(Checked):
         return found
 
     def _gx_fingerprint(self) -> dict[str, Any]:
-        """What a trace may depend on; that some variable does not move, too."""
+        """Return what a trace may depend on; that some variable does not move, too."""
         still = frozenset(id(variable) for variable, _ in self._gx_slots.items() if not variable.trainable)
         return {**super()._gx_fingerprint(), "frozen variables": ("frozenset", still)}
 
     def _gx_print_for(self, name: str) -> Print | None:
-        """How one attribute is now; or which slots there are, of which a trace depends only if it asks."""
+        """Return how one attribute is now; or which slots there are, of which a trace depends only if it asks."""
         if name == _SLOTS:
             return "slots", tuple(print_of(record.slot) for record in self._gx_records())
         return self._gx_fingerprint().get(name)

@@ -22,33 +22,44 @@ from graftax.variables.variable import Variable, make
 LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
 
 
-def keep(owner: Module, before: Any, given: Any) -> Any:
-    """What an optimizer keeps of a rate that it is given: a number goes into the Variable that is there, or a new one.
+def keep(owner: Module, before: object, given: Any) -> Any:
+    """Return what an optimizer keeps of a rate that it is given: a number goes into the Variable there, or a new one.
 
     Raises:
         ArgumentTypeError: a number is given while a schedule is in place; or it is neither a number nor a function.
-        ArgumentError: the number is negative, infinite or nan.
+        ArgumentError: the number, or the one that a Variable holds, is negative, infinite or nan.
+        ShapeError: a Variable or an array holds more than one number.
     """
     number = isinstance(given, int | float) and not isinstance(given, bool)
-    if isinstance(given, type | bool) or not (number or callable(given) or hasattr(given, "shape")):
+    holder = isinstance(given, VariableLike) or (hasattr(given, "shape") and not isinstance(given, Module))
+    if (
+        isinstance(given, type | bool)
+        or not (number or callable(given) or holder)
+        or (holder and str(getattr(given, "dtype", "")).startswith(("bool", "complex")))
+    ):
         raise ArgumentTypeError(
-            f"learning_rate={given!r}",
+            f"learning_rate={given!r:.100}",
             "it is a number, a schedule, another function of the step, or a Variable",
             "learning_rate=1e-3",
         )
     if isinstance(given, np.floating | np.integer):
         given = float(str(given))  # 0.1 as written, not its float32
-    if isinstance(given, VariableLike | Module) or (callable(given) and not hasattr(given, "shape")):
+    if holder and tuple(getattr(given, "shape", ())) != ():
+        raise _no_scalar(getattr(given, "shape", ()), given)
+    if not isinstance(given, VariableLike) and (isinstance(given, Module) or (callable(given) and not holder)):
         return given  # a Module first: OneCycle has a `shape`, and is no array
-    array: Any = given
-    if hasattr(array, "shape") and tuple(array.shape) == () and registry.current().arrays.is_concrete(array):
-        given = float(str(registry.current().arrays.to_numpy(array)))
-    if isinstance(given, int | float) and not 0 <= given < inf:
+    arrays, value = registry.current().arrays, unwrap(given)
+    if holder and arrays.is_concrete(value):
+        value = float(str(arrays.to_numpy(arrays.asarray(value))))
+    if isinstance(value, int | float) and not 0 <= value < inf:
         raise ArgumentError(
-            f"learning_rate={given!r}",
+            f"learning_rate={given!r:.100}",
             "a step goes down the gradient by a finite part of it; a negative rate would go up",
             "learning_rate=1e-3, and minus the loss to climb",
         )
+    if isinstance(given, VariableLike):
+        return given
+    given = value
     if isinstance(before, Variable):
         return before.assign(cast_to(registry.current().arrays.asarray(given), before.dtype))
     if before is not None:
@@ -60,8 +71,8 @@ def keep(owner: Module, before: Any, given: Any) -> Any:
     return scalar(owner, "learning_rate", "hyper", widest(), given)
 
 
-def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
-    """The rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
+def current(rate: object, iterations: Array, dtype: str | None = None) -> Array:
+    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
 
     Raises:
         ShapeError: it is no scalar.
@@ -69,12 +80,16 @@ def current(rate: Any, iterations: Array, dtype: str | None = None) -> Array:
     dtype = dtype or widest()
     found = registry.current().arrays.asarray(unwrap(_now(rate, iterations, dtype)))
     if tuple(found.shape) != ():
-        raise ShapeError(
-            f"a learning rate of shape {tuple(found.shape)} from {rate!r}",
-            "a learning rate is one number",
-            'rules=[(selector, {"learning_rate_multiplier": 0.1})] for rates that differ by variable',
-        )
+        raise _no_scalar(found.shape, rate)
     return cast_to(found, dtype)
+
+
+def _no_scalar(shape: Any, rate: Any) -> ShapeError:
+    return ShapeError(
+        f"a learning rate of shape {tuple(shape)} from {rate!r:.100}",
+        "a learning rate is one number",
+        'rules=[(selector, {"learning_rate_multiplier": 0.1})] for rates that differ by variable',
+    )
 
 
 def _now(rate: Any, iterations: Array, dtype: str) -> Any:
@@ -105,7 +120,7 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
 
 
 def scalar(owner: Module, name: str, role: str, dtype: str, value: Any) -> Variable:
-    """A Variable of an optimizer that holds one number."""
+    """Return a Variable of an optimizer that holds one number."""
     initializer = initializers.Constant(value)
     spec = VariableSpec(
         shape=(), dtype=dtype, initializer=initializer, trainable=False, role=role, name=name, path=name, owner=owner

@@ -21,8 +21,9 @@ class LossScale(Checked):
     """A factor on the loss, taken out of the gradients again; a step whose gradients are not finite is left out.
 
     Args:
-        initial: The factor at the start.
+        initial: The factor at the start. Defaults to ``2.0**15``.
         growth_interval: After so many good steps in a row the factor doubles; None for a factor that never changes.
+            Defaults to 2000.
 
     Raises:
         ArgumentError: the factor is not positive, or the interval no positive integer.
@@ -74,7 +75,7 @@ class LossScale(Checked):
         cond(finite, good, bad)
 
     def scaled(self, loss: Any) -> Array:
-        """The loss times the factor, in float32 at least."""
+        """Return the loss times the factor, in float32 at least."""
         loss = ops.asarray(loss)
         loss = cast_to(loss, "float64" if str(loss.dtype) == "float64" else "float32")
         scaled: Array = loss * cast_to(self.scale.value, str(loss.dtype))
@@ -85,7 +86,7 @@ class LossScale(Checked):
 
 
 def as_loss_scale(given: LossScaleLike) -> LossScale | None:
-    """What an optimizer keeps of ``loss_scale=``.
+    """Return what an optimizer keeps of ``loss_scale=``.
 
     Raises:
         ArgumentError: it is neither a number, ``"dynamic"``, a `LossScale` nor None.

@@ -6,26 +6,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
 from graftax.optimizers.engine.averaging import Averaging
 from graftax.optimizers.engine.explain import Explanation, explain
 from graftax.optimizers.engine.gradients import (
     Variables,
-    check_gradients,
+    check_fits,
+    check_some,
     flat_variables,
-    pair_up,
+    keys_of,
     require_floating,
     structure_of,
 )
 from graftax.optimizers.engine.lazy import check_lazy
 from graftax.optimizers.engine.loss_scale import LossScale
-from graftax.optimizers.engine.numbers import compute_dtype
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.rule import Rule
 from graftax.optimizers.engine.settings import RuleLike, Rules, Settings
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
-from graftax.optimizers.engine.sparse_rows import TouchedRows
+from graftax.optimizers.engine.sparse_rows import IndexedRows, TouchedRows
 from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import Own
@@ -49,12 +52,12 @@ class Planning(Rule, Averaging):
 
     @property
     def rules(self) -> tuple[RuleLike, ...]:
-        """The rules as they were given."""
+        """Return the rules as they were given."""
         return self._gx_rules.given
 
     @property
     def _gx_accumulates(self) -> bool:
-        """Whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
+        """Tell whether gradients are added up: from the first time on that ``accumulation_steps`` is more than one."""
         return "gathered" in self.__dict__
 
     # --- settings -----------------------------------------------------------------------------------------------------
@@ -67,6 +70,7 @@ class Planning(Rule, Averaging):
             if settings.optimizer is not None:
                 other = self.others[settings.optimizer]
                 other._gx_check_rules([variable])
+                # kept there, too: the other optimizer looks them up itself when it takes the update over
                 theirs = other._gx_slots.state(variable).settings = settings.over(other._gx_settings(variable))
                 settings = replace(settings, frozen=theirs.frozen)
             state.settings = settings
@@ -84,7 +88,7 @@ class Planning(Rule, Averaging):
         return self if place is None else self.others[place]._gx_rule_of(variable)
 
     def explain(self, variables: Variables) -> Explanation:
-        """What this optimizer does with each variable, as a table that can be printed.
+        """Return what this optimizer does with each variable, as a table that can be printed.
 
         Args:
             variables: Variables, or a Module for all its weights, trainable or not.
@@ -121,7 +125,7 @@ class Planning(Rule, Averaging):
             self.others[place]._gx_make_slots(variable)
 
     def slot(self, variable: Variable, name: str) -> Variable:
-        """The slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
+        """Return the slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
 
         Raises:
             ArgumentError: there is no such slot.
@@ -130,7 +134,7 @@ class Planning(Rule, Averaging):
         return super().slot(variable, name) if rule is self else rule.slot(variable, name)
 
     def named_variables(self) -> dict[str, Variable]:
-        """Its own and those of optimizers in its rules; a slot is at ``slots/<path of its variable>/<its name>``."""
+        """Return its own and those of optimizers in its rules; a slot is at ``slots/<path of variable>/<name>``."""
         found = super().named_variables()
         for place, other in enumerate(self.others):
             found |= {f"others/{place}/{path}": v for path, v in other.named_variables().items()}
@@ -149,31 +153,73 @@ class Planning(Rule, Averaging):
             self._gx_make_slots(variable)
         for keeper in (self, *self.others):
             keeper._gx_leave_scopes()
+            keeper._gx_check_together()
         return trainable
 
     # --- updates ------------------------------------------------------------------------------------------------------
 
     def _gx_plan(self, gradients: Any, variables: Variables) -> list[Update]:
-        """Return an update for each variable that is to change, along its gradient, which is checked."""
-        structure = structure_of(variables)
-        found = flat_variables(structure)
-        pairs = pair_up(gradients, structure)
-        trainable = set(self._gx_build(found))
-        updates = [self._gx_update_for(v, g) for v, g in pairs if v in trainable]
-        return check_gradients(updates, self._gx_dense)
+        """Return an update for each variable that is to change, along its gradient in the dtype of the update.
 
-    def _gx_update_for(self, variable: Variable, gradient: Any = None, rows: TouchedRows | None = None) -> Update:
+        Those without a gradient are left out, with a warning.
+
+        Raises:
+            ArgumentError: the two structures differ.
+            GradientError: all gradients are None.
+            ShapeError: a gradient has another shape than its variable.
+            DTypeError: a gradient is complex.
+        """
+        structure = structure_of(variables)
+        trainable = set(self._gx_build(flat_variables(structure)))
+        arrays = registry.current().arrays
+        updates: list[Update] = []
+        missing: list[Variable] = []
+        # pairs are made here and not in a function of their own, so that a gradient takes the short way; the last one
+        # is taken first, and each level put there in reverse: depth first, the order of `flat_variables`
+        waiting = [(gradients, structure)]
+        while waiting:
+            given, wanted = waiting.pop()
+            if not isinstance(wanted, Variable):
+                # gradients may come from any iterable, such as a generator, and are taken from it once
+                if not isinstance(given, Mapping | list | tuple) and isinstance(given, Iterable):
+                    given = list(given)
+                waiting += [(given[key], wanted[key]) for key in reversed(list(keys_of(given, wanted)))]
+            elif wanted in trainable:
+                if given is None:
+                    missing.append(wanted)
+                    continue
+                update = self._gx_update_for(wanted)
+                if isinstance(given, IndexedRows):
+                    check_fits(given, wanted)
+                    update.gradient, update.rows = self._gx_along_rows(update, given)
+                else:
+                    gradient = arrays.asarray(given.value if isinstance(given, VariableLike) else given)
+                    check_fits(gradient, wanted)
+                    update.gradient = gradient
+                dtype = compute_dtype(wanted.dtype)
+                if dtype_name(update.gradient.dtype) != dtype:
+                    update.gradient = cast_to(update.gradient, dtype)
+                updates.append(update)
+        if missing:
+            check_some(missing, all_of_them=not updates)
+        return updates
+
+    def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
         slots = self._gx_slots.state(variable).slots
         return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
 
-    def _gx_dense(self, update: Update) -> Update:
-        """Return an update along an array for one along `IndexedRows`: of its rows only, where the rule is lazy."""
-        variable, rule = update.variable, self._gx_rule_of(update.variable)
+    def _gx_along_rows(self, update: Update, gradient: IndexedRows) -> tuple[Array, TouchedRows | None]:
+        """Return the gradient of an update as an array: of its rows only, where the rule is lazy, and which these are.
+
+        Raises:
+            ArgumentError: the rule is lazy, and cannot be.
+        """
+        rule = self._gx_rule_of(update.variable)
         if not rule.lazy:
-            return update.with_gradient(update.gradient.dense())
-        check_lazy(rule, variable, rule._gx_update_for(variable).rule_slots(), self._gx_accumulates)
-        rows, sums = update.gradient.summed()
-        return update.with_gradient(sums, rows)
+            return gradient.dense(), None
+        check_lazy(rule, update.variable, rule._gx_update_for(update.variable).rule_slots(), self._gx_accumulates)
+        rows, sums = gradient.summed()
+        return sums, rows
 
     def _gx_absent(self, updates: list[Update]) -> tuple[list[tuple[Update, list[Variable]]], list[Variable]]:
         """Return what has a sum of gradients and none in this batch: updates with all slots; the sums of frozen ones.
@@ -195,7 +241,7 @@ class Planning(Rule, Averaging):
         return absent, frozen
 
 
-def _check_other(other: Any) -> None:
+def _check_other(other: object) -> None:
     """Raise unless an optimizer may be named in the rules of another one."""
     if not isinstance(other, Planning):
         raise ArgumentTypeError(

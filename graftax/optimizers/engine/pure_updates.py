@@ -103,8 +103,8 @@ class PureUpdates(SlotKeeper):
                 f"{kind} keeps exactly {list(own)}",
                 "state = optimizer.pure_state(variables), and from then on what pure_update returns",
             )
-        given = [self._gx_given(kind, "state", path, own[path], value) for path, value in state.items()]
-        given += [self._gx_given(kind, "values", path, known[path], value) for path, value in values.items()]
+        given = [self._gx_checked_value(kind, "state", path, own[path], value) for path, value in state.items()]
+        given += [self._gx_checked_value(kind, "values", path, known[path], value) for path, value in values.items()]
         backend = registry.current()
         level = backend.tracing.level() if backend.has("tracing") else None
         frame = Substitution(frames.top, ((variable._storage, value) for variable, value in given), level)
@@ -121,7 +121,7 @@ class PureUpdates(SlotKeeper):
         return after
 
     def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
-        """The variables that these are the values of."""
+        """Return the variables that these are the values of."""
         known: dict[str, list[Variable]] = {}
         for variable, state in self._gx_slots.items():
             if state.settings is not None or state.slots:
@@ -141,7 +141,9 @@ class PureUpdates(SlotKeeper):
             )
         return {path: known[path][0] for path in values}
 
-    def _gx_given(self, kind: str, what: str, path: str, variable: Variable, value: Any) -> tuple[Variable, Array]:
+    def _gx_checked_value(
+        self, kind: str, what: str, path: str, variable: Variable, value: object
+    ) -> tuple[Variable, Array]:
         array = registry.current().arrays.asarray(unwrap(value))
         if (tuple(array.shape), str(array.dtype)) != (variable.shape, variable.dtype):
             raise ArgumentError(

@@ -55,7 +55,7 @@ class Rule:
         return {}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> RuleOutput:
-        """The new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.
+        """Return the new value of a variable and of its slots. Pure: arrays in, arrays out, with `graftax.ops` only.
 
         Args:
             gradient: The clipped gradient, in the shape and dtype of the value.
@@ -66,7 +66,7 @@ class Rule:
         raise NotImplementedError(f"{type(self).__name__} must define update(gradient, value, slots, step)")
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
-        """What `update` returns, for each of the variables, in their order; by `update` unless a subclass defines it.
+        """Return what `update` returns for each of the variables, in order; by `update` unless a subclass defines it.
 
         It is called once in an update, unless nothing moves, with those variables that this optimizer moves in it:
         those that are frozen or have no gradient are left out. Pure, except that it may assign Variables of the

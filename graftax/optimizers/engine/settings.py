@@ -16,7 +16,8 @@ from graftax.core.selectors import Selector, SelectorLike, compile_selector, who
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
-from graftax.variables.graph.module import Module, outermost
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import outermost
 from graftax.variables.variable import Variable
 
 
@@ -57,16 +58,16 @@ class Settings:
     by: tuple[str, ...] = ()
 
     def decays(self, weight_decay: Any, l2: Any) -> tuple[Any, Any]:
-        """Both decays, where the optimizer has these."""
+        """Return both decays, where the optimizer has these."""
         return weight_decay if self.weight_decay is None else self.weight_decay, l2 if self.l2 is None else self.l2
 
     def limit(self, adaptive_clip: Any) -> Any:
-        """The adaptive limit, where the optimizer has this; None for none."""
+        """Return the adaptive limit, where the optimizer has this; None for none."""
         mine = self.adaptive_clip
         return adaptive_clip if mine is None else None if not isinstance(mine, VariableLike) and mine == inf else mine
 
     def over(self, inner: Settings) -> Settings:
-        """What holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
+        """Return what holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
         mine = {name: getattr(self, name) for name in ("weight_decay", "l2", "adaptive_clip")}
         return replace(
             inner,
@@ -88,7 +89,7 @@ class _Product(VariableLike):
 
     @property
     def value(self) -> Array:
-        """The product now."""
+        """Return the product now."""
         return ops.multiply(self._one, self._other)
 
 
@@ -120,14 +121,14 @@ class Rules:
 
     Args:
         rules: Pairs of a selector of variables (matched with their paths) and a `SettingsLike`.
-        sets_nothing: Whether rules only select, with settings that are empty.
+        sets_nothing: Whether rules only select, with settings that are empty. Defaults to False.
 
     Raises:
         ArgumentError: a rule is no such pair, or has an unknown key or no number.
     """
 
     def __init__(self, rules: Sequence[RuleLike], sets_nothing: bool = False) -> None:
-        if isinstance(rules, str | Mapping):
+        if isinstance(rules, str | Mapping) or not isinstance(rules, Iterable) or hasattr(rules, "shape"):
             raise ArgumentError(
                 f"rules={rules!r:.60}", "it is a list of rules", 'rules=[("**/bias", {"weight_decay": 0.0})]'
             )
@@ -154,7 +155,7 @@ class Rules:
         return Rules, (self.given, self._sets_nothing), None if self._unchecked else {"_unchecked": []}
 
     def settings(self, variable: Variable) -> Settings:
-        """What holds for a variable at the path that it has now."""
+        """Return what holds for a variable at the path that it has now."""
         found = DEFAULT
         for selector, setting in self._rules:
             if selector.matches(variable):
@@ -181,7 +182,7 @@ class Rules:
         self._unchecked = []
 
 
-def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
+def _unknown_key(key: object, selector: Selector) -> ArgumentError:
     rate = str(key).lower().startswith(("learning_rate", "lr"))
     meant = "learning_rate_multiplier" if rate else closest(str(key), _KEYS) or _KEYS[0]
     example = "0.1" if meant == "learning_rate_multiplier" else _KINDS[meant][2] if meant in _KINDS else "0.0"
@@ -192,7 +193,7 @@ def _unknown_key(key: Any, selector: Selector) -> ArgumentError:
     )
 
 
-def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
+def _compile(rule: object) -> tuple[Selector, dict[str, Any]]:
     if not isinstance(rule, tuple | list) or len(rule) != 2 or not isinstance(rule[1], Mapping):
         raise ArgumentError(
             f"rules= holds {rule!r}",
@@ -211,7 +212,7 @@ def _compile(rule: Any) -> tuple[Selector, dict[str, Any]]:
         if isinstance(value, np.generic):
             value = setting[key] = value.item()
         kind, words, instead = _KINDS.get(key, _NUMBER)
-        if key in _RANGES and not isinstance(value, Variable) and isinstance(value, kind):
+        if key in _RANGES and isinstance(value, kind) and getattr(value, "shape", ()) == ():
             value = setting[key] = _RANGES[key].checked(f"rules= for {selector.text}", key, value)
         if not isinstance(value, kind) or (isinstance(value, Variable) and value.shape != ()):
             raise ArgumentError(

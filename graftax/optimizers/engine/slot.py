@@ -23,10 +23,11 @@ class Slot:
     """The declaration of a slot, as ``create_slots`` returns it.
 
     Args:
-        shape: Its shape; that of the variable unless told.
-        dtype: Its dtype by name. Unless told: the optimizer's ``slot_dtype``, else that of the variable, but float32
-            for a variable of 16 bits or less. Rules see all slots in one dtype, whatever they are stored in.
-        initializer: What it starts as: a name, a number, or a function of ``(key, shape, dtype)``.
+        shape: Its shape. Defaults to None, that of the variable.
+        dtype: Its dtype by name. Defaults to None: the optimizer's ``slot_dtype``, else that of the variable, but
+            float32 for a variable of 16 bits or less. Rules see all slots in one dtype, whatever they are stored in.
+        initializer: What it starts as: a name, a number, or a function of ``(key, shape, dtype)``. Defaults to
+            ``"zeros"``.
 
     Example:
         >>> Slot(shape=(3,), initializer=0.1)
@@ -54,7 +55,7 @@ class SlotValues:
 
 
 def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_dtype: str | None) -> Variable:
-    """The slot that a declaration describes, through the creators."""
+    """Return the slot that a declaration describes, through the creators."""
     path = f"{variable.path}/{name}"
     spec = VariableSpec(
         shape=variable.shape if slot.shape is None else tuple(slot.shape),
@@ -71,12 +72,12 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
 
 
 def _named_by_path(spec: VariableSpec) -> Variable:
-    """The plain Variable. Nothing owns a slot, so its name has to say where it belongs."""
+    """Return the plain Variable. Nothing owns a slot, so its name has to say where it belongs."""
     return Variable.from_spec(replace(spec, name=spec.path))
 
 
 def parts_of(name: str, slot: Variable | Module) -> list[tuple[str, Variable]]:
-    """The slot itself, or, where a creator put an expression in its place, the Variables below it."""
+    """Return the slot itself, or, where a creator put an expression in its place, the Variables below it."""
     if isinstance(slot, Module):
         return [(f"{name}/{path}", part) for path, part in slot.named_variables().items()]
     return [(name, slot)]

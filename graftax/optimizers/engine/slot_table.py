@@ -51,7 +51,7 @@ class SlotTable:
         return state if state is not None else self._insert(variable, {}, None)
 
     def items(self) -> Iterator[tuple[Variable, VariableState]]:
-        """Variables that are still there, in the order in which they were first seen, and what is kept of them."""
+        """Yield Variables that are still there, as they were first seen, and what is kept of each."""
         for state in list(self._known().values()):
             variable = state.variable()
             if variable is not None:

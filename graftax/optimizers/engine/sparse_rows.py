@@ -65,12 +65,12 @@ class IndexedRows:
         return ops.reshape(self.indices, (count,)), ops.reshape(self.values, (count, *self.shape[1:]))
 
     def dense(self) -> Array:
-        """The whole gradient."""
+        """Return the whole gradient."""
         indices, values = self._flat()
         return ops.scatter_add(ops.zeros(self.shape, values.dtype), indices, values)
 
     def summed(self) -> tuple[TouchedRows, Array]:
-        """Which rows are touched, and what each distinct one gets in sum; the rest of the sums is zero."""
+        """Return which rows are touched, and what each distinct one gets in sum; the rest of the sums is zero."""
         indices, values = self._flat()
         order = ops.argsort(indices)
         places = ops.take(indices, order, axis=0)
@@ -90,13 +90,13 @@ class TouchedRows(NamedTuple):
     segments: Any
 
     def of(self, whole: Any) -> Any:
-        """These rows of an array."""
+        """Return these rows of an array."""
         return ops.take(whole, self.places, axis=0)
 
     def share(self, sums: Any) -> Any:
-        """What each of them gets of the sums."""
+        """Return what each of them gets of the sums."""
         return ops.take(sums, self.segments, axis=0)
 
     def put(self, whole: Any, rows: Any) -> Any:
-        """The array with other rows in their place; where a row comes several times, all of them are equal."""
+        """Return the array with other rows in their place; where a row comes several times, all of them are equal."""
         return registry.current().arrays.set_at(whole, self.places, rows)

@@ -19,7 +19,7 @@ class Step:
         learning_rate: The rate now, in the dtype of ``value``; schedule and rules are in it.
         iterations: How many updates came before, int32; 0 in the first.
         count: The number of this update, from 1 on, in the dtype of ``value``.
-        weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number.
+        weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number. Defaults to 0.0.
     """
 
     def __init__(self, learning_rate: Array, iterations: Array, count: Array, weight_decay: float = 0.0) -> None:
@@ -30,7 +30,7 @@ class Step:
         self._known: dict[Callable[[Step], Any], Any] = {}
 
     def once(self, function: Callable[[Step], T]) -> T:
-        """``function(step)``, computed once for all variables that share this step."""
+        """Return ``function(step)``, computed once for all variables that share this step."""
         if function not in self._known:
             self._known[function] = function(self)
         return self._known[function]  # type: ignore[no-any-return]
@@ -39,7 +39,7 @@ class Step:
 StepFor: TypeAlias = Callable[..., Step]
 
 
-def steps_from(learning_rate: Any, iterations: Array) -> StepFor:
+def steps_from(learning_rate: object, iterations: Array) -> StepFor:
     """Return ``step(dtype, multiplier=1.0, weight_decay=0.0)``: one `Step` for all variables that it is equal for.
 
     Args:
@@ -48,7 +48,7 @@ def steps_from(learning_rate: Any, iterations: Array) -> StepFor:
     """
     made: dict[Hashable, Step] = {}
 
-    def step(dtype: str, multiplier: Any = 1.0, weight_decay: Any = 0.0) -> Step:
+    def step(dtype: str, multiplier: object = 1.0, weight_decay: object = 0.0) -> Step:
         key = dtype, identity(multiplier), identity(weight_decay)
         if key not in made:
             rate = current(learning_rate, iterations, dtype)

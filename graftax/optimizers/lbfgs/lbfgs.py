@@ -15,12 +15,12 @@ from graftax.optimizers.engine import gradients as grads
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.numbers import cast_to, is_plain
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History
 from graftax.optimizers.minimizer import check_loss_fn, loss_of
-from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.flow.while_loop import while_loop
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
@@ -43,15 +43,15 @@ class LBFGS(SlotKeeper):
     makes a compiled step anew. In `fit` each batch gets one call: make it all the data.
 
     Args:
-        history_size: How many pairs are kept.
-        max_iterations: Steps in one call, unless it ends before; 1 to look at each.
-        max_evaluations: Points that one line search looks at; torch counts those of a call.
-        tolerance_gradient: It ends where no element of the gradient is larger.
+        history_size: How many pairs are kept. Defaults to 10.
+        max_iterations: Steps in one call, unless it ends before; 1 to look at each. Defaults to 20.
+        max_evaluations: Points that one line search looks at; torch counts those of a call. Defaults to 25.
+        tolerance_gradient: It ends where no element of the gradient is larger. Defaults to 1e-7.
         tolerance_change: It ends after a step in which no weight changes by more, or the loss by no larger part of
-            itself; torch takes the difference of the loss.
-        c1: What part of the fall that the slope promises a step has to bring.
-        c2: How flat it has to be there, compared with the start, in (c1, 1).
-        name: Its name.
+            itself; torch takes the difference of the loss. Defaults to 1e-9.
+        c1: What part of the fall that the slope promises a step has to bring. Defaults to 1e-4.
+        c2: How flat it has to be there, compared with the start, in (c1, 1). Defaults to 0.9.
+        name: Its name. Defaults to None.
 
     Raises:
         ArgumentError: a number is out of range.
@@ -66,6 +66,8 @@ class LBFGS(SlotKeeper):
 
     Source: Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4 and 7.5.
     """
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"history_size"})
 
     arguments: ClassVar[Kinds] = {
         "history_size": COUNT,
@@ -96,24 +98,31 @@ class LBFGS(SlotKeeper):
         self.tolerance_change = tolerance_change
         self.c1 = c1
         self.c2 = c2
-        if not self.c1 < self.c2:
-            raise ArgumentError(f"c1={c1!r}, c2={c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9")
+        self._gx_check_together()
         self.iterations = rate.scalar(self, "iterations", "counter", "int32", 0)
         self.evaluations = rate.scalar(self, "evaluations", "counter", "int32", 0)
         self.pairs = rate.scalar(self, "pairs", "counter", "int32", 0)
 
+    def _gx_check_together(self) -> None:
+        """Raise unless ``c1 < c2``."""
+        if is_plain(self.c1, self.c2) and not self.c1 < self.c2:
+            raise ArgumentError(
+                f"c1={self.c1!r}, c2={self.c2!r}", "a step for both exists if 0 < c1 < c2 < 1", "c1=1e-4, c2=0.9"
+            )
+
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The last steps, and the changes of the gradient over them: a ring, in which the oldest is overwritten."""
+        """Declare the last steps, and the changes of the gradient over them: a ring, whose oldest is overwritten."""
         shape = (self.history_size, *variable.shape)
         return {"steps": Slot(shape), "changes": Slot(shape)}
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """Up to ``max_iterations`` steps of the trainable ones of the variables; gives the loss where they are then.
+        """Take up to ``max_iterations`` steps with the trainable ones; return the loss where they are then.
 
         Args:
             loss_fn: Computes the loss; called once at the start and at each point that a line search looks at.
             variables: Variables in any nested structure, or a Module for its trainable ones.
             has_aux: Whether ``loss_fn`` returns something besides the loss; what it did at the start is returned, too.
+                Defaults to False.
 
         Raises:
             ArgumentError: a variable comes twice, or there is none.
@@ -121,6 +130,7 @@ class LBFGS(SlotKeeper):
             GradientError: none of them is trainable.
         """
         storage.touch(self)
+        self._gx_check_together()
         check_loss_fn(loss_fn)
         moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
         grads.require_floating(moving)
@@ -185,11 +195,11 @@ class _Descent:
         return (end.loss, aux) if self.has_aux else end.loss
 
     def goes_on(self, state: _State) -> Array:
-        """Whether another step is due."""
+        """Tell whether another step is due."""
         return ops.logical_and(state.more, state.iterations < self.settings.max_iterations)
 
     def step(self, state: _State) -> _State:
-        """Direction, search, and what is learnt from it."""
+        """Take one step: find the direction, search along it, and learn from what was found."""
         settings, origin, gradient = self.settings, self.joined([v.value for v in self.moving]), state.gradient
         direction = state.history.direction(gradient)
         slope = ops.sum(direction * gradient)
@@ -229,12 +239,12 @@ class _Descent:
         )
 
     def evaluate(self) -> tuple[Array, Array, Any]:
-        """The loss where the variables are, its gradient, and what the loss function returned besides."""
+        """Return the loss where the variables are, its gradient, and what the loss function returned besides."""
         (loss, aux), gradients = self.differentiated()
         return cast_to(loss, self.dtype), self.joined(gradients), aux
 
     def unsolved(self, gradient: Array) -> Array:
-        """Whether the gradient says that there is something to gain."""
+        """Tell whether the gradient says that there is something to gain."""
         largest = ops.max(ops.abs(gradient))
         return ops.logical_and(ops.isfinite(largest), largest > self.settings.tolerance_gradient)
 
@@ -245,11 +255,11 @@ class _Descent:
             variable.assign(cast_to(value, variable.dtype))
 
     def joined(self, values: Sequence[Array]) -> Array:
-        """One vector of all."""
+        """Join all values in one vector."""
         return ops.concatenate([cast_to(ops.ravel(value), self.dtype) for value in values])
 
     def split(self, vector: Array, before: tuple[int, ...]) -> list[Array]:
-        """What belongs to each variable; ``before`` are axes that come before those of the variable."""
+        """Return what belongs to each variable; ``before`` are axes that come before those of the variable."""
         found, end = [], 0
         for variable in self.moving:
             end += variable.size
@@ -257,7 +267,7 @@ class _Descent:
         return found
 
     def rows(self, name: str) -> Array:
-        """A slot of all variables."""
+        """Return a slot of all variables."""
         size, slots = self.settings.history_size, [self.settings.slot(variable, name) for variable in self.moving]
         return ops.concatenate([cast_to(ops.reshape(slot.value, (size, -1)), self.dtype) for slot in slots], axis=1)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.flow.while_loop import while_loop
 
 
 class Point(NamedTuple):
@@ -45,7 +45,7 @@ def strong_wolfe(
     max_evaluations: int,
     narrowest: Array,
 ) -> Search:
-    """A step with ``value <= start.value + c1 * step * start.slope`` and ``|slope| <= c2 * |start.slope|``.
+    """Find a step with ``value <= start.value + c1 * step * start.slope`` and ``|slope| <= c2 * |start.slope|``.
 
     A point whose loss or slope is not finite counts as one whose loss is too high. If none is ``found``, ``low`` is the
     best that was seen; the start, if no other fell enough.
@@ -93,7 +93,7 @@ def strong_wolfe(
 
 
 def _next(low: Point, high: Point, bracketed: Array) -> Array:
-    """Where the cubic through both points has its minimum, but well inside of a bracket; or onwards, but not too far.
+    """Return where the cubic through both points is least, but well inside of a bracket; or onwards, not too far.
 
     No nan is made on the way, since there are programs that look for them.
     """

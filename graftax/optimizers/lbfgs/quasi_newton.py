@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.transforms.flow.branches import while_loop
+from graftax.transforms.flow.while_loop import while_loop
 
 _LEAST_CURVATURE = 1e-8
 """Cosine of a step and the change of the gradient: with less, rounding may have made it."""
@@ -24,7 +24,7 @@ class History(NamedTuple):
     written: Array
 
     def direction(self, gradient: Array) -> Array:
-        """``-H g`` by two loops over the pairs, newest first and oldest first."""
+        """Compute ``-H g`` by two loops over the pairs, newest first and oldest first."""
         size = self.steps.shape[0]
         curvatures = ops.sum(self.steps * self.changes, axis=1)
         good = curvatures > 0  # not so where variables that are frozen now had a part in it
@@ -56,7 +56,7 @@ class History(NamedTuple):
         return cast(Array, -r)
 
     def after(self, step: Array, change: Array, found: Array) -> History:
-        """With one more pair, unless it has no curvature; without any if the search found nothing."""
+        """Return it with one more pair, unless that has no curvature; empty if the search found nothing."""
         size = self.steps.shape[0]
         lengths = ops.sqrt(ops.sum(step * step)) * ops.sqrt(ops.sum(change * change))
         kept = ops.logical_and(found, ops.sum(step * change) > _LEAST_CURVATURE * lengths)

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import Array
 from graftax.variables.state import storage
@@ -68,7 +69,7 @@ class StateLayout:
         return self  # no state is in here
 
     def plan(self, params: Mapping[str, Any]) -> tuple[list[Leaf], Any]:
-        """The arrays of the state for such parameters, and its structure; nothing is computed."""
+        """Return the arrays of the state for such parameters, and its structure; nothing is computed."""
         key = tuple((path, tuple(value.shape), str(value.dtype)) for path, value in params.items())
         if key not in self._plans:
             transforms = self._backend.tracing
@@ -96,7 +97,7 @@ class StateLayout:
         return Leaf(_name((*way[:place], *below)), keys[way[place]], shape, dtype)
 
     def begin(self, path: str, value: Array) -> dict[str, Array]:
-        """The arrays of the state that one variable begins with.
+        """Return the arrays of the state that one variable begins with.
 
         Raises:
             ArgumentError: what is the optimizer's own begins otherwise than without this variable.
@@ -120,7 +121,7 @@ class StateLayout:
         return begun
 
     def update(self, gradients: Mapping[str, Array], state: list[Any], values: Mapping[str, Array]) -> tuple[Any, Any]:
-        """The updates by path, and the arrays of the state after them, both in the order of `plan`."""
+        """Return the updates by path, and the arrays of the state after them, both in the order of `plan`."""
         transforms = self._backend.tracing
         _, structure = self.plan(values)
         with _explained("update"):
@@ -132,15 +133,50 @@ class StateLayout:
                 f"init gave another structure: {structure!s:.300}",
                 "a transformation whose state keeps its structure",
             )
+        leaves, _ = self.plan(values)
+        _check_kinds(leaves, arrays)
+        _check_updates(updates, values)
         return updates, arrays
 
 
-def is_transformation(tx: Any) -> bool:
-    """Whether it looks like a transformation of optax; a class or function that makes one does not."""
+def _check_kinds(leaves: list[Leaf], after: list[Any]) -> None:
+    """Raise if what is to be kept was an integer and is a fraction now, of which the kept number would lose a part."""
+    for leaf, new in zip(leaves, after, strict=True):
+        dtype = str(getattr(new, "dtype", type(new).__name__))
+        if is_inexact(dtype) and not is_inexact(leaf.dtype):
+            raise ArgumentError(
+                f"Optax: after an update the state at {leaf.name!r} has dtype {dtype}",
+                f"init gave {leaf.dtype}, in which it is kept, and fractions would be cut off",
+                "a transformation whose init gives the dtypes that update gives",
+            )
+
+
+def _check_updates(updates: Any, values: Mapping[str, Array]) -> None:
+    """Raise unless there is an update for each variable and for nothing else, in its shape and as real numbers."""
+    paths = list(updates) if isinstance(updates, Mapping) else None
+    if paths is None or set(paths) != set(values):
+        raise ArgumentError(
+            f"Optax: update gave updates {type(updates).__name__ if paths is None else paths!r:.100}",
+            f"it was given gradients of {', '.join(values):.100}, and each of these moves by its update",
+            "return {path: -gradient for path, gradient in gradients.items()}, state",
+        )
+    for path, update in updates.items():
+        shape, dtype = getattr(update, "shape", None), str(getattr(update, "dtype", ""))
+        if shape is None or tuple(shape) != tuple(values[path].shape) or not is_floating(dtype):
+            got = type(update).__name__ if shape is None else f"{dtype}{list(shape)}"
+            raise ArgumentError(
+                f"Optax: the update for {path!r} is {got}",
+                f"it is added to a value of shape {tuple(values[path].shape)}, element by element",
+                f"an update of dtype {values[path].dtype} in the shape of the gradient",
+            )
+
+
+def is_transformation(tx: object) -> bool:
+    """Tell whether it looks like a transformation of optax; a class or function that makes one does not."""
     return not isinstance(tx, type) and all(callable(getattr(tx, name, None)) for name in ("init", "update"))
 
 
-def _checked(tx: Any) -> Any:
+def _checked(tx: object) -> Any:
     if is_transformation(tx):
         return tx
     if callable(tx):
@@ -156,13 +192,13 @@ def _checked(tx: Any) -> Any:
 
 
 def _name(way: Iterable[str]) -> str:
-    """``inner_state.0.count`` for ``.inner_state[0].count``."""
+    """Return ``inner_state.0.count`` for ``.inner_state[0].count``."""
     return ".".join(step.strip(".[]'\"") for step in way) or "state"
 
 
 @contextmanager
 def _explained(method: str) -> Iterator[None]:
-    """What a transformation raises, told what it was given."""
+    """Add to what a transformation raises what it was given."""
     try:
         yield
     except TypeError as error:

@@ -39,8 +39,8 @@ class Optax(Optimizer):
 
     Args:
         tx: The transformation: anything with ``init(params)`` and ``update(gradients, state, params)``.
-        learning_rate: A factor on the updates of tx, which has its own rate in it; schedules, callbacks and
-            multipliers of rules act here.
+        learning_rate: A factor on the updates of tx, which has its own rate in it; schedules, callbacks and multipliers
+            of rules act here. Defaults to 1.0.
         **options: See `Optimizer`. Decay is per unit of this rate, so it belongs into tx; accumulation, averages,
             clipping and rules are better here.
 
@@ -76,16 +76,16 @@ class Optax(Optimizer):
 
     @property
     def tx(self) -> Any:
-        """The transformation, which stays."""
+        """Return the transformation, which stays."""
         return self._layout.tx
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """What the state has for a variable."""
+        """Return what the state has for a variable."""
         wide, path = compute_dtype(variable.dtype), variable.path
         begun: dict[str, Array] = {}
 
         def slot(leaf: Leaf) -> Slot:
-            def start(key: Any, shape: Any, dtype: str) -> Array:
+            def start(key: object, shape: object, dtype: str) -> Array:
                 if not begun:  # all of this variable at once
                     begun.update(self._layout.begin(path, cast_to(variable.value, wide)))
                 return begun[leaf.name]
@@ -97,7 +97,7 @@ class Optax(Optimizer):
         return {leaf.name: slot(leaf) for leaf in leaves if leaf.path is not None}
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
-        """One step of tx with those that move."""
+        """Take one step of tx with those that move."""
         by_path: dict[str, RuleInput] = {}
         for one in moving:
             path = one.variable.path
@@ -122,7 +122,7 @@ class Optax(Optimizer):
         ]
 
     def _variable_of(self, leaf: Leaf, by_path: Mapping[str, RuleInput]) -> Variable:
-        """Where an array of the state is kept; its value there is not cast, as it is in `SlotValues`."""
+        """Return where an array of the state is kept; its value there is not cast, as it is in `SlotValues`."""
         if leaf.path is None:
             return self.state[leaf.name]
         slots = self._gx_slots.state(by_path[leaf.path].variable).slots

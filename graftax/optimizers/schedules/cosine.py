@@ -9,7 +9,7 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
+from graftax.optimizers.arguments.kinds import FACTOR, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
 from graftax.optimizers.schedules.schedule import Schedule
 
 
@@ -21,9 +21,9 @@ class CosineDecay(Schedule):
     Args:
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps of the decay.
-        alpha: The end, as a fraction of the rate at which the decay starts.
+        alpha: The end, as a fraction of the rate at which the decay starts. Defaults to 0.0.
         warmup_target: Rate at the end of the warm-up, from which the decay starts; None for no warm-up.
-        warmup_steps: Steps of the warm-up.
+        warmup_steps: Steps of the warm-up. Defaults to 0.
 
     Raises:
         ArgumentError: warmup_steps without warmup_target.
@@ -57,9 +57,13 @@ class CosineDecay(Schedule):
         self.alpha = alpha
         self.warmup_target = warmup_target
         self.warmup_steps = warmup_steps
-        if (warmup_target is None) != (not warmup_steps):
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise for one of the two arguments of a warm-up without the other."""
+        if (self.warmup_target is None) != (isinstance(self.warmup_steps, int | float) and self.warmup_steps == 0):
             raise ArgumentError(
-                f"warmup_target={warmup_target!r}, warmup_steps={warmup_steps!r}",
+                f"warmup_target={self.warmup_target!r}, warmup_steps={self.warmup_steps!r}",
                 "a warm-up needs both, and one of them would be ignored",
                 "warmup_target=1e-3, warmup_steps=1000",
             )
@@ -83,9 +87,9 @@ class CosineDecayRestarts(Schedule):
     Args:
         initial_learning_rate: Rate at step 0.
         first_decay_steps: Steps of the first one.
-        t_mul: Factor on the length, at least 1.
-        m_mul: Factor on the height.
-        alpha: The end of each, as a fraction of the initial rate.
+        t_mul: Factor on the length, at least 1. Defaults to 2.0.
+        m_mul: Factor on the height. Defaults to 1.0.
+        alpha: The end of each, as a fraction of the initial rate. Defaults to 0.0.
 
     Raises:
         ArgumentError: t_mul is below 1.
@@ -102,7 +106,7 @@ class CosineDecayRestarts(Schedule):
         "initial_learning_rate": NOT_NEGATIVE,
         "alpha": NOT_NEGATIVE,
         "first_decay_steps": STEPS,
-        "t_mul": AT_LEAST_ONE,
+        "t_mul": FACTOR,
         "m_mul": POSITIVE,
     }
 
@@ -124,19 +128,33 @@ class CosineDecayRestarts(Schedule):
     def rate(self, step: Array) -> Array:
         """See the class."""
         periods = step / self.first_decay_steps
-        if self.t_mul == 1:
-            restarts = ops.floor(periods)
-            done = periods - restarts
-        else:
-            guess = ops.floor(ops.log1p(periods * (self.t_mul - 1)) / math.log(self.t_mul))
-            # the logarithm is inexact where it matters, just at a restart
-            restarts = ops.where(periods >= self._start(guess + 1), guess + 1, guess)
-            restarts = ops.where(periods < self._start(restarts), restarts - 1, restarts)
-            done = (periods - self._start(restarts)) / self.t_mul**restarts
+        if isinstance(self.t_mul, int | float):
+            restarts, done = _equal_periods(periods) if self.t_mul == 1 else _growing_periods(periods, self.t_mul)
+        else:  # what a Variable holds is not known in a trace, and the formula divides by its distance from 1
+            equal = ops.equal(self.t_mul, 1)
+            grown = _growing_periods(periods, ops.where(equal, 2.0, self.t_mul))
+            restarts, done = (ops.where(equal, *pair) for pair in zip(_equal_periods(periods), grown, strict=True))
         return self.initial_learning_rate * _half_cosine(done, self.alpha, self.m_mul**restarts)
 
-    def _start(self, restarts: Array) -> Array:
-        return (self.t_mul**restarts - 1) / (self.t_mul - 1)
+
+def _equal_periods(periods: Array) -> tuple[Array, Array]:
+    """Return how many periods of length 1 are over, and how much of the next."""
+    restarts = ops.floor(periods)
+    return restarts, periods - restarts
+
+
+def _growing_periods(periods: Array, factor: Array | float) -> tuple[Array, Array]:
+    """Return how many periods of lengths 1, ``factor``, ``factor**2`` ... are over, and how much of the next."""
+
+    def start(restarts: Array) -> Array:
+        return (factor**restarts - 1) / (factor - 1)
+
+    log = math.log(factor) if isinstance(factor, int | float) else ops.log(factor)
+    guess = ops.floor(ops.log1p(periods * (factor - 1)) / log)
+    # the logarithm is inexact where it matters, just at a restart
+    restarts = ops.where(periods >= start(guess + 1), guess + 1, guess)
+    restarts = ops.where(periods < start(restarts), restarts - 1, restarts)
+    return restarts, (periods - start(restarts)) / factor**restarts
 
 
 def _half_cosine(done: Array, alpha: float, height: Array | float = 1.0) -> Array:

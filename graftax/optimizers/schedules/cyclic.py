@@ -17,10 +17,10 @@ class Cyclic(Schedule):
     Args:
         low: The lowest rate, at step 0.
         high: The highest.
-        steps_up: Steps from low to high.
-        steps_down: Steps from high to low; ``steps_up`` unless told.
-        cycle_factor: Factor on ``high - low`` for each cycle; 0.5 for the mode ``triangular2``.
-        step_factor: Factor on ``high - low`` for each step, for the mode ``exp_range``.
+        steps_up: Steps from low to high. Defaults to 2000.
+        steps_down: Steps from high to low. Defaults to ``steps_up``.
+        cycle_factor: Factor on ``high - low`` for each cycle; 0.5 for the mode ``triangular2``. Defaults to 1.0.
+        step_factor: Factor on ``high - low`` for each step, for the mode ``exp_range``. Defaults to 1.0.
 
     Raises:
         ArgumentError: a number of steps is not positive.
@@ -54,12 +54,17 @@ class Cyclic(Schedule):
         super().__init__()
         self.low = low
         self.high = high
-        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
-            raise ArgumentError(f"Cyclic: low={low!r}, high={high!r}", "it goes up first", f"Cyclic({high!r}, {low!r})")
         self.steps_up = steps_up
         self.steps_down = steps_down
         self.cycle_factor = cycle_factor
         self.step_factor = step_factor
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise if the lowest rate is above the highest."""
+        low, high = self.low, self.high
+        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+            raise ArgumentError(f"Cyclic: low={low!r}, high={high!r}", "it goes up first", f"Cyclic({high!r}, {low!r})")
 
     def rate(self, step: Array) -> Array:
         """See the class."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, NOT_NEGATIVE, POSITIVE, STEPS, Kinds
-from graftax.optimizers.schedules.schedule import Schedule, ascending
+from graftax.optimizers.schedules.schedule import BOUNDARIES, RATES, Schedule, check_boundaries
 
 
 class ExponentialDecay(Schedule):
@@ -18,7 +18,7 @@ class ExponentialDecay(Schedule):
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps in which it falls by one factor.
         decay_rate: That factor.
-        staircase: Whether it falls only at every full ``decay_steps``.
+        staircase: Whether it falls only at every full ``decay_steps``. Defaults to False.
 
     Example:
         >>> ExponentialDecay(1.0, 10, 0.5)(20).tolist()
@@ -53,7 +53,7 @@ class InverseTimeDecay(Schedule):
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps that count as one unit of time.
         decay_rate: How fast it falls.
-        staircase: Whether it falls only at every full ``decay_steps``.
+        staircase: Whether it falls only at every full ``decay_steps``. Defaults to False.
 
     Example:
         >>> InverseTimeDecay(1.0, 10, 0.5)(20).tolist()
@@ -87,9 +87,10 @@ class PolynomialDecay(Schedule):
     Args:
         initial_learning_rate: Rate at step 0.
         decay_steps: Steps until the end.
-        end_learning_rate: Rate at the end.
-        power: 1 for a straight line.
+        end_learning_rate: Rate at the end. Defaults to 0.0001.
+        power: 1 for a straight line. Defaults to 1.0.
         cycle: Whether ``decay_steps`` grows to its next multiple at the end: the rate jumps up and falls again.
+            Defaults to False.
 
     Example:
         >>> PolynomialDecay(1.0, 10, 0.0)(5).tolist()
@@ -144,10 +145,19 @@ class PiecewiseConstant(Schedule):
         [1.0, 0.5, 0.25]
     """
 
+    arguments: ClassVar[Kinds] = {"boundaries": BOUNDARIES, "values": RATES}
+    boundaries: tuple[float, ...]
+    values: tuple[float, ...]
+
     def __init__(self, boundaries: Sequence[float], values: Sequence[float]) -> None:
         super().__init__()
-        self.boundaries = ascending(boundaries, len(values), "values", first=0)
-        self.values = tuple(NOT_NEGATIVE.checked("values", f"values[{i}]", one) for i, one in enumerate(values))
+        self.boundaries = cast(Any, boundaries)
+        self.values = cast(Any, values)
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise unless the boundaries ascend, and are as many as it takes."""
+        check_boundaries(self.boundaries, len(self.values), "values", first=0)
 
     def rate(self, step: Array) -> Array:
         """See the class."""

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, STEPS, Kinds
-from graftax.optimizers.schedules.schedule import Schedule, ScheduleLike, as_schedule, ascending
+from graftax.optimizers.schedules.schedule import (
+    BOUNDARIES,
+    SCHEDULE,
+    SCHEDULES,
+    Schedule,
+    ScheduleLike,
+    check_boundaries,
+)
 
 
 class LinearWarmup(Schedule):
@@ -17,7 +24,7 @@ class LinearWarmup(Schedule):
     Args:
         warmup_steps: Steps of the line.
         then: The schedule after it, or a number.
-        start: Rate at step 0.
+        start: Rate at step 0. Defaults to 0.0.
 
     Example:
         >>> import graftax as gx
@@ -26,12 +33,13 @@ class LinearWarmup(Schedule):
         [0.0, 0.25, 1.0, 0.5]
     """
 
-    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "start": NOT_NEGATIVE}
+    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "start": NOT_NEGATIVE, "then": SCHEDULE}
+    then: Schedule
 
     def __init__(self, warmup_steps: float, then: ScheduleLike, start: float = 0.0) -> None:
         super().__init__()
         self.warmup_steps = warmup_steps
-        self.then = as_schedule(then)
+        self.then = cast(Any, then)
         self.start = start
 
     def rate(self, step: Array) -> Array:
@@ -57,10 +65,19 @@ class Join(Schedule):
         [0.5, 0.5, 0.25]
     """
 
+    arguments: ClassVar[Kinds] = {"schedules": SCHEDULES, "boundaries": BOUNDARIES}
+    schedules: list[Schedule]
+    boundaries: tuple[float, ...]
+
     def __init__(self, schedules: Sequence[ScheduleLike], boundaries: Sequence[float]) -> None:
         super().__init__()
-        self.boundaries = ascending(boundaries, len(schedules), "schedules", first=1)
-        self.schedules = [as_schedule(schedule) for schedule in schedules]
+        self.boundaries = cast(Any, boundaries)
+        self.schedules = cast(Any, schedules)
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise unless the boundaries ascend, and are as many as it takes."""
+        check_boundaries(self.boundaries, len(self.schedules), "schedules", first=1)
 
     def rate(self, step: Array) -> Array:
         """See the class."""

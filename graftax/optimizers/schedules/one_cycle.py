@@ -20,10 +20,10 @@ class OneCycle(Schedule):
     Args:
         peak: The highest rate.
         total_steps: Steps of the cycle, above 2.
-        rising: The part of the cycle in which the rate rises, in (0, 1).
-        start_factor: How many times smaller than the peak the start is.
-        end_factor: How many times smaller than the start the end is.
-        shape: Whether both parts are half a ``"cosine"`` or ``"linear"``.
+        rising: The part of the cycle in which the rate rises, in (0, 1). Defaults to 0.3.
+        start_factor: How many times smaller than the peak the start is. Defaults to 25.0.
+        end_factor: How many times smaller than the start the end is. Defaults to 1e4.
+        shape: Whether both parts are half a ``"cosine"`` or ``"linear"``. Defaults to ``"cosine"``.
 
     Raises:
         ArgumentError: an argument is out of range.
@@ -58,15 +58,20 @@ class OneCycle(Schedule):
         self.peak = peak
         self.total_steps = total_steps
         self.rising = rising
-        if rising * total_steps <= 1 or total_steps <= 2:
-            raise ArgumentError(
-                f"OneCycle: total_steps={total_steps!r}, rising={rising!r}",
-                "there is a step for each part",
-                "total_steps=1000, rising=0.3",
-            )
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.shape = shape
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise if one of the two parts has no step."""
+        steps, rising = self.total_steps, self.rising
+        if steps <= 2 or (isinstance(rising, int | float) and rising * steps <= 1):
+            raise ArgumentError(
+                f"OneCycle: total_steps={steps!r}, rising={rising!r}",
+                "there is a step for each part",
+                "total_steps=1000, rising=0.3",
+            )
 
     def rate(self, step: Array) -> Array:
         """See the class."""

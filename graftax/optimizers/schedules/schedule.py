@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.optimizers.arguments.describe import call_of
-from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Checked, Kinds
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Checked, Kind, Kinds
 from graftax.variables.state import storage
 
 ScheduleLike: TypeAlias = "float | Schedule"
@@ -30,15 +30,16 @@ class Schedule(Checked):
     """
 
     def __call__(self, step: ArrayLike) -> Array:
-        """The learning rate after so many updates, in the dtype of ``step`` if that is one of 32 or 64 bits."""
+        """Return the learning rate after so many updates, in the dtype of ``step`` if that is one of 32 or 64 bits."""
         storage.touch(self)
+        self._gx_check_together()
         arrays = registry.current().arrays
         given = arrays.asarray(unwrap(step))
         exact = arrays.is_array(step) and str(given.dtype) in ("float32", "float64")
         return self.rate(given if exact else ops.cast(given, arrays.canonical_dtype("float64")))
 
     def rate(self, step: Array) -> Array:
-        """The learning rate; for subclasses to define."""
+        """Compute the learning rate; for subclasses to define."""
         raise NotImplementedError(f"{type(self).__name__} must define rate(step)")
 
     def __repr__(self) -> str:
@@ -63,17 +64,27 @@ class Constant(Schedule):
         self.value = value
 
     def rate(self, step: Array) -> Array:
-        """``value``."""
+        """Return ``value``."""
         return ops.full_like(step, self.value)
 
 
 def as_schedule(given: ScheduleLike) -> Schedule:
-    """A schedule of it, if it is a number."""
+    """Return a schedule: the one that is given, or `Constant` of a number."""
     return given if isinstance(given, Schedule) else Constant(given)
 
 
-def ascending(boundaries: Sequence[float], pieces: int, what: str, first: float) -> tuple[float, ...]:
-    """Boundaries between so many pieces, if they are.
+def _is_schedule_like(given: object) -> bool:
+    if isinstance(given, Schedule):
+        return True
+    try:
+        NOT_NEGATIVE.checked("", "", given)
+    except GraftaxError:
+        return False
+    return True
+
+
+def check_boundaries(boundaries: tuple[float, ...], pieces: int, what: str, first: float) -> None:
+    """Raise unless boundaries part so many pieces.
 
     Args:
         boundaries: Steps.
@@ -83,13 +94,34 @@ def ascending(boundaries: Sequence[float], pieces: int, what: str, first: float)
 
     Raises:
         ArgumentError: they do not ascend, come before the first step, or are too many or too few.
-        ArgumentTypeError: one is no number.
     """
-    found = tuple(NOT_NEGATIVE.checked("boundaries", f"boundaries[{i}]", one) for i, one in enumerate(boundaries))
-    if len(found) != pieces - 1 or list(found) != sorted(set(found)) or (found and found[0] < first):
+    ascending = list(boundaries) == sorted(set(boundaries))
+    if len(boundaries) != pieces - 1 or not ascending or (boundaries and boundaries[0] < first):
         raise ArgumentError(
             f"boundaries={list(boundaries)!r} for {pieces} {what}",
             f"boundaries ascend, from {first} on, and there is one between two pieces",
             f"{max(pieces - 1, 0)} ascending boundaries",
         )
-    return found
+
+
+def _is_sequence(given: object) -> bool:
+    return isinstance(given, list | tuple | range) or len(getattr(given, "shape", ())) == 1
+
+
+def _numbers(name: str) -> Callable[[Any], tuple[float, ...]]:
+    return lambda given: tuple(NOT_NEGATIVE.checked(name, f"{name}[{i}]", one) for i, one in enumerate(given))
+
+
+def _as_schedules(given: Sequence[ScheduleLike]) -> list[Schedule]:
+    return [as_schedule(one) for one in given]
+
+
+def _are_schedule_like(given: Any) -> bool:
+    return _is_sequence(given) and all(_is_schedule_like(one) for one in given)
+
+
+_ONE = "a schedule, or a number that is not negative; another function of the step can only be a whole learning rate"
+SCHEDULE = Kind(f"it is {_ONE}", "1e-3", _is_schedule_like, number=False, kept=as_schedule)
+SCHEDULES = Kind(f"each is {_ONE}", "[1e-2, 1e-3]", _are_schedule_like, number=False, kept=_as_schedules)
+BOUNDARIES = Kind("they are steps, in a list", "[100, 200]", _is_sequence, number=False, kept=_numbers("boundaries"))
+RATES = Kind("they are rates, in a list", "[1e-2, 1e-3]", _is_sequence, number=False, kept=_numbers("values"))

@@ -19,8 +19,9 @@ class WarmupStableDecay(Schedule):
         warmup_steps: Steps up to it, from 0.
         stable_steps: Steps in it.
         decay_steps: Steps of the decay.
-        end: Rate at the end, and after it.
-        shape: How it falls: ``"linear"``, half a ``"cosine"``, or ``"root"``: ``1 - sqrt(part done)``.
+        end: Rate at the end, and after it. Defaults to 0.0.
+        shape: How it falls: ``"linear"``, half a ``"cosine"``, or ``"root"``: ``1 - sqrt(part done)``. Defaults to
+            ``"linear"``.
 
     Raises:
         ArgumentError: a number of steps is not positive, or the shape is unknown.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, POSITIVE, STEPS, Kinds
-from graftax.optimizers.schedules.schedule import Schedule, ScheduleLike, as_schedule
+from graftax.optimizers.schedules.schedule import SCHEDULE, Schedule, ScheduleLike
 
 
 class ConstantWarmup(Schedule):
@@ -24,12 +24,13 @@ class ConstantWarmup(Schedule):
         [0.125, 0.125, 1.0]
     """
 
-    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "value": NOT_NEGATIVE}
+    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "value": NOT_NEGATIVE, "then": SCHEDULE}
+    then: Schedule
 
     def __init__(self, warmup_steps: float, then: ScheduleLike, value: float) -> None:
         super().__init__()
         self.warmup_steps = warmup_steps
-        self.then = as_schedule(then)
+        self.then = cast(Any, then)
         self.value = value
 
     def rate(self, step: Array) -> Array:
@@ -54,12 +55,13 @@ class ExponentialWarmup(Schedule):
         [0.0625, 0.125, 1.0]
     """
 
-    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "start": POSITIVE}
+    arguments: ClassVar[Kinds] = {"warmup_steps": STEPS, "start": POSITIVE, "then": SCHEDULE}
+    then: Schedule
 
     def __init__(self, warmup_steps: float, then: ScheduleLike, start: float) -> None:
         super().__init__()
         self.warmup_steps = warmup_steps
-        self.then = as_schedule(then)
+        self.then = cast(Any, then)
         self.start = start
 
     def rate(self, step: Array) -> Array:

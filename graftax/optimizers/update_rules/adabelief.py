@@ -23,11 +23,11 @@ class AdaBelief(Optimizer):
     update, ``w = w - rate * m / (1 - beta_1**t) / (sqrt(s / (1 - beta_2**t)) + epsilon)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squared distances is kept, in [0, 1).
-        epsilon: Added to the corrected root, as in the paper and in optax.
-        epsilon_root: Added to ``s`` in each update.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squared distances is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the corrected root, as in the paper and in optax. Defaults to 1e-16.
+        epsilon_root: Added to ``s`` in each update. Defaults to 1e-16.
         **options: See `Optimizer`.
 
     Raises:
@@ -68,11 +68,11 @@ class AdaBelief(Optimizer):
         self.epsilon_root = epsilon_root
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "surprise": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2 = step.once(self._corrections)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         distance = gradient - momentum

@@ -24,8 +24,10 @@ class Adadelta(Optimizer):
 
     Args:
         learning_rate: See `Optimizer`; 1 in the paper and in torch. Keras has 0.001, with which almost nothing moves.
-        rho: How much of the averages is kept, in [0, 1); 0.9 in torch.
-        epsilon: Added below the roots; it sets the size of the first steps. Keras's; 1e-6 in torch and optax.
+            Defaults to 1.0.
+        rho: How much of the averages is kept, in [0, 1); 0.9 in torch. Defaults to 0.95.
+        epsilon: Added below the roots; it sets the size of the first steps. Keras's; 1e-6 in torch and optax. Defaults
+            to 1e-7.
         **options: See `Optimizer`.
 
     Raises:
@@ -57,11 +59,11 @@ class Adadelta(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"squares": Slot(), "steps": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         squares = self.rho * slots.squares + (1 - self.rho) * gradient * gradient
         move = ops.sqrt(slots.steps + self.epsilon) / ops.sqrt(squares + self.epsilon) * gradient
         steps = self.rho * slots.steps + (1 - self.rho) * move * move

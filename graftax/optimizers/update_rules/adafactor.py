@@ -27,13 +27,13 @@ class Adafactor(Optimizer):
     below instead.
 
     Args:
-        learning_rate: The largest relative step, Keras's unless told; 0.01 in the paper. See `Optimizer`.
-        decay_exponent: How the average of squares lengthens with time, positive.
-        epsilon_1: Added to the square.
-        epsilon_2: The least size that a variable counts as.
-        clip: Limit on the root mean square of a step.
+        learning_rate: The largest relative step; 0.01 in the paper. See `Optimizer`. Defaults to 0.001, as in Keras.
+        decay_exponent: How the average of squares lengthens with time, positive. Defaults to 0.8.
+        epsilon_1: Added to the square. Defaults to 1e-30.
+        epsilon_2: The least size that a variable counts as. Defaults to 1e-3.
+        clip: Limit on the root mean square of a step. Defaults to 1.0.
         relative_step: False: the step is ``rate * u``, whatever the size of the variable and the time; Keras multiplies
-            by both all the same.
+            by both all the same. Defaults to True.
         **options: See `Optimizer`.
 
     Raises:
@@ -76,14 +76,14 @@ class Adafactor(Optimizer):
         self.relative_step = relative_step
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """A row and a column, in shapes that broadcast; the whole for vectors and scalars."""
+        """Declare a row and a column, in shapes that broadcast; the whole for vectors and scalars."""
         if variable.ndim < 2:
             return {"velocity": Slot()}
         *lead, rows, columns = variable.shape
         return {"row": Slot(shape=(*lead, rows, 1)), "column": Slot(shape=(*lead, 1, columns))}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         kept = 1 - step.count**-self.decay_exponent
         square = gradient * gradient + self.epsilon_1
         if value.ndim < 2:

@@ -23,10 +23,10 @@ class Adagrad(Optimizer):
     ``a = a + g**2;  w = w - rate * g / sqrt(a + epsilon)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        initial_accumulator: What ``a`` starts at; 0 in torch.
-        epsilon: Added below the root.
-        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        initial_accumulator: What ``a`` starts at; 0 in torch. Defaults to 0.1.
+        epsilon: Added below the root. Defaults to 1e-7.
+        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root. Defaults to ``"keras"``.
         **options: See `Optimizer`.
 
     Raises:
@@ -43,6 +43,8 @@ class Adagrad(Optimizer):
     """
 
     elementwise = True
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_accumulator"})
 
     arguments: ClassVar[Kinds] = {
         "initial_accumulator": NOT_NEGATIVE,
@@ -64,11 +66,11 @@ class Adagrad(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sum of squares."""
+        """Declare the sum of squares."""
         return {"accumulator": Slot(initializer=self.initial_accumulator)}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         accumulator = slots.accumulator + gradient * gradient
         inside = self.epsilon_form == "keras"
         root = ops.sqrt(accumulator + self.epsilon) if inside else ops.sqrt(accumulator) + self.epsilon

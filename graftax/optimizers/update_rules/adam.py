@@ -25,13 +25,14 @@ class Adam(Optimizer):
     ``w = w - rate * sqrt(1 - beta_2**t) / (1 - beta_1**t) * m / (sqrt(v) + epsilon)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the root.
-        amsgrad: Whether ``v`` is replaced by the largest there has been.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the root. Defaults to 1e-7.
+        amsgrad: Whether ``v`` is replaced by the largest there has been. Defaults to False.
         epsilon_form: ``"keras"``: epsilon is added to the root as above. ``"torch"`` (and optax): to the corrected root
             ``sqrt(v / (1 - beta_2**t))``, where the same number weighs less: 31 times less in the first update.
+            Defaults to ``"keras"``.
         **options: See `Optimizer`.
 
     Raises:
@@ -75,12 +76,12 @@ class Adam(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages; the largest square, too, for AMSGrad."""
+        """Declare the two averages; the largest square, too, for AMSGrad."""
         names = ("momentum", "velocity", "velocity_hat") if self.amsgrad else ("momentum", "velocity")
         return {name: Slot() for name in names}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         rate, epsilon = step.once(self._rate_and_epsilon)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)

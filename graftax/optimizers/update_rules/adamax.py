@@ -24,11 +24,12 @@ class Adamax(Optimizer):
     beta_1**t) * m / (u + epsilon)``; ``u`` needs no correction.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average is kept, in [0, 1).
-        beta_2: How much of the largest is kept, in [0, 1).
-        epsilon: Added to ``u``.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the largest is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to ``u``. Defaults to 1e-7.
         epsilon_form: ``"keras"``: as above. ``"torch"``: ``u = max(beta_2 * u, |g| + epsilon)``, without it elsewhere.
+            Defaults to ``"keras"``.
         **options: See `Optimizer`.
 
     Raises:
@@ -69,11 +70,11 @@ class Adamax(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average and the largest."""
+        """Declare the average and the largest."""
         return {"momentum": Slot(), "largest": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         rate = step.once(self._corrected_rate)
         added, inside = (self.epsilon, 0.0) if self.epsilon_form == "keras" else (0.0, self.epsilon)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)

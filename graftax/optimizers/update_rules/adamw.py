@@ -10,16 +10,16 @@ from graftax.optimizers.update_rules.adam import Adam, EpsilonForm
 
 
 class AdamW(Adam):
-    """Adam after ``w = w - rate * weight_decay * w``; arguments as for `Adam`, with a decay that is on unless told.
+    """Adam after ``w = w - rate * weight_decay * w``; arguments as for `Adam`, with a decay that is on by default.
 
     Args:
-        learning_rate: See `Optimizer`.
-        weight_decay: Decay per unit of the rate (torch: 0.01, optax: 0.0001).
-        beta_1: See `Adam`.
-        beta_2: See `Adam`.
-        epsilon: See `Adam`.
-        amsgrad: See `Adam`.
-        epsilon_form: See `Adam`.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        weight_decay: Decay per unit of the rate (torch: 0.01, optax: 0.0001). Defaults to 0.004.
+        beta_1: See `Adam`. Defaults to 0.9.
+        beta_2: See `Adam`. Defaults to 0.999.
+        epsilon: See `Adam`. Defaults to 1e-7.
+        amsgrad: See `Adam`. Defaults to False.
+        epsilon_form: See `Adam`. Defaults to ``"keras"``.
         **options: See `Optimizer`.
 
     Example:

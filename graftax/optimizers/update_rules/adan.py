@@ -25,11 +25,11 @@ class Adan(Optimizer):
     authors; they, and optax with 1 - beta_2 in place of the two factors beta_2, differ in the weight of the change.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of changes is kept, in [0, 1).
-        beta_3: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the corrected root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.98.
+        beta_2: How much of the average of changes is kept, in [0, 1). Defaults to 0.92.
+        beta_3: How much of the average of squares is kept, in [0, 1). Defaults to 0.99.
+        epsilon: Added to the corrected root. Defaults to 1e-8.
         **options: See `Optimizer`.
 
     Raises:
@@ -65,11 +65,11 @@ class Adan(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The three averages, and the gradient before."""
+        """Declare the three averages, and the gradient before."""
         return {name: Slot() for name in ("momentum", "change", "square", "gradient")}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2, correction_3 = step.once(self._corrections)
         difference = ops.where(step.count > 1, gradient - slots.gradient, 0.0)
         ahead = gradient + self.beta_2 * difference

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, INSIDE, NOT_NEGATIVE, WHOLE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -27,13 +28,13 @@ class AdEMAMix(Optimizer):
     log(beta_3) + r * log(beta_1)))``, ``r = t / warmup_steps``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the fast average is kept, in (0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        beta_3: How much of the slow average is kept, in (0, 1).
-        alpha: Weight of the slow average.
-        warmup_steps: Updates until both are what they are to be; 0: from the start, as in optax.
-        epsilon: Added to the corrected root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the fast average is kept, in (0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        beta_3: How much of the slow average is kept, in (0, 1). Defaults to 0.9999.
+        alpha: Weight of the slow average. Defaults to 5.0.
+        warmup_steps: Updates until both are what they are to be; 0: from the start, as in optax. Defaults to 0.
+        epsilon: Added to the corrected root. Defaults to 1e-8.
         **options: See `Optimizer`.
 
     Raises:
@@ -80,11 +81,11 @@ class AdEMAMix(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The three averages."""
+        """Declare the three averages."""
         return {"momentum": Slot(), "slow": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2, alpha, beta_3 = step.once(self._warm)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         slow = slots.slow + (1 - beta_3) * (gradient - slots.slow)
@@ -97,5 +98,9 @@ class AdEMAMix(Optimizer):
         if not self.warmup_steps:
             return *corrections, self.alpha, self.beta_3
         done = ops.minimum(step.count / self.warmup_steps, 1.0)
-        fast, slow = math.log(self.beta_1), math.log(self.beta_3)
+        fast, slow = _log(self.beta_1), _log(self.beta_3)
         return *corrections, self.alpha * done, ops.exp(fast * slow / ((1 - done) * slow + done * fast))
+
+
+def _log(beta: Any) -> Any:
+    return math.log(beta) if is_plain(beta) else ops.log(beta)

@@ -24,11 +24,12 @@ class ADOPT(Optimizer):
     at zero.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of steps is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: The least that the root may be.
-        clipping: Whether the normalised gradient is clipped as above; the first version of the paper does not.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of steps is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.9999.
+        epsilon: The least that the root may be. Defaults to 1e-6.
+        clipping: Whether the normalised gradient is clipped as above; the first version of the paper does not. Defaults
+            to True.
         **options: See `Optimizer`.
 
     Raises:
@@ -66,11 +67,11 @@ class ADOPT(Optimizer):
         self.clipping = clipping
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average of normalised gradients, and that of squares."""
+        """Declare the average of normalised gradients, and that of squares."""
         return {"momentum": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         first, limit = step.once(self._first_and_limit)
         square = gradient * gradient
         normal = gradient / ops.maximum(ops.sqrt(slots.velocity), self.epsilon)

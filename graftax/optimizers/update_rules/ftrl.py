@@ -25,13 +25,14 @@ class Ftrl(Optimizer):
     positive.
 
     Args:
-        learning_rate: See `Optimizer`.
-        learning_rate_power: How fast the rates of the elements fall, at most 0.
-        initial_accumulator: What ``a`` starts at.
-        l1_strength: Penalty on magnitudes: where ``|z|`` is below it, the weight is zero.
-        l2_strength: Penalty on squares, in the choice of the weights.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        learning_rate_power: How fast the rates of the elements fall, at most 0. Defaults to -0.5.
+        initial_accumulator: What ``a`` starts at. Defaults to 0.1.
+        l1_strength: Penalty on magnitudes: where ``|z|`` is below it, the weight is zero. Defaults to 0.0.
+        l2_strength: Penalty on squares, in the choice of the weights. Defaults to 0.0.
         l2_shrinkage: Penalty on squares, in the gradient; unlike the option ``l2``, it is not in the accumulator.
-        beta: Added to the root of the sum of squares.
+            Defaults to 0.0.
+        beta: Added to the root of the sum of squares. Defaults to 0.0.
         **options: See `Optimizer`.
 
     Raises:
@@ -48,6 +49,8 @@ class Ftrl(Optimizer):
     """
 
     elementwise = True
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_accumulator"})
 
     arguments: ClassVar[Kinds] = {
         "learning_rate_power": NOT_POSITIVE,
@@ -78,11 +81,11 @@ class Ftrl(Optimizer):
         self.beta = beta
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sum of squares, and what the penalties work on."""
+        """Declare the sum of squares, and what the penalties work on."""
         return {"accumulator": Slot(initializer=self.initial_accumulator), "linear": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         per_rate = step.once(self._per_rate)
         accumulator = slots.accumulator + gradient * gradient
         power = -self.learning_rate_power

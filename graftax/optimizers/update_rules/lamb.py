@@ -24,10 +24,10 @@ class LAMB(Optimizer):
     hence in the ratio; Keras has it before, like any other decay. Epsilon is added to the corrected root.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the root. Keras's; 1e-6 in the paper and in optax.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the root. Keras's; 1e-6 in the paper and in optax. Defaults to 1e-7.
         **options: See `Optimizer`.
 
     Raises:
@@ -61,11 +61,11 @@ class LAMB(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
         velocity = self.beta_2 * slots.velocity + (1 - self.beta_2) * gradient * gradient
         corrected = momentum / (1 - self.beta_1**step.count)
@@ -76,12 +76,12 @@ class LAMB(Optimizer):
 
 
 def trust_ratio(value: Array, direction: Array) -> Array:
-    """``|value| / |direction|``, and 1 where one of them is zero."""
+    """Compute ``|value| / |direction|``, and 1 where one of them is zero."""
     size, length = norm(value), norm(direction)
     usable = (size > 0) & (length > 0)
     return ops.where(usable, size / ops.where(usable, length, ops.ones_like(length)), ops.ones_like(size))
 
 
 def norm(x: Array) -> Array:
-    """The root of the sum of squares of all elements."""
+    """Return the root of the sum of squares of all elements."""
     return ops.sqrt(ops.sum(x * x))

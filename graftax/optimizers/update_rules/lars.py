@@ -26,10 +26,10 @@ class LARS(Optimizer):
     their own.
 
     Args:
-        learning_rate: See `Optimizer`.
-        momentum: How much of the last step is kept, in [0, 1).
-        trust: How far a variable may move at a rate of 1, as a fraction of its norm.
-        epsilon: Added to the denominator.
+        learning_rate: See `Optimizer`. Defaults to 0.1.
+        momentum: How much of the last step is kept, in [0, 1). Defaults to 0.9.
+        trust: How far a variable may move at a rate of 1, as a fraction of its norm. Defaults to 0.001.
+        epsilon: Added to the denominator. Defaults to 0.0.
         **options: See `Optimizer`.
 
     Raises:
@@ -63,11 +63,11 @@ class LARS(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The last step."""
+        """Declare the last step."""
         return {"momentum": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         size, slope = norm(value), norm(gradient)
         usable = (size > 0) & (slope > 0)
         below = slope + step.weight_decay * size + self.epsilon

@@ -24,9 +24,9 @@ class Lion(Optimizer):
     times larger.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much the average counts in the sign, in [0, 1).
-        beta_2: How much of the average is kept, in [0, 1).
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much the average counts in the sign, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average is kept, in [0, 1). Defaults to 0.99.
         **options: See `Optimizer`.
 
     Raises:
@@ -58,11 +58,11 @@ class Lion(Optimizer):
         self.beta_2 = beta_2
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average."""
+        """Declare the average."""
         return {"momentum": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         direction = ops.sign(self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient)
         momentum = self.beta_2 * slots.momentum + (1 - self.beta_2) * gradient
         return value - step.learning_rate * direction, {"momentum": momentum}

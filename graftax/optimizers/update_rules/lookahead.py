@@ -34,9 +34,9 @@ class Lookahead(PureUpdates):
 
     Args:
         optimizer: The one that takes the steps, in all its options.
-        every: Updates between two returns (the paper's ``k``).
-        rate: What part of the way is kept, in (0, 1] (the paper's ``alpha``).
-        name: Its name.
+        every: Updates between two returns (the paper's ``k``). Defaults to 5.
+        rate: What part of the way is kept, in (0, 1] (the paper's ``alpha``). Defaults to 0.5.
+        name: Its name. Defaults to None.
 
     Raises:
         ArgumentError: ``every`` or ``rate`` is out of range; the optimizer is one of those without a schedule.
@@ -56,6 +56,7 @@ class Lookahead(PureUpdates):
     Source: Zhang et al., arXiv:1907.08610, algorithm 1.
     """
 
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
     arguments: ClassVar[Kinds] = {"every": COUNT, "rate": PART}
 
     def __init__(self, optimizer: Optimizer, every: int = 5, rate: float = 0.5, name: str | None = None) -> None:
@@ -76,7 +77,7 @@ class Lookahead(PureUpdates):
 
     @property
     def learning_rate(self) -> Any:
-        """That of the other one; see `Optimizer`."""
+        """Return the rate of the optimizer inside; see `Optimizer`."""
         return self.optimizer.learning_rate
 
     @learning_rate.setter
@@ -84,25 +85,25 @@ class Lookahead(PureUpdates):
         self.optimizer.learning_rate = rate
 
     def averaged(self) -> AbstractContextManager[None]:
-        """`Optimizer.averaged` of the other one: averages of what it makes, before a return."""
+        """Swap in averages of what the optimizer inside makes, before a return; see `Optimizer.averaged`."""
         return self.optimizer.averaged()
 
     def assign_averages(self) -> None:
-        """`Optimizer.assign_averages` of the other one; training that goes on sets out from there."""
+        """Assign the averages of the optimizer inside; training that goes on sets out from there."""
         self.optimizer.assign_averages()
         self._set_out([(variable, state.slots["slow"]) for variable, state in self._gx_slots.items() if state.slots])
 
     def explain(self, variables: Variables) -> Explanation:
-        """`Optimizer.explain` of the other one, and what is kept here."""
+        """Explain what the optimizer inside does with each variable, and what is kept here; see `Optimizer.explain`."""
         found = self.optimizer.explain(variables)
         return Explanation(repr(self), tuple(replace(row, slots=(*row.slots, "slow")) for row in found.rows))
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The slow weights."""
+        """Declare the slow weights."""
         return {"slow": averaging.slot_for(variable)}
 
     def named_variables(self) -> dict[str, Variable]:
-        """Its own and those of the other one; a slot is at ``slots/<path of its variable>/<its name>``."""
+        """Return its Variables by path, and those of the optimizer inside; slots are at ``slots/<variable>/<name>``."""
         inside = {f"optimizer/{path}": variable for path, variable in self.optimizer.named_variables().items()}
         return super().named_variables() | inside
 
@@ -113,11 +114,11 @@ class Lookahead(PureUpdates):
         self._gx_leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:
-        """`Optimizer.apply` of the other one, and the return when it is due."""
+        """Apply gradients with the optimizer inside, and return to the slow weights when it is due."""
         self._around(variables, lambda: self.optimizer.apply(gradients, variables))
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """`Optimizer.minimize` of the other one, and the return when it is due."""
+        """Take one step with the optimizer inside, and return to the slow weights when it is due."""
         return self._around(variables, lambda: self.optimizer.minimize(loss_fn, variables, has_aux))
 
     def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:

@@ -32,16 +32,16 @@ class Muon(Optimizer):
     root. Embeddings and the last layer belong there, as only their names tell them from a matrix inside.
 
     Args:
-        learning_rate: See `Optimizer`; ``rules`` can scale the rate of the others.
-        momentum: How much of the average is kept, in [0, 1).
-        nesterov: False: the average itself is made orthogonal.
-        adamw: Selectors of the matrices that are not Muon's, such as ``("**/embeddings", "head/**")``; each must
-            select something.
-        scale: ``"adamw"`` or ``"shape"``, as above.
-        steps: How many times Newton and Schulz go round.
-        beta_1: As in `AdamW`, for the others.
-        beta_2: As in `AdamW`, for the others.
-        epsilon: As in `AdamW`, for the others.
+        learning_rate: See `Optimizer`; ``rules`` can scale the rate of the others. Defaults to 0.001.
+        momentum: How much of the average is kept, in [0, 1). Defaults to 0.95.
+        nesterov: False: the average itself is made orthogonal. Defaults to True.
+        adamw: Selectors of the matrices that are not Muon's, such as ``("**/embeddings", "head/**")``; each must select
+            something. Defaults to ``()``.
+        scale: ``"adamw"`` or ``"shape"``, as above. Defaults to ``"adamw"``.
+        steps: How many times Newton and Schulz go round. Defaults to 5.
+        beta_1: As in `AdamW`, for the others. Defaults to 0.9.
+        beta_2: As in `AdamW`, for the others. Defaults to 0.999.
+        epsilon: As in `AdamW`, for the others. Defaults to 1e-7.
         **options: See `Optimizer`.
 
     Raises:
@@ -59,6 +59,7 @@ class Muon(Optimizer):
     """
 
     untracked: ClassVar[frozenset[str]] = Optimizer.untracked | {"_others"}
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"adamw"})
 
     arguments: ClassVar[Kinds] = {
         "momentum": FRACTION,
@@ -88,6 +89,10 @@ class Muon(Optimizer):
             raise ArgumentTypeError(
                 f"adamw={adamw!r}", "it holds selectors, and a string is one of them", f"adamw=({adamw!r},)"
             )
+        if not isinstance(adamw, Iterable) or hasattr(adamw, "shape"):
+            raise ArgumentTypeError(
+                f"adamw={adamw!r:.60}", "it is a sequence of selectors", 'adamw=("**/embeddings", "head/**")'
+            )
         self.momentum = momentum
         self.nesterov = nesterov
         self.adamw = tuple(adamw)
@@ -99,7 +104,7 @@ class Muon(Optimizer):
         self._others = Rules([(selector, {}) for selector in self.adamw], sets_nothing=True)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average; that of squares, too, for what goes by AdamW."""
+        """Declare the average; that of squares, too, for what goes by AdamW."""
         others = variable.ndim < 2 or self._others.settings(variable).by
         return {name: Slot() for name in (("momentum", "velocity") if others else ("momentum",))}
 
@@ -108,7 +113,7 @@ class Muon(Optimizer):
         super()._gx_check_rules(variables)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         if "velocity" in vars(slots):
             return self._adamw_step(gradient, value, slots, step)
         momentum = self.momentum * slots.momentum + (1 - self.momentum) * gradient
@@ -131,7 +136,7 @@ class Muon(Optimizer):
 
 
 def newton_schulz(matrix: Array, steps: int = 5) -> Array:
-    """About ``u @ vh`` of the singular value decomposition: singular values come to lie between 0.7 and 1.2.
+    """Compute about ``u @ vh`` of the singular value decomposition: singular values end between 0.7 and 1.2.
 
     ``x = g / |g|``, then ``x = 3.4445 * x - 4.7750 * (x x') x + 2.0315 * (x x')**2 x`` over and over.
     """

@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -25,12 +26,12 @@ class Nadam(Optimizer):
     - beta_2**t)) + epsilon)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the corrected root, as in Keras, torch and optax.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the corrected root, as in Keras, torch and optax. Defaults to 1e-7.
         momentum_decay: How fast ``u`` grows from half of beta_1 to all of it: 0.004 in the paper and torch, 1 in Keras
-            3. None, as in optax: it is beta_1 from the start.
+            3. None, as in optax: it is beta_1 from the start. Defaults to 0.004.
         **options: See `Optimizer`.
 
     Raises:
@@ -71,11 +72,11 @@ class Nadam(Optimizer):
         self.momentum_decay = momentum_decay
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         ahead, now, correction = step.once(self._factors)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
@@ -88,15 +89,16 @@ class Nadam(Optimizer):
         return ahead, (1 - self._momentum(t)) / (1 - self._product(t)), 1 / (1 - self.beta_2**t)
 
     def _momentum(self, t: Array) -> Array | float:
-        """u(t)."""
+        """Compute ``u(t)``."""
         return (
             self.beta_1 if self.momentum_decay is None else self.beta_1 * (1 - 0.5 * 0.96 ** (self.momentum_decay * t))
         )
 
     def _product(self, t: Array) -> Array:
-        """U(t), from t alone: the logarithm of a factor is a power series, whose terms sum to geometric series in t."""
+        """Compute ``U(t)`` from t alone: the log of a factor is a power series; its terms sum to geometric series."""
         if self.momentum_decay is None:
             return self.beta_1**t
         log = self.momentum_decay * math.log(0.96)
-        series = [0.5**k / (k * -math.expm1(-k * log)) * ops.expm1(k * log * t) for k in range(1, 33)]
+        expm1 = math.expm1 if is_plain(log) else ops.expm1
+        series = [0.5**k / (k * -expm1(-k * log)) * ops.expm1(k * log * t) for k in range(1, 33)]
         return self.beta_1**t * ops.exp(-ops.sum(ops.stack(series)))

@@ -10,15 +10,15 @@ from graftax.optimizers.update_rules.nadam import Nadam
 
 
 class NAdamW(Nadam):
-    """Nadam after ``w = w - rate * weight_decay * w``; arguments as for `Nadam`, with a decay that is on unless told.
+    """Nadam after ``w = w - rate * weight_decay * w``; arguments as for `Nadam`, with a decay that is on by default.
 
     Args:
-        learning_rate: See `Optimizer`.
-        weight_decay: Decay per unit of the rate (torch: 0, optax: 0.0001).
-        beta_1: See `Nadam`.
-        beta_2: See `Nadam`.
-        epsilon: See `Nadam`.
-        momentum_decay: See `Nadam`; None unless told, as in optax.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        weight_decay: Decay per unit of the rate (torch: 0, optax: 0.0001). Defaults to 0.004.
+        beta_1: See `Nadam`. Defaults to 0.9.
+        beta_2: See `Nadam`. Defaults to 0.999.
+        epsilon: See `Nadam`. Defaults to 1e-7.
+        momentum_decay: See `Nadam`. Defaults to None, as in optax.
         **options: See `Optimizer`.
 
     Example:

@@ -24,10 +24,10 @@ class Novograd(Optimizer):
     a sum, ``1 / (1 - beta_1)`` times as long as an average.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the sum of steps is kept, in [0, 1).
-        beta_2: How much of the average of squared norms is kept, in [0, 1).
-        epsilon: Added to the root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the sum of steps is kept, in [0, 1). Defaults to 0.95.
+        beta_2: How much of the average of squared norms is kept, in [0, 1). Defaults to 0.98.
+        epsilon: Added to the root. Defaults to 1e-8.
         **options: See `Optimizer`.
 
     Raises:
@@ -61,11 +61,11 @@ class Novograd(Optimizer):
         self.epsilon = epsilon
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sum of steps, and the average of the squared norm."""
+        """Declare the sum of steps, and the average of the squared norm."""
         return {"momentum": Slot(), "velocity": Slot(shape=())}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         square = ops.sum(gradient * gradient)
         average = self.beta_2 * slots.velocity + (1 - self.beta_2) * square
         velocity = ops.where(step.iterations < 1, square, average)

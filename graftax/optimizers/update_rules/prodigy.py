@@ -35,17 +35,19 @@ class Prodigy(Optimizer):
     about ``d``. ``d`` and ``r`` are Variables, with those of the slots in a checkpoint.
 
     Args:
-        learning_rate: A factor on the rate that is found; 1 unless a schedule lets it fall.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        beta_3: How much of the sums is kept, in [0, 1); ``sqrt(beta_2)`` unless told.
-        epsilon: Added to the root, times ``d'``.
-        d0: The first estimate, in the units of the weights; far too small does no harm.
-        d_coef: A factor on the estimate, and the one number to tune.
-        growth_rate: By which factor ``d`` grows at most in an update, but for the first time; at least 1.
-        safeguard_warmup: Whether ``s`` has ``d`` in place of ``rate``, for schedules that start near zero.
+        learning_rate: A factor on the rate that is found; 1 unless a schedule lets it fall. Defaults to 1.0.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        beta_3: How much of the sums is kept, in [0, 1). Defaults to ``sqrt(beta_2)``.
+        epsilon: Added to the root, times ``d'``. Defaults to 1e-8.
+        d0: The first estimate, in the units of the weights; far too small does no harm. Defaults to 1e-6.
+        d_coef: A factor on the estimate, and the one number to tune. Defaults to 1.0.
+        growth_rate: By which factor ``d`` grows at most in an update, but for the first time; at least 1. Defaults to
+            infinity.
+        safeguard_warmup: Whether ``s`` has ``d`` in place of ``rate``, for schedules that start near zero. Defaults to
+            False.
         use_bias_correction: Whether the rate is multiplied by ``sqrt(1 - beta_2**t) / (1 - beta_1**t)`` at the t-th
-            update, as optax always does and the authors do if asked to.
+            update, as optax always does and the authors do if asked to. Defaults to False.
         **options: See `Optimizer`.
 
     Raises:
@@ -63,6 +65,8 @@ class Prodigy(Optimizer):
     """
 
     decays_inside = True
+
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"d0"})
 
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
@@ -105,11 +109,11 @@ class Prodigy(Optimizer):
         self.numerator = rates.scalar(self, "numerator", "state", widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages, the sum of gradients, and where the variable set out."""
+        """Declare the two averages, the sum of gradients, and where the variable set out."""
         return {"momentum": Slot(), "velocity": Slot(), "gradient_sum": Slot(), "start": slot_for(variable)}
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
-        """One step."""
+        """Compute the new values of all variables, and of their slots."""
         gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
         self._estimate(
             self._total(progress for _, _, progress in gathered),
@@ -123,7 +127,7 @@ class Prodigy(Optimizer):
         return moved
 
     def _gather(self, one: RuleInput, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
-        """The rate of a variable, its new slots, and how far it has come against its gradient."""
+        """Return the rate of a variable, its new slots, and how far it has come against its gradient."""
         rate, weight, scaled, slots = d * one.step.once(self._factor), d / self.d0, d * one.gradient, one.slots
         start = ops.where(one.step.iterations < 1, one.value, slots.start)  # values may have been loaded since
         new = {
@@ -136,7 +140,7 @@ class Prodigy(Optimizer):
         return rate, new, weight * rate * ops.sum(one.gradient * (start - one.value))
 
     def _factor(self, step: Step) -> Array:
-        """What the rate is beside ``d``."""
+        """Return what the rate is beside ``d``."""
         if not self.use_bias_correction:
             return step.learning_rate
         return step.learning_rate * ops.sqrt(1 - self.beta_2**step.count) / (1 - self.beta_1**step.count)

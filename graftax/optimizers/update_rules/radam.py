@@ -25,12 +25,14 @@ class RAdam(Optimizer):
     - 2) * length))``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of squares is kept, in (0.6, 1): below, there are never enough of them.
-        epsilon: Added to the root.
-        threshold: Length of the average of squares above which it is used, at least 4.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in (0.6, 1): below, there are never enough of them. Defaults
+            to 0.999.
+        epsilon: Added to the root. Defaults to 1e-8.
+        threshold: Length of the average of squares above which it is used, at least 4. Defaults to 5.0.
         epsilon_form: ``"torch"``: epsilon is added to the root as it is. ``"optax"``: to the corrected root, as above.
+            Defaults to ``"torch"``.
         **options: See `Optimizer`.
 
     Raises:
@@ -74,11 +76,11 @@ class RAdam(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "velocity": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         known, rate, rectified, epsilon = step.once(self._rectification)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)

@@ -26,13 +26,13 @@ class RMSprop(Optimizer):
     Nothing is corrected.
 
     Args:
-        learning_rate: See `Optimizer`.
-        rho: How much of the averages is kept, in [0, 1); 0.99 in torch.
-        momentum: How much of the last move is kept, in [0, 1).
-        epsilon: Added below the root.
-        centered: Whether the square of the average is taken off.
-        initial_rms: What ``v`` starts at; 1 in TensorFlow 1.
-        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
+        rho: How much of the averages is kept, in [0, 1); 0.99 in torch. Defaults to 0.9.
+        momentum: How much of the last move is kept, in [0, 1). Defaults to 0.0.
+        epsilon: Added below the root. Defaults to 1e-7.
+        centered: Whether the square of the average is taken off. Defaults to False.
+        initial_rms: What ``v`` starts at; 1 in TensorFlow 1. Defaults to 0.0.
+        epsilon_form: ``"keras"`` (and optax): below the root. ``"torch"``: added to the root. Defaults to ``"keras"``.
         **options: See `Optimizer`.
 
     Raises:
@@ -50,6 +50,8 @@ class RMSprop(Optimizer):
     """
 
     elementwise = True
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_rms"})
 
     arguments: ClassVar[Kinds] = {
         "rho": FRACTION,
@@ -80,14 +82,14 @@ class RMSprop(Optimizer):
         self.epsilon_form = epsilon_form
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average of squares; that of gradients and the momentum where they are used."""
+        """Declare the average of squares; that of gradients and the momentum where they are used."""
         slots = {"velocity": Slot(initializer=self.initial_rms)}
         if self.centered:
             slots["average"] = Slot()
         return slots | {"momentum": Slot()} if is_on(self.momentum) else slots
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         new = {"velocity": self.rho * slots.velocity + (1 - self.rho) * gradient * gradient}
         variance = new["velocity"]
         if self.centered:

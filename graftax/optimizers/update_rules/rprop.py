@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import AROUND_ONE, AT_LEAST_ONE, INSIDE, Kinds
+from graftax.optimizers.arguments.kinds import AROUND_ONE, FACTOR, INSIDE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -23,11 +23,11 @@ class Rprop(Optimizer):
     so that this update and the next change nothing else. ``w = w - rate * s * sign(g)``; ``s`` starts at 1.
 
     Args:
-        learning_rate: Size of the first step of each element; see `Optimizer`.
-        shrink: Factor when the sign turns, in (0, 1).
-        grow: Factor while it stays, above 1.
+        learning_rate: Size of the first step of each element; see `Optimizer`. Defaults to 0.01.
+        shrink: Factor when the sign turns, in (0, 1). Defaults to 0.5.
+        grow: Factor while it stays, above 1. Defaults to 1.2.
         limits: Least and largest ``s``: sizes as multiples of the rate, where torch and optax limit the sizes
-            themselves.
+            themselves. Defaults to ``(1e-4, 5e3)``.
         **options: See `Optimizer`.
 
     Raises:
@@ -47,7 +47,7 @@ class Rprop(Optimizer):
 
     elementwise = True
 
-    arguments: ClassVar[Kinds] = {"shrink": INSIDE, "grow": AT_LEAST_ONE, "limits": AROUND_ONE}
+    arguments: ClassVar[Kinds] = {"shrink": INSIDE, "grow": FACTOR, "limits": AROUND_ONE}
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class Rprop(Optimizer):
         self.limits = limits
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The sizes of steps, and the gradient before."""
+        """Declare the sizes of steps, and the gradient before."""
         return {"scale": Slot(initializer=1.0), "gradient": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         turned = gradient * slots.gradient
         factor = ops.where(turned > 0, self.grow, ops.where(turned < 0, self.shrink, 1.0))
         scale = ops.clip(slots.scale * ops.cast(factor, str(slots.scale.dtype)), *self.limits)

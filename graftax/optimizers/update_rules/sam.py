@@ -26,8 +26,8 @@ class SAM(Checked):
 
     Args:
         optimizer: The one that takes the steps; its rules and clips hold for the second gradient.
-        radius: How far away the worst is looked for, in the norm of all weights; positive.
-        name: Its name.
+        radius: How far away the worst is looked for, in the norm of all weights; positive. Defaults to 0.05.
+        name: Its name. Defaults to None.
 
     Raises:
         ArgumentError: the radius is not positive; the optimizer looks at the loss by itself.
@@ -45,6 +45,7 @@ class SAM(Checked):
     Source: Foret et al., arXiv:2010.01412.
     """
 
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
     arguments: ClassVar[Kinds] = {"radius": POSITIVE}
 
     def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:
@@ -64,7 +65,7 @@ class SAM(Checked):
 
     @property
     def learning_rate(self) -> Any:
-        """That of the other one; see `Optimizer`."""
+        """Return the rate of the optimizer inside; see `Optimizer`."""
         return self.optimizer.learning_rate
 
     @learning_rate.setter
@@ -72,7 +73,7 @@ class SAM(Checked):
         self.optimizer.learning_rate = rate
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """One step, for the trainable ones of the variables; see `Minimizer`."""
+        """Take one step, with the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         storage.touch(self)
         trainable = self.optimizer._gx_build(flat_variables(variables))

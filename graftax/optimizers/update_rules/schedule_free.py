@@ -28,6 +28,8 @@ class ScheduleFree(Optimizer):
     decays_inside = True
     averages_itself = True
 
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"beta_1"})
+
     arguments: ClassVar[Kinds] = {"warmup_steps": WHOLE, "beta_1": PART, "weight_lr_power": NOT_NEGATIVE}
 
     def __init__(
@@ -47,7 +49,7 @@ class ScheduleFree(Optimizer):
         self.weight_sum = rates.scalar(self, "weight_sum", "counter", widest(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The fast sequence, which starts as the value."""
+        """Declare the fast sequence, which starts as the value."""
         return {"z": slot_for(variable)}
 
     def _check_options(self) -> None:
@@ -80,7 +82,7 @@ class ScheduleFree(Optimizer):
         super()._gx_update(updates)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         rate, share = step.once(self._rate_and_share)
         z = ops.where(step.iterations < 1, value, slots.z)  # values may have been loaded since the slot was made
         direction, kept = self._direction(gradient, slots, step)
@@ -89,7 +91,7 @@ class ScheduleFree(Optimizer):
         return moved, {"z": z - rate * direction, **kept}
 
     def _rate_and_share(self, step: Step) -> tuple[Array, Array]:
-        """The rate after warm-up; what part of the average the newest of the fast sequence is."""
+        """Return the rate after warm-up; what part of the average the newest of the fast sequence is."""
         weight, total = self.largest_rate.value**self.weight_lr_power, self.weight_sum.value
         share = ops.where(total > 0, weight / ops.where(total > 0, total, 1.0), 1.0)
         rate = step.learning_rate
@@ -99,7 +101,7 @@ class ScheduleFree(Optimizer):
         return rate * ops.minimum(count / self.warmup_steps, 1.0) if self.warmup_steps else rate
 
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """Where the fast sequence goes, and new values of other slots."""
+        """Return where the fast sequence goes, and new values of other slots."""
         raise NotImplementedError(f"{type(self).__name__} must define _direction(gradient, slots, step)")
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
@@ -131,10 +133,13 @@ class ScheduleFreeSGD(ScheduleFree):
     its first value until then. Constraints and ``lazy`` are refused.
 
     Args:
-        learning_rate: See `Optimizer`; larger than with a schedule, as in optax.
+        learning_rate: See `Optimizer`; larger than with a schedule, as in optax. Defaults to 1.0.
         warmup_steps: Updates over which the rate grows in a straight line; the first has ``1 / warmup_steps`` of it.
-        beta_1: What part of ``y`` is the average, in (0, 1]; the same all along, as ``x`` is found by it.
-        weight_lr_power: How much the updates of the warm-up count less: 2 in the paper, 0 for not at all.
+            Defaults to 0.
+        beta_1: What part of ``y`` is the average, in (0, 1]; the same all along, as ``x`` is found by it. Defaults to
+            0.9.
+        weight_lr_power: How much the updates of the warm-up count less: 2 in the paper, 0 for not at all. Defaults to
+            2.0.
         **options: See `Optimizer`; ``weight_decay`` is taken at ``y``.
 
     Raises:
@@ -178,13 +183,13 @@ class ScheduleFreeAdamW(ScheduleFree):
     on decay and on the weights of the average, too, and ``root = sqrt(v) + epsilon``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        warmup_steps: See `ScheduleFreeSGD`.
-        beta_1: See `ScheduleFreeSGD`.
-        beta_2: How much of the average of squares is kept, in [0, 1).
-        epsilon: Added to the root.
-        correction: ``"root"`` or ``"rate"``, the paper's, as above.
-        weight_lr_power: See `ScheduleFreeSGD`.
+        learning_rate: See `Optimizer`. Defaults to 0.0025.
+        warmup_steps: See `ScheduleFreeSGD`. Defaults to 0.
+        beta_1: See `ScheduleFreeSGD`. Defaults to 0.9.
+        beta_2: How much of the average of squares is kept, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the root. Defaults to 1e-8.
+        correction: ``"root"`` or ``"rate"``, the paper's, as above. Defaults to ``"root"``.
+        weight_lr_power: See `ScheduleFreeSGD`. Defaults to 2.0.
         **options: See `Optimizer`; ``weight_decay`` is taken at ``y``.
 
     Raises:
@@ -220,7 +225,7 @@ class ScheduleFreeAdamW(ScheduleFree):
         self.correction = correction
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The fast sequence, and the average of squares."""
+        """Declare the fast sequence, and the average of squares."""
         return {**super().create_slots(variable), "velocity": Slot()}
 
     def _scaled(self, rate: Array, count: Array) -> Array:

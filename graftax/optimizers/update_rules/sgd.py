@@ -23,9 +23,9 @@ class SGD(Optimizer):
     ``m = momentum * m - rate * g;  w = w + m``, with Nesterov's look-ahead ``w = w + momentum * m - rate * g``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        momentum: How much of the last move is kept, in [0, 1); 0 keeps none, and no slot.
-        nesterov: Whether to look ahead; needs momentum.
+        learning_rate: See `Optimizer`. Defaults to 0.01.
+        momentum: How much of the last move is kept, in [0, 1); 0 keeps none, and no slot. Defaults to 0.0.
+        nesterov: Whether to look ahead; needs momentum. Defaults to False.
         **options: See `Optimizer`.
 
     Raises:
@@ -55,17 +55,23 @@ class SGD(Optimizer):
         super().__init__(learning_rate, **options)
         self.momentum = momentum
         self.nesterov = nesterov
-        if nesterov and not is_on(self.momentum):
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise for Nesterov's look-ahead without momentum."""
+        if self.nesterov and not is_on(self.momentum):
             raise ArgumentError(
-                f"SGD: momentum={momentum!r}, nesterov={nesterov!r}", "nesterov looks ahead along it", "momentum=0.9"
+                f"SGD: momentum={self.momentum!r}, nesterov={self.nesterov!r}",
+                "nesterov looks ahead along it",
+                "momentum=0.9",
             )
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The momentum, if there is any."""
+        """Declare the momentum, if there is any."""
         return {"momentum": Slot()} if is_on(self.momentum) else {}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         move = -step.learning_rate * gradient
         if not is_on(self.momentum):
             return value + move, {}

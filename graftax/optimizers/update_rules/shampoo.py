@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, PART, POSITIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -26,11 +27,13 @@ class Shampoo(Optimizer):
     paper starts with it). Roots are computed through `ops.eigh`, in float32 for float32.
 
     Args:
-        learning_rate: See `Optimizer`.
-        epsilon: Added to the eigenvalues, positive.
+        learning_rate: See `Optimizer`. Defaults to 0.01.
+        epsilon: Added to the eigenvalues, positive. Defaults to 1e-4.
         decay: How much of the matrices is kept; 1 for the paper's sums, less for ``decay * H + (1 - decay) * g g'``.
-        update_every: Updates between two computations of the roots, the expensive part; the first has its own.
-        largest: Axes longer than this keep only the diagonal of their matrix.
+            Defaults to 1.0.
+        update_every: Updates between two computations of the roots, the expensive part; the first has its own. Defaults
+            to 1.
+        largest: Axes longer than this keep only the diagonal of their matrix. Defaults to 1024.
         graft: ``"sgd"``: the direction is Shampoo's and the length that of the gradient; ``"adagrad"``: that of
             Adagrad's step, ``g / sqrt(sum(g**2) + epsilon)``; None: Shampoo's.
         **options: See `Optimizer`.
@@ -48,6 +51,8 @@ class Shampoo(Optimizer):
 
     Source: Gupta et al., arXiv:1802.09568, algorithms 1 and 2; Anil et al. (grafting, rare roots), arXiv:2002.09018.
     """
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"largest"})
 
     arguments: ClassVar[Kinds] = {
         "epsilon": POSITIVE,
@@ -75,17 +80,18 @@ class Shampoo(Optimizer):
         self.graft = graft
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """For each axis its matrix and the root of it, or the diagonals; the squares for Adagrad's length."""
+        """Declare for each axis its matrix and the root of it, or the diagonals; the squares for Adagrad's length."""
         sizes = variable.shape or (1,)
         shapes = [(size, size) if size <= self.largest else (size,) for size in sizes]
         slots = {f"{name}_{axis}": Slot(shape=shape) for axis, shape in enumerate(shapes) for name in ("sum", "root")}
         return slots | ({"squares": Slot()} if self.graft == "adagrad" else {})
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         direction = unfolded = ops.reshape(gradient, value.shape or (1,))
         new: dict[str, Array] = {}
-        share = 1.0 if self.decay == 1 else 1 - self.decay
+        decay = self.decay
+        share = (1.0 if decay == 1 else 1 - decay) if is_plain(decay) else ops.where(ops.equal(decay, 1), 1, 1 - decay)
         for axis in range(unfolded.ndim):
             before, root = getattr(slots, f"sum_{axis}"), getattr(slots, f"root_{axis}")
             others = [other for other in range(unfolded.ndim) if other != axis]
@@ -108,7 +114,7 @@ class Shampoo(Optimizer):
         return value - step.learning_rate * direction, new
 
     def _power(self, matrix: Array, power: float) -> Array:
-        """``(matrix + epsilon)**power``, for a matrix or its diagonal."""
+        """Compute ``(matrix + epsilon)**power``, for a matrix or its diagonal."""
         if matrix.ndim == 1:
             return (matrix + self.epsilon) ** power
         values, vectors = ops.eigh(matrix)

@@ -23,8 +23,9 @@ class SignSGD(Optimizer):
     ``m = momentum * m + (1 - momentum) * g;  w = w - rate * sign(m)``.
 
     Args:
-        learning_rate: See `Optimizer`.
+        learning_rate: See `Optimizer`. Defaults to 0.001.
         momentum: How much of the average is kept, in [0, 1); 0 keeps none, and no slot. Signum in the paper: 0.9.
+            Defaults to 0.0.
         **options: See `Optimizer`.
 
     Raises:
@@ -49,11 +50,11 @@ class SignSGD(Optimizer):
         self.momentum = momentum
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average, if there is one."""
+        """Declare the average, if there is one."""
         return {"momentum": Slot()} if is_on(self.momentum) else {}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         if not is_on(self.momentum):
             return value - step.learning_rate * ops.sign(gradient), {}
         momentum = self.momentum * slots.momentum + (1 - self.momentum) * gradient

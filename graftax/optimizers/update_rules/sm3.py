@@ -25,8 +25,9 @@ class SM3(Optimizer):
     With momentum, the step is the average ``m = momentum * m + (1 - momentum) * g / sqrt(v)``.
 
     Args:
-        learning_rate: See `Optimizer`.
-        momentum: How much of the average of steps is kept, in [0, 1); 0 keeps none, and no memory for it.
+        learning_rate: See `Optimizer`. Defaults to 0.1.
+        momentum: How much of the average of steps is kept, in [0, 1); 0 keeps none, and no memory for it. Defaults to
+            0.9.
         **options: See `Optimizer`.
 
     Raises:
@@ -50,12 +51,12 @@ class SM3(Optimizer):
         self.momentum = momentum
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """An accumulator along each axis, in a shape that broadcasts; the average of steps."""
+        """Declare an accumulator along each axis, in a shape that broadcasts; the average of steps."""
         covers = {f"axis_{i}": Slot(shape=_along(i, variable.shape)) for i in range(max(variable.ndim, 1))}
         return covers | ({"momentum": Slot()} if is_on(self.momentum) else {})
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         names = [name for name in vars(slots) if name != "momentum"]
         bound = getattr(slots, names[0])
         for name in names[1:]:

@@ -31,12 +31,12 @@ class SOAP(Optimizer):
     takes Adam's step.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the averages of squares and of matrices is kept, in [0, 1).
-        epsilon: Added to the square, below the root.
-        update_every: Updates between two turns of the bases.
-        largest: Longer sides have no basis.
+        learning_rate: See `Optimizer`. Defaults to 0.003.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.95.
+        beta_2: How much of the averages of squares and of matrices is kept, in [0, 1). Defaults to 0.95.
+        epsilon: Added to the square, below the root. Defaults to 1e-8.
+        update_every: Updates between two turns of the bases. Defaults to 10.
+        largest: Longer sides have no basis. Defaults to 10000.
         **options: See `Optimizer`; ``weight_decay`` is the paper's.
 
     Raises:
@@ -52,6 +52,8 @@ class SOAP(Optimizer):
 
     Source: Vyas et al., arXiv:2409.11321, algorithms 3 and 4.
     """
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"largest"})
 
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
@@ -79,7 +81,7 @@ class SOAP(Optimizer):
         self.largest = largest
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages, that of squares in the basis; for each side its matrix and its basis."""
+        """Declare the two averages, that of squares in the basis; for each side its matrix and its basis."""
         slots = {"momentum": Slot(), "velocity": Slot()}
         if variable.ndim >= 2:
             columns = variable.shape[-1]
@@ -89,7 +91,7 @@ class SOAP(Optimizer):
         return slots
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         shape = (-1, value.shape[-1]) if value.ndim >= 2 else (1, -1)
         g, velocity = ops.reshape(gradient, shape), ops.reshape(slots.velocity, shape)
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
@@ -117,7 +119,7 @@ class SOAP(Optimizer):
 
 
 def _turn(matrix: Array, bases: Mapping[str, Array]) -> Array:
-    """``left' matrix right``."""
+    """Compute ``left' matrix right``."""
     if "left" in bases:
         matrix = ops.matmul(ops.transpose(bases["left"]), matrix)
     return ops.matmul(matrix, bases["right"]) if "right" in bases else matrix

@@ -36,13 +36,14 @@ class Sophia(Optimizer):
     more. Beside `apply`, call `update_hessian` every few updates: without it all steps go by the sign.
 
     Args:
-        learning_rate: The longest step of a weight; see `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: How much of the average of curvatures is kept, in [0, 1).
+        learning_rate: The longest step of a weight; see `Optimizer`. Defaults to 0.001.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.96.
+        beta_2: How much of the average of curvatures is kept, in [0, 1). Defaults to 0.99.
         gamma: What part of the curvature counts, positive: the larger, the shorter the steps that are not clipped.
-        epsilon: Bound on the divisor from below.
-        update_every: Updates between two estimates in `minimize`.
-        seed: Of the noise.
+            Defaults to 0.01.
+        epsilon: Bound on the divisor from below. Defaults to 1e-12.
+        update_every: Updates between two estimates in `minimize`. Defaults to 10.
+        seed: Of the noise. Defaults to 0.
         **options: See `Optimizer`.
 
     Raises:
@@ -60,6 +61,8 @@ class Sophia(Optimizer):
     """
 
     elementwise = True
+
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"seed"})
 
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
@@ -92,18 +95,18 @@ class Sophia(Optimizer):
         self.noise.build()
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The two averages."""
+        """Declare the two averages."""
         return {"momentum": Slot(), "hessian": Slot()}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
         ratio = momentum / ops.maximum(self.gamma * slots.hessian, self.epsilon)
         new = value - step.learning_rate * ops.clip(ratio, -1.0, 1.0)
         return new, {"momentum": momentum, "hessian": slots.hessian}
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
-        """One estimate of the curvature of ``loss_fn()``, for the trainable ones of the variables."""
+        """Estimate once the curvature of ``loss_fn()``, for the trainable ones of the variables."""
         wrt = self._gx_build(flat_variables(variables))
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
 

@@ -22,11 +22,11 @@ class Yogi(Optimizer):
     ``w = w - rate * m / (1 - beta_1**t) / (sqrt(v / (1 - beta_2**t)) + epsilon)`` at the t-th update.
 
     Args:
-        learning_rate: See `Optimizer`.
-        beta_1: How much of the average of gradients is kept, in [0, 1).
-        beta_2: One minus the step of ``v``, in [0, 1).
-        epsilon: Added to the corrected root, as in optax.
-        initial_accumulator: What ``m`` and ``v`` start at, as in optax.
+        learning_rate: See `Optimizer`. Defaults to 0.01.
+        beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.9.
+        beta_2: One minus the step of ``v``, in [0, 1). Defaults to 0.999.
+        epsilon: Added to the corrected root, as in optax. Defaults to 1e-3.
+        initial_accumulator: What ``m`` and ``v`` start at, as in optax. Defaults to 1e-6.
         **options: See `Optimizer`.
 
     Raises:
@@ -43,6 +43,8 @@ class Yogi(Optimizer):
     """
 
     elementwise = True
+
+    _gx_settled: ClassVar[frozenset[str]] = frozenset({"initial_accumulator"})
 
     arguments: ClassVar[Kinds] = {
         "beta_1": FRACTION,
@@ -67,11 +69,11 @@ class Yogi(Optimizer):
         self.initial_accumulator = initial_accumulator
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
-        """The average of gradients, and what stands for that of squares."""
+        """Declare the average of gradients, and what stands for that of squares."""
         return {name: Slot(initializer=self.initial_accumulator) for name in ("momentum", "velocity")}
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        """One step."""
+        """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2 = step.once(self._corrections)
         square = gradient * gradient
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)

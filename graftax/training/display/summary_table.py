@@ -127,8 +127,8 @@ def _rows(model: Layer, levels: int | None) -> list[Row]:
         own = [v for v in _own(node, layers, shown, path) if id(v) not in counted]
         counted.update(map(id, own))
         built = is_built(node) if any(p[: len(path)] == path and p != path for p, _ in shown) else _all_built(node)
-        frozen = not node.trainable or (bool(own) and not any(v.trainable for v in own if v.made_trainable))
-        frozen = frozen and (not own or any(v.made_trainable for v in own))
+        weights = [v for v in own if v.role == "weight"]
+        frozen = not node.trainable or (bool(weights) and not any(v.trainable for v in weights))
         note = "" if built and not frozen else "frozen" if built else "not built"
         number = sum(v.size for v in own) if built or own else None
         rows.append(Row(path or (".",), type(node).__name__, _output_shape(node), number, sum(map(_bytes, own)), note))

@@ -75,6 +75,7 @@ def _look_at(leaf: Any) -> str:
 
 
 def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, after: Hashable) -> str:
+    """Tell what differs between two keys of a compiled function, for the log of traces."""
     old, new = cast("tuple[Any, ...]", before), cast("tuple[Any, ...]", after)
     if old[0] != new[0]:
         return "the arguments have another structure: there is one more or less, or a list, tuple or dict changed"

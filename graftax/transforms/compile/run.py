@@ -15,6 +15,7 @@ from graftax.backend import registry
 from graftax.backend.traced_checks import traces
 from graftax.core.errors import StateError
 from graftax.transforms.compile.trace import Entry
+from graftax.transforms.lifting.lifted import assign
 from graftax.variables.state.donation import Donation
 
 _LONE = max(map(sys.getrefcount, [object()]))
@@ -96,6 +97,5 @@ def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
     # what its checks find is raised after the outermost compiled function has run
     run = entry.program.run if traces.top is not None else entry.program.run_looking
     results = run(donated, [storage.read() for storage in entry.kept], leaves)
-    for storage, value in zip(entry.written, results[entry.results :], strict=True):
-        storage.write(value)
+    assign(entry.written, results[entry.results :])
     return results

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from graftax.backend import registry
@@ -94,7 +93,8 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
     leaves, tree = transforms.flatten((args, kwargs))
     given = [leaf if isinstance(leaf, VariableLike) else array(leaf) for leaf in leaves]
     args, kwargs = transforms.unflatten(tree, given)
-    with _transaction(EagerFrame(allows_callback)):
+    frame = EagerFrame(allows_callback)
+    with frames.entered(frame):
         results, structure = transforms.flatten(fn(*args, **kwargs))
         results = [array(one) for one in results]
         for one in results:
@@ -104,12 +104,5 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
                     "a compiled function returns arrays, numbers, None, and nested lists, tuples and dicts of these",
                     "return only those",
                 )
+    frame.commit()
     return transforms.unflatten(structure, results)
-
-
-@contextmanager
-def _transaction(frame: EagerFrame) -> Iterator[None]:
-    with frames.entered(frame):
-        yield
-    for storage, value in frame.written.items():
-        storage.write(value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 
-from graftax.variables.graph.module import Module, Node
+from graftax.variables.graph.node import Branch, Node
 from graftax.variables.graph.prints import Print, may_change, print_of
 from graftax.variables.state.storage import frames
 
@@ -25,9 +25,9 @@ class Seen:
         self._parts: dict[int, dict[str, Print | None]] = {}  # None: there was no such attribute
         self._whole: dict[int, Prints] = {}
         self._containers: dict[int, Prints] = {}
-        self._made: dict[int, weakref.ref[Module]] = {}
+        self._made: dict[int, weakref.ref[Branch]] = {}
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """It is made during the trace: whatever becomes of it, no later call finds it as it was before."""
         self._made[id(module)] = weakref.ref(module)
 
@@ -71,6 +71,10 @@ class Seen:
         held: dict[str, Print | None] = {**self._whole.get(id(node), after), **self._parts.get(id(node), {})}
         return {name: one for name, one in held.items() if one is not None}
 
+    def is_noted(self, node: Node) -> bool:
+        """Return True if anything of a node is noted, so that there is something to compare."""
+        return bool(self._parts.get(id(node))) or id(node) in self._whole
+
     def _is_made(self, node: Node) -> bool:
         found = self._made.get(id(node))
         return found is not None and found() is node
@@ -81,6 +85,8 @@ def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:
     found: list[tuple[Node, str]] = []
     for node in nodes:
         seen.grown(node)
+        if not seen.is_noted(node):  # as most are, and to look at all attributes takes long
+            continue
         after = prints_of(node, seen.names(node))
         before = seen.prints(node, after)
         found += [(node, name) for name in {**before, **after} if before.get(name) != after.get(name)]

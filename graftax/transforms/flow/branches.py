@@ -1,4 +1,4 @@
-"""Branches and loops whose parts may read and write Variables: plain Python eagerly, one program when compiled."""
+"""Branches that may read and write Variables: plain Python eagerly, one program when compiled."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from functools import partial
 from typing import Any
 
 from graftax.backend import registry, traced_checks
-from graftax.core.errors import ArgumentError, DTypeError, GradientError, IndexRangeError, ShapeError, StateError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexRangeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, unwrap
 from graftax.ops.checks import outside
-from graftax.transforms.flow.own_changes import steady
-from graftax.transforms.lifting.carried import Carry, filled, masks_of, set_masks
-from graftax.transforms.lifting.parts import Outline, Part, Threaded, agreed, as_dtypes, like
+from graftax.transforms.flow.own_changes import unchanging
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.lifting.agreement import agreed, as_dtypes
+from graftax.transforms.lifting.carried import filled, masks_of, set_masks
+from graftax.transforms.lifting.outline import Outline, like
+from graftax.transforms.lifting.parts import Part, Threaded
 
 Branch = Callable[..., Any]
 
 
 @door
 def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> Any:
-    """``true_fn(*operands)`` if ``pred``, else ``false_fn(*operands)``.
+    """Return ``true_fn(*operands)`` if ``pred``, else ``false_fn(*operands)``.
 
     With a concrete predicate this is Python's ``if``. With a traced one both functions are traced and one is run; what
-    either writes to Variables counts only if it is the one that runs.
+    either writes to Variables counts only if it is the one that runs. Plain attributes of Modules, which would change
+    with the trace of either, may not change then.
 
     Args:
         pred: One truth value.
@@ -35,6 +39,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
         ShapeError: the predicate is no scalar, or shapes of the results differ.
         DTypeError: the predicate is no truth value or integer, or dtypes of the results differ.
         ArgumentError: the structures of the results differ.
+        StateError: with a traced predicate, a branch changes a plain attribute of a Module.
 
     Example:
         >>> import graftax as gx
@@ -42,7 +47,8 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
         >>> float(halve(4.0)), float(halve(0.5))
         (2.0, 0.5)
     """
-    flag = _predicate("cond", pred)
+    check_functions("cond", "graftax.cond(pred, lambda: a, lambda: b)", true_fn, false_fn)
+    flag = predicate("cond", pred)
     if registry.current().arrays.is_concrete(flag):
         return true_fn(*operands) if bool(flag) else false_fn(*operands)
     transforms = registry.current().control_flow
@@ -55,7 +61,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
 
 @door
 def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
-    """``branches[index](*operands)``.
+    """Return ``branches[index](*operands)``.
 
     Args:
         index: An integer. A traced one out of range takes the nearest branch, unless compiled with ``checked=True``.
@@ -66,13 +72,22 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         IndexRangeError: a concrete index is not in ``[0, len(branches))``.
         DTypeError: the index is no integer, or dtypes of the results differ.
         ShapeError: the index is no scalar, or shapes of the results differ.
+        ArgumentTypeError: the branches are no list of functions.
         ArgumentError: there are no branches, or the structures of their results differ.
+        StateError: with a traced index, a branch changes a plain attribute of a Module.
 
     Example:
         >>> switch(1, [lambda x: x, lambda x: -x], 3)
         -3
     """
     arrays = registry.current().arrays
+    if not isinstance(branches, list | tuple):
+        raise ArgumentTypeError(
+            f"switch got branches of type {type(branches).__name__}",
+            "they are a list of functions",
+            "switch(i, [f, g])",
+        )
+    check_functions("switch", "graftax.switch(index, [lambda: a, lambda: b])", *branches)
     if not branches:
         raise ArgumentError("switch got no branches", "there is nothing to choose from", "switch(i, [f, g])")
     where = arrays.asarray(unwrap(index))
@@ -119,8 +134,9 @@ def _one_of(
 
         return run
 
-    for function in functions:  # each looks at the first
-        parts.append(Part(name, whole(function, parts[0].outlines[0] if parts else None), ()))
+    for label, function in zip(labels, functions, strict=True):  # each looks at the first
+        part = Part(name, whole(function, parts[0].outlines[0] if parts else None), (), (function, *operands))
+        parts.append(unchanging(name, label, part))
     outlines = [part.outlines[0] for part in parts]
     dtypes = agreed(name, labels, outlines, "result")
     shapes = _mask_shapes(parts)
@@ -156,131 +172,11 @@ def _mask_shapes(parts: Sequence[Part]) -> list[Any]:
     return [max((s for s in each if s is not None), key=len, default=None) for each in zip(*found, strict=True)]
 
 
-@door
-def while_loop(
-    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None = None
-) -> Any:
-    """``carry = body_fn(carry)``, from ``init``, as long as ``cond_fn(carry)`` holds.
-
-    Eagerly this is Python's ``while``. Compiled it is differentiable forwards only, unless ``maximum_iterations`` is
-    given: then that many steps are laid out, which can be differentiated, and those after the end are skipped.
-
-    Args:
-        cond_fn: Returns one truth value; it may read Variables.
-        body_fn: Returns the next carry; it may read and write Variables. Compiled, the carry keeps its structure,
-            shapes and dtypes.
-        init: The first carry: any structure of arrays.
-        maximum_iterations: After so many the loop ends, whatever the condition says; None for no bound.
-
-    Returns:
-        The last carry.
-
-    Raises:
-        ShapeError: the condition is no scalar, or a shape of the carry changes.
-        DTypeError: a dtype of the carry changes.
-        ArgumentError: the structure of the carry changes, or ``maximum_iterations`` is negative.
-        StateError: ``cond_fn`` writes a Variable.
-        GradientError: compiled and without ``maximum_iterations``, when a gradient is taken backwards.
-
-    Example:
-        >>> while_loop(lambda n: n < 100, lambda n: n * 3, 1)
-        243
-    """
-    if maximum_iterations is not None and (type(maximum_iterations) is not int or maximum_iterations < 0):
-        raise ArgumentError(
-            f"while_loop got maximum_iterations={maximum_iterations!r}", "it is a number of steps, or None", "100"
-        )
-    backend = registry.current()
-    if backend.has("tracing") and backend.tracing.staged_within(None):
-        return _compiled_while(cond_fn, body_fn, init, maximum_iterations)
-    carry, left = init, maximum_iterations
-    while left is None or left > 0:
-        flag = _predicate("while_loop", cond_fn(carry))
-        if not backend.arrays.is_concrete(flag):  # differs from row to row, from here on
-            return _compiled_while(cond_fn, body_fn, carry, left)
-        if not bool(flag):
-            break
-        carry = body_fn(carry)
-        left = None if left is None else left - 1
-    return carry
-
-
-def _compiled_while(
-    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None
-) -> Any:
-    transforms = registry.current().control_flow
-    own = Carry("while_loop", init)
-    leaves, structure = own.leaves, own.structure
-
-    def condition(leaves: list[Any]) -> tuple[Any]:
-        return (_predicate("while_loop", cond_fn(own.opened(leaves))),)
-
-    def body(leaves: list[Any]) -> tuple[Any]:
-        return (own.closed(body_fn(own.opened(leaves))),)
-
-    part, leaves = settled("while_loop", body, Outline(structure, leaves))
-    looking = Part("while_loop", condition, leaves)
-    if looking.written:
-        raise StateError(
-            f"the condition of a while_loop assigns {looking.written[0].path!r}",
-            "how often a condition is computed is not defined (it may be a random stream that it draws from)",
-            "assign and draw in body_fn, and hand the condition what it needs in the carry",
-        )
-    threaded = Threaded(part)
-    check, step = threaded.bind(looking), threaded.bind(part)
-    dtypes = [str(leaf.dtype) for leaf in leaves]
-
-    def holds(carry: Any) -> Any:
-        return check.run(check.closed, *carry)[0][0]
-
-    def proceed(carry: Any) -> Any:
-        new, after = step.run(step.closed, *carry)
-        return after, as_dtypes(new, dtypes)
-
-    start = threaded.state(), leaves
-    if maximum_iterations is None:
-        after, leaves = transforms.while_loop(holds, proceed, start, _backwards)
-    else:
-
-        def bounded(carry: Any, _: Any) -> tuple[Any, None]:
-            return transforms.cond(holds(carry), proceed, lambda same: same, carry), None
-
-        (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)
-    threaded.commit(after)
-    return own.opened(leaves)
-
-
-def _backwards() -> GradientError:
-    return GradientError(
-        "a gradient of a compiled while_loop without a bound",
-        "going back needs what each step was computed from, and room for it is laid out before the program runs",
-        "while_loop(cond_fn, body_fn, init, maximum_iterations=100); graftax.scan for a number of steps that is known, "
-        "graftax.jvp for a derivative forwards",
-    )
-
-
-def settled(
-    name: str, body: Callable[[list[Any]], tuple[Any, ...]], init: Outline, others: Sequence[Any] = ()
-) -> tuple[Part, list[Any]]:
-    """The body of a loop, and the leaves of its first carry in the dtypes that it keeps; raises if there are none."""
-    arrays = registry.current().arrays
-    last = False
-    while True:  # a Python number as a start gives way to what comes out, which may give way in turn
-        anew = partial(Part, name, body, [*init.leaves, *others])
-        part = anew()
-        dtypes = agreed(name, ["init", "the result"], [init, part.outlines[0]], "carry")
-        weak = any(arrays.is_weak(leaf) for leaf in init.leaves)
-        same = dtypes == [str(leaf.dtype) for leaf in init.leaves] and not part.program.numbers_gave_way
-        init = Outline(init.structure, as_dtypes(init.leaves, dtypes))
-        if last or not weak or same:
-            return steady(name, part, anew), init.leaves
-        last = True
-
-
 _ROWS = "ops.where(condition, a, b) for a choice element by element, vectorized_map for one row by row"
 
 
-def _predicate(name: str, pred: Any) -> Any:
+def predicate(name: str, pred: ArrayLike) -> Any:
+    """Return one truth value as an array of bools; raise if it is none."""
     flag: Any = registry.current().arrays.asarray(unwrap(pred))
     if tuple(flag.shape):
         raise ShapeError(f"{name} got a predicate of shape {tuple(flag.shape)}", "it is one truth value", _ROWS)

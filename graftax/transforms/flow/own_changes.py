@@ -1,12 +1,12 @@
-"""Bodies of loops that change plain attributes: no later turn may thereby be another program than the first.
+"""Parts of programs that change plain attributes: no run may thereby be another program than the one traced.
 
 The Python of a body runs once for all turns. ``self.ready = True`` in it, after ``if not self.ready``, would leave all
-turns as the first one is.
+turns as the first one is. That of a branch runs once, too, even if no run ever takes the branch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graftax.backend import registry
@@ -15,15 +15,37 @@ from graftax.transforms.lifting.parts import Part
 
 
 class ChangingBodyError(StateError):
-    """A body of a loop of which a later turn would be another program than the first."""
+    """Raised for a part of a loop of which a later turn would be another program than the first."""
 
 
-def steady(name: str, part: Part, anew: Callable[[], Part]) -> Part:
-    """A part as it is after all that its own Python changes; one that changes nothing is that already.
+def unchanging(name: str, label: str, part: Part) -> Part:
+    """Return a branch that changes no attribute.
+
+    Args:
+        name: What the control flow is called in messages.
+        label: What the branch is called.
+        part: The branch, traced.
+
+    Raises:
+        StateError: It changes one.
+    """
+    if part.changed:
+        raise StateError(
+            f"{label} of a {name} changes {', '.join(part.changed)}",
+            "all branches are traced, whichever runs, so that it would be changed even where the branch does not run",
+            f"change it outside of the {name}; or keep it in a Variable, gx.Variable(False, trainable=False), and "
+            "assign that",
+        )
+    return part
+
+
+def steady(name: str, what: str, part: Part, anew: Callable[[], Part]) -> Part:
+    """Return a part as it is after all that its own Python changes; one that changes nothing is that already.
 
     Args:
         name: What the loop is called in messages.
-        part: The body, traced.
+        what: Which part of it this is: its body, or its condition.
+        part: The part, traced.
         anew: Traces it again.
 
     Raises:
@@ -34,8 +56,25 @@ def steady(name: str, part: Part, anew: Callable[[], Part]) -> Part:
     again = anew()
     if not again.changed and _alike(part, again):
         return again
-    raise ChangingBodyError(
-        f"the body of a {name} changes {', '.join(again.changed or part.changed)}, on which it depends",
+    raise _depends(name, f"the {what}", again.changed or part.changed)
+
+
+def unmoved(name: str, part: Part, again: Part, changed: Sequence[str]) -> None:
+    """Raise if a condition is another program after the body has changed attributes.
+
+    Args:
+        name: What the loop is called in messages.
+        part: The condition, traced before the body.
+        again: The same after it.
+        changed: What the body has changed.
+    """
+    if not _alike(part, again):
+        raise _depends(name, "the body", changed, "the condition")
+
+
+def _depends(name: str, what: str, changed: Sequence[str], user: str = "it") -> ChangingBodyError:
+    return ChangingBodyError(
+        f"{what} of a {name} changes {', '.join(changed)}, on which {user} depends",
         "its Python runs once for all turns, so that later ones would not see the change",
         f"keep it in a Variable: gx.Variable(False, trainable=False), and decide by it with gx.cond; or call {name} "
         "after a first turn without it",

@@ -5,29 +5,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
-from graftax.core.wrapping import wraps
 from graftax.transforms.compile.pure import compiled_if_possible
-from graftax.transforms.flow.branches import settled
-from graftax.transforms.lifting.carried import Carry, hand_on, masks_of, masks_of_rows, set_masks
-from graftax.transforms.lifting.parts import (
-    Around,
-    Bound,
-    Outline,
-    PartFrame,
-    Threaded,
-    arrays_of,
-    as_dtypes,
-    common_length,
-)
-from graftax.variables.state.storage import frames
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from graftax.transforms.flow.body import settled
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.lifting.agreement import as_dtypes, common_length
+from graftax.transforms.lifting.carried import Carry, masks_of, masks_of_rows, set_masks
+from graftax.transforms.lifting.outline import Outline, arrays_of
+from graftax.transforms.lifting.parts import Bound, Threaded
 
 
 @door
@@ -68,6 +57,7 @@ def scan(
         >>> float(last), sums.tolist()
         (6.0, [1.0, 3.0, 6.0])
     """
+    check_functions("scan", "graftax.scan(fn, init, xs)", fn)
     transforms = registry.current().control_flow
     rows, rows_structure = arrays_of(xs)
     steps = _steps("scan", Outline(rows_structure, rows), length)
@@ -88,8 +78,8 @@ def scan(
             )
         return own.closed(made[0]), (made[1], masks_of(transforms.flatten(made[1])[0]))
 
-    part, start = settled(
-        "scan", step, Outline(own.structure, own.leaves), [_Row(row.shape[1:], row.dtype) for row in rows]
+    part, start, _ = settled(
+        "scan", fn, step, Outline(own.structure, own.leaves), [_Row(row.shape[1:], row.dtype) for row in rows]
     )
     threaded = Threaded(part)
     after, last, stacked = _run(threaded.bind(part), threaded.state(), start, rows, steps, reverse)
@@ -169,57 +159,8 @@ def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
         >>> map_fn(lambda x: x * seen.assign_add(1), gx.ops.asarray([5, 5, 5])).tolist(), int(seen)
         ([5, 10, 15], 3)
     """
+    check_functions("map_fn", "graftax.map_fn(fn, xs)", fn)
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
-
-
-@door
-def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[P, R]:
-    """A function that computes the same, and computes it again for its gradient, to keep less in memory.
-
-    Args:
-        fn: Returns any structure of arrays; it may read and write Variables. Its values are traced.
-        policy: What is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
-            ``"dots_without_batch"`` for those without batch axes (of dense layers, not of attention).
-
-    Raises:
-        ArgumentError: there is no such policy.
-
-    Example:
-        >>> import graftax as gx
-        >>> float(gx.grad(remat(gx.ops.sin))(0.0))
-        1.0
-    """
-    if policy not in (None, "dots", "dots_without_batch"):
-        raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
-
-    @wraps(fn)
-    @door
-    def run(*args: Any, **kwargs: Any) -> Any:
-        transforms = registry.current().control_flow
-        leaves, structure = transforms.flatten((args, kwargs))
-        is_array = registry.current().arrays.is_array
-        around = Around()
-        written: list[Any] = []
-        made: list[Any] = []
-
-        def part(given: list[Any]) -> Any:
-            values = iter(given)
-            filled = [next(values) if is_array(leaf) else leaf for leaf in leaves]
-            hand_on(leaves, filled)
-            call_args, call_kwargs = transforms.unflatten(structure, filled)
-            frame = PartFrame(around)
-            with frames.entered(frame):
-                results, out = arrays_of(cast(Callable[..., R], fn)(*call_args, **call_kwargs))
-            written[:], made[:] = list(frame.written), [out]
-            return results, masks_of(results), list(frame.written.values())
-
-        results, found_masks, after = transforms.remat(part, policy)([leaf for leaf in leaves if is_array(leaf)])
-        for storage, value in zip(written, after, strict=True):
-            storage.write(value)
-        set_masks(results, found_masks)
-        return transforms.unflatten(made[0], results)
-
-    return run
 
 
 def _steps(name: str, rows: Outline, length: int | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from graftax.backend import registry
@@ -10,30 +10,25 @@ from graftax.core.errors import StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.transforms.chunk_size import check_chunk_size
-from graftax.transforms.flow.axes import (
-    Axes,
-    argument_names,
-    by_argument,
-    placed,
-    rows_first,
-    spread,
-)
-from graftax.transforms.lifting.carried import RowMasks, masks_of, set_masks_of_rows
-from graftax.transforms.lifting.parts import Around, Outline, PartFrame, arrays_of
+from graftax.transforms.flow.axes import Axes, argument_names, by_argument, placed, rows_first, spread
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.lifting.attribute_frame import AttributeFrame
+from graftax.transforms.lifting.carried import RowMasks, set_masks_of_rows
+from graftax.transforms.lifting.frames import Around
+from graftax.transforms.lifting.lifted import Lifted
+from graftax.transforms.lifting.outline import Outline, arrays_of
 from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts
-from graftax.variables.state.storage import Storage, frames
+from graftax.variables.state.storage import Storage
 
 
-class RowFrame(PartFrame):
+class RowFrame(AttributeFrame):
     """State as one row sees it: random streams branch off, one branch for each row; nothing else may be assigned."""
 
-    def __init__(self, around: Around, row: Any, drawn: dict[Storage, None], forgotten: dict[Storage, None]) -> None:
-        super().__init__(around)
+    def __init__(self, around: Around, given: Sequence[Any], row: Array) -> None:
+        super().__init__(around, given)
         self._row = row
-        self._drawn = drawn
-        self._forgotten = forgotten
         context = contexts.top
         self._called_around = context is not None and context.root is not None
 
@@ -60,17 +55,13 @@ class RowFrame(PartFrame):
         if isinstance(storage.user, AddedLoss):
             if self._called_around:
                 raise _adds_losses(storage.path)
-            self._forgotten[storage] = None
-            PartFrame.write(self, storage, value)
-            return
-        if not is_stream(storage):
+        elif not is_stream(storage):
             raise StateError(
                 f"vectorized_map: the function assigned the variable {storage.path!r}",
                 "every row would give it another value, and no row comes last",
                 "return the value and assign it outside, for example its mean; graftax.map_fn, which goes row by row; "
                 "training=False for layers that keep statistics of the batch",
             )
-        self._drawn[storage] = None
         super().write(storage, value)
 
 
@@ -121,7 +112,7 @@ def vectorized_map(
         ShapeError: the numbers of rows differ, there is a scalar, or an array has no such axis.
         ArgumentError: there is no array; ``chunk_size`` is no positive integer; ``in_axes`` or ``out_axes`` has another
             structure.
-        StateError: ``fn`` assigned a Variable.
+        StateError: ``fn`` assigned a Variable, or changed a plain attribute of a Module.
 
     Example:
         >>> import graftax as gx
@@ -133,56 +124,93 @@ def vectorized_map(
         >>> powers.tolist()
         [4.0, 9.0]
     """
-    backend = registry.current()
-    transforms = backend.vectorizing
+    transforms, arrays = registry.current().vectorizing, registry.current().arrays
+    check_functions("vectorized_map", "graftax.vectorized_map(fn, rows)", fn)
     check_chunk_size("vectorized_map", chunk_size)
-    names, axes = argument_names(fn, len(elems)), by_argument(in_axes, len(elems))
-    arguments = [_Argument(*each) for each in zip(names, elems, axes, strict=True)]
-    leaves, count = rows_first(
-        [path for one in arguments for path in one.paths],
-        [leaf for one in arguments for leaf in one.leaves],
-        [axis for one in arguments for axis in one.axes],
-    )
-    mapped = [axis is not None for one in arguments for axis in one.axes]
-    rows = [axis and leaf.shape[0] == count for leaf, axis in zip(leaves, mapped, strict=True)]
-    alike = [leaf[0] if axis and not row else leaf for leaf, axis, row in zip(leaves, mapped, rows, strict=True)]
-    carried = RowMasks(
-        [leaf for one in arguments for leaf in one.came], [a for one in arguments for a in one.axes], rows
-    )
-    around = Around()
-    drawn: dict[Storage, None] = {}
-    forgotten: dict[Storage, None] = {}
-    made: list[Any] = []
+    rows = _Rows(fn, elems, in_axes)
+    around, lifted = Around(), Lifted()
 
-    def one_row(given: Any) -> tuple[list[Any], list[Any]]:
-        number, own, own_masks = given
-        own = iter(own)
-        filled = [next(own) if row else same for row, same in zip(rows, alike, strict=True)]
-        carried.hand_on(filled, own_masks)
-        values = iter(filled)
-        with frames.entered(RowFrame(around, number, drawn, forgotten)):
-            results, structure = arrays_of(fn(*(one.of(values) for one in arguments)))
-        made[:] = [structure]
-        return results, masks_of(results)
+    def one_row(given: tuple[Array, list[Array], list[Array]]) -> tuple[list[Any], list[Array | None]]:
+        number, own, masks = given
+        frame = RowFrame(around, (fn, *elems), number)
+        outcome = lifted(frame, lambda: fn(*rows.arguments(own, masks)))
+        if found := frame.changed():
+            raise _changes(found)
+        return outcome.leaves, outcome.masks  # what is assigned is not of a row: `_move_on` sees to it
 
-    numbers = backend.arrays.numpy.arange(count, dtype="uint32")
-    given = numbers, [leaf for leaf, row in zip(leaves, rows, strict=True) if row], carried.cut
-    results, found_masks = transforms.map_rows(
-        one_row, given, chunk_size if chunk_size is not None and chunk_size < count else None
+    numbers = arrays.numpy.arange(rows.count, dtype="uint32")
+    at_a_time = chunk_size if chunk_size is not None and chunk_size < rows.count else None
+    results, masks = transforms.map_rows(one_row, (numbers, rows.cut, rows.masks.cut), at_a_time)
+    _move_on(lifted.written)
+    return _placed(lifted.structure, results, masks, out_axes)
+
+
+def _changes(names: Sequence[str]) -> StateError:
+    return StateError(
+        f"vectorized_map: the function changes {', '.join(names)}",
+        "its Python runs once for all rows, so that no row would see what the one before it has changed",
+        "change it outside, once for all rows; return what differs from row to row",
     )
-    for storage in drawn:
-        storage.write(backend.random.split(storage.read(), 2)[0])
-    for storage in forgotten:
-        storage.write(storage.backend.arrays.numpy.zeros_like(storage.buffer))
-    structure = made[0]
+
+
+def _move_on(storages: Iterable[Storage]) -> None:
+    """Let random streams that rows branched off continue elsewhere, and forget the terms of the loss inside of rows."""
+    for storage in storages:
+        if is_stream(storage):
+            storage.write(registry.current().random.split(storage.read(), 2)[0])
+        else:
+            storage.write(storage.backend.arrays.numpy.zeros_like(storage.buffer))
+
+
+def _placed(structure: Any, results: list[Array], masks: Sequence[Array | None], out_axes: Axes) -> Any:
+    """Return the stacked results in the structure that the function returns, their rows along the axes asked for."""
+    unflatten = registry.current().vectorizing.unflatten
+    places: list[int | None] = [0] * len(results)
     if type(out_axes) is not int or out_axes != 0:
-        places = spread("out_axes", out_axes, transforms.unflatten(structure, results), "result")
+        places = spread("out_axes", out_axes, unflatten(structure, results), "result")
         paths = Outline(structure, results).paths("result")
         results = [placed(*each) for each in zip(results, places, paths, strict=True)]
-        set_masks_of_rows(results, found_masks, places)
-    else:
-        set_masks_of_rows(results, found_masks, [0] * len(results))
-    return transforms.unflatten(structure, results)
+    set_masks_of_rows(results, masks, places)
+    return unflatten(structure, results)
+
+
+class _Rows:
+    """What the function is called with, cut into rows.
+
+    Args:
+        fn: The function, for the names of its arguments.
+        elems: One structure of arrays for each argument.
+        in_axes: Along which axis the rows of each lie.
+    """
+
+    def __init__(self, fn: Callable[..., Any], elems: Sequence[Any], in_axes: Axes) -> None:
+        names, axes = argument_names(fn, len(elems)), by_argument(in_axes, len(elems))
+        self._arguments = [_Argument(*each) for each in zip(names, elems, axes, strict=True)]
+        where = [axis for one in self._arguments for axis in one.axes]
+        leaves, self.count = rows_first(
+            [path for one in self._arguments for path in one.paths],
+            [leaf for one in self._arguments for leaf in one.leaves],
+            where,
+        )
+        # an array of one row is the same for all, as is one that is not mapped at all
+        self._is_cut = [
+            axis is not None and leaf.shape[0] == self.count for leaf, axis in zip(leaves, where, strict=True)
+        ]
+        self._alike = [
+            leaf if axis is None or cut else leaf[0]
+            for leaf, axis, cut in zip(leaves, where, self._is_cut, strict=True)
+        ]
+        self.cut = [leaf for leaf, cut in zip(leaves, self._is_cut, strict=True) if cut]
+        """The arrays that have a row for each call."""
+        self.masks = RowMasks([leaf for one in self._arguments for leaf in one.came], where, self._is_cut)
+
+    def arguments(self, own: Iterable[Array], masks: Sequence[Array]) -> list[Any]:
+        """Return the arguments for one row, given its part of each array and of each mask that is cut."""
+        rest = iter(own)
+        filled = [next(rest) if cut else same for cut, same in zip(self._is_cut, self._alike, strict=True)]
+        self.masks.hand_on(filled, masks)
+        values = iter(filled)
+        return [one.of(values) for one in self._arguments]
 
 
 class _Argument:

@@ -22,7 +22,9 @@ from graftax.transforms.gradients.custom_rule import (
 )
 from graftax.transforms.gradients.custom_state import GradientFrame, Reading, move_on
 from graftax.transforms.gradients.custom_values import ByValues
-from graftax.transforms.lifting.parts import Around, Part
+from graftax.transforms.lifting.frames import Around
+from graftax.transforms.lifting.lifted import assign
+from graftax.transforms.lifting.parts import Part
 from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.state.storage import Storage, frames
@@ -49,8 +51,7 @@ def _at_once(rule: CustomRule) -> list[Any]:
     with frames.entered(frame):
         leaves, grad_fn = rule.call(rule.values)
         rule.note_read(frame.found, grad_fn)
-    for storage, value in frame.written.items():
-        storage.write(value)
+    frame.commit()
     return leaves
 
 
@@ -102,8 +103,7 @@ class _Written:
             first = self._results + self._kept
             program = part.program.only(range(first, first + len(part.written)), effects=False)
             after = program.run(part.constants, found, self._rule.values)
-            for storage, value in zip(part.written, after, strict=True):
-                storage.write(registry.current().arrays.asarray(value))
+            assign(part.written, map(registry.current().arrays.asarray, after))
         for storage in part.found:
             if is_stream(storage) and storage not in part.written:  # grad_fn draws from it
                 move_on(storage)
@@ -125,7 +125,7 @@ class _Written:
                 else partial(not_told, self._rule, s)
                 for s in self._part.found
             ),
-            *[None] * len(self._rule.values),
+            *self._rule.refused(),
         ]
 
     def _run(self, inputs: list[Any], count: int) -> list[Any]:

@@ -12,7 +12,8 @@ from graftax.core import tree
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike, unwrap
 from graftax.core.wrapping import wraps
-from graftax.transforms.flow.scan import remat
+from graftax.transforms.flow.remat import remat
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients import custom_call
 from graftax.transforms.gradients.custom_rule import CustomRule
 from graftax.variables import masks
@@ -59,6 +60,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
         >>> float(gx.grad(log1pexp)(100.0))  # what JAX derives is nan
         1.0
     """
+    check_functions("custom_gradient", "@graftax.custom_gradient above a function", fn)
 
     @wraps(fn)
     @door
@@ -79,6 +81,7 @@ def recompute_grad(fn: Callable[P, R]) -> Callable[P, R]:
         >>> round(float(gx.grad(recompute_grad(gx.ops.sin))(1.0)), 4)
         0.5403
     """
+    check_functions("recompute_grad", "graftax.recompute_grad(fn)", fn)
     return remat(fn)
 
 
@@ -97,6 +100,7 @@ def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
         >>> float(value), round(float(gradient), 4)
         (3.0, 1.3)
     """
+    check_functions("grad_pass_through", "graftax.grad_pass_through(ops.round)(x)", fn)
 
     @wraps(fn)
     @door

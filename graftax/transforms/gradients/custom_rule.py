@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from graftax.core.errors import ArgumentTypeError, GradientError, ShapeError, St
 from graftax.core.typedefs import VariableLike, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
-from graftax.transforms.lifting.parts import arrays_of
+from graftax.transforms.lifting.outline import arrays_of
 from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable
 
@@ -35,6 +36,8 @@ class CustomRule:
         self._structure = (args, kwargs)
         self._leaves = tree.flatten(self._structure)
         self._positional = len(tree.flatten(args))
+        # of each positional argument the places of its leaves, in its structure
+        self._places = tree.rebuild(args, iter(range(self._positional)))
         self._moving = [i for i, leaf in enumerate(self._leaves) if _is_moving(leaf)]
         arrays = registry.current().arrays
         weakly = arrays.numpy.asarray
@@ -80,7 +83,10 @@ class CustomRule:
         """Say what the function read; raise if its rule cannot be told of a trainable one."""
         users = [storage.user for storage in storages]
         self.variables = [v for v in users if isinstance(v, Variable) and v.trainable and is_inexact(v.dtype)]
-        parameters = inspect.signature(grad_fn).parameters.values()
+        signature = _signature(grad_fn)
+        if signature is None:  # of a builtin: whether it fits is seen when it is called
+            return
+        parameters = signature.parameters.values()
         if self.variables and not any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters):
             names = ", ".join(repr(variable.path) for variable in self.variables)
             raise ArgumentTypeError(
@@ -88,6 +94,16 @@ class CustomRule:
                 "their gradients are to be told, too",
                 "def grad_fn(dy, variables=None): return dx, [dv]; or read graftax.stop_gradient(v) of a frozen one",
             )
+        told: dict[str, list[Any]] = {"variables": []} if self.variables else {}
+        try:
+            signature.bind(*[None] * self._results, **told)
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"the value of {self.name} is made of {self._results} arrays, its grad_fn has the signature "
+                f"{signature}: {error}",
+                "grad_fn gets one gradient for each array of the value, and variables= where trainable ones were read",
+                "def grad_fn(*dys): ...",
+            ) from None
 
     def gradients(
         self, grad_fn: Callable[..., Any], ys: list[Any], values: list[Any], storages: Iterable[Storage]
@@ -118,6 +134,12 @@ class CustomRule:
                 f"it got {len(variables)} variables",
                 "return gradients_of_arguments, [gradients_of_variables]",
             )
+        if isinstance(made[1], dict):
+            raise GradientError(
+                f"the grad_fn of {self.name} returned the gradients of variables in a dict",
+                "they are told in the order of the variables that it gets",
+                "return dx, [gradients[v.path] for v in variables]",
+            )
         of_variables = tree.flatten(made[1]) if made[1] is not None else []
         if len(of_variables) != len(variables):
             raise GradientError(
@@ -131,8 +153,39 @@ class CustomRule:
         ]
 
     def _of_arguments(self, made: Any, values: list[Any]) -> list[Any]:
+        told = self._by_place(made)
+        for i, gradient in told.items():
+            if gradient is not None and not _is_number(self._leaves[i]):
+                raise GradientError(
+                    f"the grad_fn of {self.name} returned a gradient for argument {i}, {self._leaves[i]!r:.60}",
+                    "only arrays and numbers have gradients",
+                    "None in its place",
+                )
+        return [
+            self._fitted(told.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
+            for i, value in zip(self._moving, values, strict=True)
+        ]
+
+    def _by_place(self, made: Any) -> dict[int, Any]:
+        """Return the gradients by the places of what they belong to; by structure, or in order where they are flat."""
         numbers = [i for i, leaf in enumerate(self._leaves[: self._positional]) if _is_number(leaf)]
         moving = [i for i in self._moving if i < self._positional]
+        if type(made) in (list, tuple):  # such as (dx, []) of a rule that would tell of variables, too
+            made = [one for one in made if tree.is_leaf(one) or tree.flatten(one)]
+        for known in (range(self._positional), numbers, moving):
+            # arguments that have no gradient, such as strings, may be left out
+            kept = [one for one in self._places if not {*tree.flatten(one)}.isdisjoint(known)]
+            for like, given in ((kept, made), (kept[0] if len(kept) == 1 else None, made)):
+                if like is not None and (pairs := _paired(like, given, {*moving})) is not None:
+                    return dict(pairs)
+        if not tree.is_leaf(made) and (isinstance(made, dict) or not all(map(tree.is_leaf, made))):
+            paths = [path for path, _ in tree.flatten_with_paths(self._structure[0])]
+            raise GradientError(
+                f"the grad_fn of {self.name} returned gradients with the leaves "
+                f"{[path for path, _ in tree.flatten_with_paths(made)]} for arguments with the leaves {paths}",
+                "they have the structure of the positional arguments, or come in a flat list",
+                "return {'kernel': ..., 'bias': ...} for an argument that is a dict with these keys",
+            )
         found = tree.flatten(made)
         if len(found) not in (len(numbers), len(moving)):
             raise GradientError(
@@ -140,11 +193,11 @@ class CustomRule:
                 "there is one for each positional argument; None for zero",
                 "return dx, dy, ...",
             )
-        places = dict(zip(moving if len(found) == len(moving) else numbers, found, strict=True))
-        return [
-            self._fitted(places.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
-            for i, value in zip(self._moving, values, strict=True)
-        ]
+        return dict(zip(moving if len(found) == len(moving) else numbers, found, strict=True))
+
+    def refused(self) -> list[Callable[[], GradientError] | None]:
+        """Return for each of the values what gives the error if it is differentiated; None where the rule counts."""
+        return [None if i < self._positional else partial(by_keyword, self) for i in self._moving]
 
     def _fitted(self, gradient: Any, what: str, shape: tuple[int, ...], dtype: str) -> Any:
         if gradient is None or not is_inexact(dtype):
@@ -184,6 +237,15 @@ def closed_over(rule: CustomRule) -> GradientError:
     )
 
 
+def by_keyword(rule: CustomRule) -> GradientError:
+    """What it means that a keyword argument is differentiated."""
+    return GradientError(
+        f"{rule.name}, a function with a gradient of its own, got a keyword argument that is differentiated",
+        "its rule says nothing about keyword arguments: grad_fn returns the gradients of positional ones",
+        "pass it as a positional argument, fn(x, scale); or ops.stop_gradient(scale), to have it constant",
+    )
+
+
 def not_told(rule: CustomRule, storage: Storage) -> GradientError:
     """What it means that a Variable is differentiated that the rule is not told of."""
     return GradientError(
@@ -192,6 +254,39 @@ def not_told(rule: CustomRule, storage: Storage) -> GradientError:
         "its grad_fn is told of trainable Variables only",
         "pass its value as a positional argument, fn(x, v.value); or ops.stop_gradient(v) there, to have it constant",
     )
+
+
+def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
+def _paired(places: Any, made: Any, moving: set[int]) -> list[tuple[int, Any]] | None:
+    """Return each gradient with the place of what it belongs to; None if the structure is another one.
+
+    Args:
+        places: The places of leaves, in the structure of the arguments.
+        made: What the rule returned; None stands for zeros everywhere below.
+        moving: The places of arrays; what has no array below may be missing in a dict.
+    """
+    if made is None:
+        return [(place, None) for place in tree.flatten(places)]
+    if tree.is_leaf(places) or tree.is_leaf(made):
+        return [(places, made)] if tree.is_leaf(places) and tree.is_leaf(made) else None
+    if isinstance(places, dict) != isinstance(made, dict):
+        return None
+    if isinstance(places, dict):
+        missing = [place for key, below in places.items() if key not in made for place in tree.flatten(below)]
+        if not moving.isdisjoint(missing) or not all(key in places for key in made):
+            return None
+        parts = [_paired(places[key], below, moving) for key, below in made.items()]
+    elif len(places) != len(made):
+        return None
+    else:
+        parts = [_paired(one, other, moving) for one, other in zip(places, made, strict=True)]
+    return None if any(part is None for part in parts) else [pair for part in parts for pair in part or ()]
 
 
 def _is_moving(leaf: Any) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from graftax.backend import registry
 from graftax.core.typedefs import Array
-from graftax.transforms.lifting.frames import Substitution
-from graftax.transforms.lifting.parts import Around, PartFrame
+from graftax.transforms.lifting.frames import Around, PartFrame, Substitution
 from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.state.storage import Storage, frames
 

@@ -13,8 +13,7 @@ from graftax.core.errors import CompileError, GradientError
 from graftax.core.typedefs import Array
 from graftax.transforms.gradients.custom_rule import CustomRule, assigned, differentiated_around
 from graftax.transforms.gradients.custom_state import GradientFrame, Reading, Stopped, move_on
-from graftax.transforms.lifting.frames import Substitution
-from graftax.transforms.lifting.parts import Around
+from graftax.transforms.lifting.frames import Around, Substitution
 from graftax.transforms.lifting.streams import is_stream
 from graftax.variables.state.storage import Storage, frames
 
@@ -43,8 +42,7 @@ class ByValues:
         looking = self._look()
         self._storages = list(looking.found)
         leaves = self._with_rule([*looking.found.values(), *self._rule.values])
-        for storage, value in looking.written.items():
-            storage.write(value)
+        looking.commit()
         for storage in self._storages:
             if is_stream(storage) and storage not in looking.written:  # grad_fn draws from it
                 move_on(storage)
@@ -75,7 +73,8 @@ class ByValues:
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
         transforms = registry.current().gradients
-        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, [None] * len(inputs))
+        refused = [*[None] * len(self._storages), *self._rule.refused()]
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, refused)
 
     def _function(self, inputs: list[Any]) -> list[Any]:
         return self._run(inputs).leaves

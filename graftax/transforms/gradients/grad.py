@@ -13,8 +13,9 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name, wraps
 from graftax.transforms.gradients.sources import check_sources, expand, first_argument
-from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
+from graftax.transforms.lifting.lifted import Lifted, Outcome
 from graftax.variables.state.storage import frames
 
 P = ParamSpec("P")
@@ -48,7 +49,6 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         >>> float(value_and_grad(lambda x: x * x)(3.0)[1])
         6.0
     """
-
     if not callable(fn):
         raise ArgumentTypeError(
             f"value_and_grad got {type(fn).__name__}",
@@ -68,29 +68,20 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         check_sources(fn, sources, values)
         transforms = registry.current().gradients
         parent = frames.top
-        written: list[Any] = []
+        lifted = Lifted(lambda result: transforms.flatten(_split(fn, result, has_aux)))
 
-        def pure(given: list[Any]) -> tuple[Any, Any]:
+        def pure(given: list[Any]) -> tuple[Any, Outcome]:
+            call_args = args
             if wrt is None:
-                frame = Substitution(parent, (), transforms.level())
                 hand_on(leaves_of_it, given)
                 call_args = (tree.rebuild(args[0], iter(given)), *args[1:])
-            else:
-                frame = Substitution(parent, zip(storages, given, strict=True), transforms.level())
-                call_args = args
-            with frames.entered(frame):
-                result = cast(Callable[..., Any], fn)(*call_args, **kwargs)
-                value, aux = _split(fn, result, has_aux)
-            written[:] = frame.written
-            leaves, aux_structure[:] = _flatten(transforms, aux)
-            return value, (leaves, masks_of(leaves), list(frame.written.values()))
+            frame = Substitution(parent, zip(storages, given, strict=False), transforms.level())
+            outcome = lifted(frame, lambda: cast(Callable[..., Any], fn)(*call_args, **kwargs))
+            return outcome.leaves[0], outcome._replace(leaves=outcome.leaves[1:])
 
-        aux_structure: list[Any] = []
-        (value, (leaves, found_masks, after)), gradients = transforms.value_and_grad(pure)(values)
-        set_masks(leaves, found_masks)
-        for storage, new in zip(written, after, strict=True):
-            storage.write(new)
-        result = (value, transforms.unflatten(aux_structure[0], leaves)) if has_aux else value
+        (value, outcome), gradients = transforms.value_and_grad(pure)(values)
+        pair = lifted.commit(outcome._replace(leaves=[value, *outcome.leaves]))
+        result = pair if has_aux else value
         if wrt is not None:
             found = dict(zip(sources, gradients, strict=True))
             gradients = [found[leaf] for leaf in leaves_of_it]
@@ -118,11 +109,6 @@ def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callab
         return (gradient, value[1]) if has_aux else gradient
 
     return run
-
-
-def _flatten(transforms: Any, aux: Any) -> tuple[list[Any], list[Any]]:
-    leaves, structure = transforms.flatten(aux)
-    return leaves, [structure]
 
 
 def _pair(fn: Callable[..., Any], result: Any) -> tuple[Any, Any]:

@@ -9,10 +9,11 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.dtypes import is_floating
+from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.transforms.gradients.sources import expand
 from graftax.transforms.lifting.carried import hand_on
@@ -58,35 +59,50 @@ def gradcheck(
 
     $$ \frac{f(x + h d) - f(x - h d)}{2 h} \approx \langle \nabla f(x), d \rangle $$
 
-    Results that are no single number are multiplied by random numbers and summed. Arrays of up to 32 elements are tried
-    element by element, others along random directions, and where such a direction fails, the worst element is searched
-    for by halving. Random streams give the same draws each time, and no Variable changes. At a kink (relu at 0) the two
-    do disagree.
+    Results that are no single number are multiplied by random numbers and summed, complex ones as two real ones each.
+    Arrays of up to 32 elements are tried element by element, others along random directions, and where such a direction
+    fails, the worst element is searched for by halving. Random streams give the same draws each time, and no Variable
+    changes. At a kink (relu at 0) the two do disagree.
 
     Args:
         fn: Returns floating arrays; it may read Variables, and have gradients of its own.
         args: Its arguments; floating arrays among them are checked.
-        variables: Variables, a Module or a structure of these, to be checked as well.
-        step: ``h``; the cube root of the precision of the dtype, times the size of the array's elements, unless told.
-        rtol: How much of the larger one they may differ.
-        atol: How much they may differ besides; what rounding makes of the values is added.
-        seed: Of the random numbers.
+        variables: Variables, a Module or a structure of these, to be checked as well. Defaults to None.
+        step: ``h``. Defaults to the cube root of the precision of the dtype, times the size of the array's elements.
+        rtol: How much of the larger one they may differ. Defaults to 0.01.
+        atol: How much they may differ besides; what rounding makes of the values is added. Defaults to 0.001.
+        seed: Of the random numbers. Defaults to 0.
 
     Returns:
         The worst disagreement.
 
     Raises:
         GradientError: they disagree; names the element.
-        ArgumentError: there is nothing to check.
+        ArgumentError: there is nothing to check; an argument is complex; ``step`` or a tolerance is no such number.
 
     Example:
         >>> import graftax as gx
         >>> gradcheck(lambda x: gx.ops.sin(x) * x, [gx.ops.asarray([0.5, 2.0])]).error < 1
         True
     """
+    check_functions("gradcheck", "graftax.gradcheck(fn, [x])", fn)
     if isinstance(args, (str, bytes)) or not isinstance(args, Sequence):
         raise ArgumentTypeError(f"gradcheck got {type(args).__name__} as args", "it takes a list", "gradcheck(fn, [x])")
+    for name, number in (("step", step), ("rtol", rtol), ("atol", atol)):
+        if number is not None and not _is_size(number, zero=name != "step"):
+            raise ArgumentError(
+                f"gradcheck got {name}={number!r}",
+                f"it is a finite number{', greater than 0' if name == 'step' else ', not below 0'}",
+                f"no {name}=, for what fits the dtype",
+            )
     return _Checking(fn, list(args), variables, np.random.default_rng(seed)).run(step, rtol, atol)
+
+
+def _is_size(value: object, zero: bool) -> bool:
+    """Return True for a finite number above zero, or zero where that is one, too."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    return bool(np.isfinite(value)) and bool(value >= 0 if zero else value > 0)
 
 
 class _Checking:
@@ -99,7 +115,13 @@ class _Checking:
         self._names: list[str] = []
         self._values: list[Any] = []
         for path, leaf in tree.flatten_with_paths(args):
-            value = arrays.asarray(leaf) if isinstance(leaf, float) or hasattr(leaf, "dtype") else None
+            value = arrays.asarray(leaf) if isinstance(leaf, float | complex) or hasattr(leaf, "dtype") else None
+            if value is not None and is_inexact(value.dtype) and not is_floating(value.dtype):
+                raise ArgumentError(
+                    f"gradcheck got the complex args/{path}, {value.dtype}{list(value.shape)}",
+                    "what is checked are derivatives along real numbers",
+                    "gradcheck(lambda re, im: fn(re + 1j * im), [re, im]); a complex constant in a closure",
+                )
             if value is not None and is_floating(value.dtype):
                 self._names.append(f"args/{path}")
                 self._values.append(value)
@@ -128,7 +150,10 @@ class _Checking:
         with frames.entered(Substitution(frames.top, given, backend.gradients.level())):
             out = self._fn(*tree.rebuild(self._args, iter(leaves)))
         found = [backend.arrays.asarray(unwrap(one)) for one in tree.flatten(out) if one is not None]
-        found = [one for one in found if is_floating(one.dtype)]
+        numpy = backend.arrays.numpy
+        found = [one for one in found if is_inexact(one.dtype)]
+        halves = [(one,) if is_floating(one.dtype) else (numpy.real(one), numpy.imag(one)) for one in found]
+        found = [half for pair in halves for half in pair]
         if not found:
             raise ArgumentError("the function of a gradcheck returns nothing floating", "that has no gradient")
         return found

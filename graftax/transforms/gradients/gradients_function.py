@@ -15,6 +15,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, Gr
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.core.wrapping import function_name, wraps
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.vjp import pulled
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import Frame, Storage, frames
@@ -47,10 +48,17 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
         >>> float(value), [float(g) for g in gradients]
         (9.0, [6.0])
     """
+    check_functions("value_and_gradients_function", "graftax.value_and_gradients_function(fn)(x)", fn)
 
     @wraps(fn)
     @door
     def run(*args: Any, dy: Any = None, **kwargs: Any) -> tuple[Any, list[Any]]:
+        if dy is not None and "dy" in _parameters(fn):
+            raise ArgumentError(
+                f"the gradients of {function_name(fn)} with dy=, which is the name of an argument of the function, too",
+                "which of the two is meant cannot be told",
+                "another name for the argument, or its value by position",
+            )
         places = _places(fn, params, args, kwargs)
         chosen = [args[place] if isinstance(place, int) else kwargs[place] for place in places]
         pairs = zip(places, chosen, strict=True)
@@ -113,13 +121,13 @@ def _places(fn: Callable[..., Any], params: Params, args: tuple[Any, ...], kwarg
 
 
 def _place(fn: Callable[..., Any], one: int | str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
-    if isinstance(one, int):
+    if isinstance(one, int) and not isinstance(one, bool):
         if 0 <= one < len(args):
             return one
     elif one in kwargs:
         return one
     else:
-        names = list(inspect.signature(fn).parameters)
+        names = _parameters(fn)
         if one in names and names.index(one) < len(args):
             return names.index(one)
     raise ArgumentError(
@@ -127,6 +135,13 @@ def _place(fn: Callable[..., Any], one: int | str, args: tuple[Any, ...], kwargs
         f"it was called with {len(args)} positional arguments and the keywords {list(kwargs)}",
         "params=[0], or the name of an argument that the call has",
     )
+
+
+def _parameters(fn: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):  # a function without a signature
+        return []
 
 
 def _floating(fn: Callable[..., Any], place: int | str, leaf: Any) -> Any:
@@ -198,6 +213,7 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
         >>> float(value), float(gradient), variable is v
         (12.0, 12.0, True)
     """
+    check_functions("implicit_value_and_gradients", "graftax.implicit_value_and_gradients(fn)(x)", fn)
 
     @wraps(fn)
     @door

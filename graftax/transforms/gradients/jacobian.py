@@ -13,6 +13,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
+from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.derivatives import rows_differ
 from graftax.transforms.gradients.sources import check_sources, expand, first_argument
 from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
@@ -75,6 +76,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
         >>> jacobian(lambda x: x**2, gx.ops.asarray([1.0, 2.0])).tolist()
         [[2.0, 0.0], [0.0, 4.0]]
     """
+    check_functions("jacobian", "graftax.jacobian(fn, x)", fn)
     check_chunk_size("jacobian", chunk_size)
     _check_called_at_once("jacobian", fn, args, wrt)
     sources = _Sources(fn, args, wrt)
@@ -108,6 +110,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
         >>> hessian(lambda x: gx.ops.sum(x**3), gx.ops.asarray([1.0, 2.0])).tolist()
         [[6.0, 0.0], [0.0, 12.0]]
     """
+    check_functions("hessian", "graftax.hessian(fn, x)", fn)
     check_chunk_size("hessian", chunk_size)
     _check_called_at_once("hessian", fn, args, wrt)
     sources = _Sources(fn, args, wrt)
@@ -151,6 +154,7 @@ def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = No
         >>> batch_jacobian(lambda x: x**2, gx.ops.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
         [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
     """
+    check_functions("batch_jacobian", "graftax.batch_jacobian(fn, x)", fn)
     check_chunk_size("batch_jacobian", chunk_size)
     sources = _Sources(fn, (x,), None)
     found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from graftax.backend import registry
@@ -11,10 +12,13 @@ from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
-from graftax.transforms.gradients.sources import check_sources
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.gradients.directions import direction
+from graftax.transforms.gradients.sources import check_once, check_sources
 from graftax.transforms.gradients.vjp import floating_results
-from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
+from graftax.transforms.lifting.lifted import Lifted, Outcome
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
@@ -33,7 +37,8 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
     Raises:
         ArgumentTypeError: the primals are no list or tuple.
-        ArgumentError: the tangents have another structure than the primals.
+        ArgumentError: the tangents have another structure than the primals, or a Variable is among these twice.
+        DTypeError: a tangent is complex, and its primal is not.
         ShapeError: a tangent has another shape than its primal.
         GradientError: a primal or the value is not floating, or a function inside can only be differentiated backwards.
 
@@ -44,6 +49,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
         >>> float(value), float(change)
         (12.0, 12.0)
     """
+    check_functions("jvp", "graftax.jvp(fn, (x,), (tangent,))", fn)
     if not isinstance(primals, list | tuple):
         raise ArgumentTypeError(
             f"jvp of {function_name(fn)} got primals of type {type(primals).__name__}",
@@ -53,38 +59,32 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     arrays, transforms = registry.current().arrays, registry.current().gradients
     primals, tangents = list(primals), list(tangents)
     leaves = tree.flatten(primals)
+    check_once(f"jvp of {function_name(fn)}", leaves)
     values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]
     check_sources(fn, leaves, values)
     directions: list[Any] = []
 
     def direct(leaf: Any, tangent: Any) -> None:
         value = values[len(directions)]
-        direction = arrays.asarray(unwrap(tangent), str(value.dtype))
-        if tuple(direction.shape) != tuple(value.shape):
+        along = direction(f"a tangent of jvp of {function_name(fn)}", tangent, value.dtype)
+        if tuple(along.shape) != tuple(value.shape):
             raise ShapeError(
-                f"jvp of {function_name(fn)} got a tangent of shape {tuple(direction.shape)} for a primal of shape "
+                f"jvp of {function_name(fn)} got a tangent of shape {tuple(along.shape)} for a primal of shape "
                 f"{tuple(value.shape)}",
                 "each primal has one tangent of its shape",
             )
-        directions.append(direction)
+        directions.append(along)
 
     tree.map_structure(direct, primals, tangents)
     parent = frames.top
-    structures: list[Any] = []
-    written: list[Any] = []
+    lifted = Lifted(partial(floating_results, fn))
 
-    def pure(*given: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def pure(*given: Any) -> Outcome:
         hand_on(leaves, given)
         moved = [(leaf._storage, new) for leaf, new in zip(leaves, given, strict=True) if isinstance(leaf, Variable)]
         filled = [leaf if isinstance(leaf, Variable) else new for leaf, new in zip(leaves, given, strict=True)]
         frame = Substitution(parent, moved, transforms.level())
-        with frames.entered(frame):
-            results, structure = floating_results(fn, fn(*tree.rebuild(primals, iter(filled))))
-        structures[:], written[:] = [structure], list(frame.written)
-        return results, masks_of(results), list(frame.written.values())
+        return lifted(frame, lambda: fn(*tree.rebuild(primals, iter(filled))))
 
-    (results, found_masks, after), (changes, _, _) = transforms.jvp(pure, values, directions)
-    for storage, value in zip(written, after, strict=True):
-        storage.write(value)
-    set_masks(results, found_masks)
-    return transforms.unflatten(structures[0], results), transforms.unflatten(structures[0], changes)
+    outcome, change = transforms.jvp(pure, values, directions)
+    return lifted.commit(outcome), transforms.unflatten(lifted.structure, change.leaves)

@@ -7,19 +7,19 @@ from typing import Any
 
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
-from graftax.core.errors import GradientError
+from graftax.core.errors import ArgumentError, GradientError
 from graftax.core.wrapping import function_name
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 
 def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The first argument; raises GradientError if there is none."""
+    """Return the first argument; raise GradientError if there is none."""
     if not args:
         raise GradientError(
-            f"the gradient of {function_name(fn)} was called without an argument and without wrt=",
-            "there is nothing to differentiate with respect to",
-            "graftax.value_and_grad(fn, wrt=model.trainable_variables)()",
+            f"the gradient of {function_name(fn)} was called without a positional argument and without wrt=",
+            "there is nothing to differentiate with respect to; keyword arguments count as constants",
+            "graftax.grad(fn)(x); graftax.value_and_grad(fn, wrt=model.trainable_variables)()",
         )
     return args[0]
 
@@ -37,6 +37,18 @@ def expand(wrt: Any) -> Any:
             "wrt=model.trainable_variables",
         )
     return tree.rebuild(wrt, (expand(leaf) for leaf in tree.flatten(wrt)))
+
+
+def check_once(name: str, primals: list[Any]) -> None:
+    """Raise ArgumentError if a Variable is among the primals twice: of its two tangents one would be lost."""
+    variables = [id(one) for one in primals if isinstance(one, Variable)]
+    for one in primals:
+        if isinstance(one, Variable) and variables.count(id(one)) > 1:
+            raise ArgumentError(
+                f"{name} got the variable {one.path or one.name!r} twice among the primals",
+                "it moves along one direction, wherever it is read",
+                "the Variable once, with the sum of its tangents",
+            )
 
 
 def check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any]) -> None:

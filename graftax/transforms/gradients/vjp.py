@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError, ShapeError
-from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
-from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
+from graftax.transforms.gradients.directions import direction
+from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
-from graftax.transforms.lifting.parts import arrays_of
+from graftax.transforms.lifting.lifted import Lifted, Outcome
+from graftax.transforms.lifting.outline import arrays_of
 from graftax.variables.state.storage import frames
 
 MakeFrame = Callable[[list[Any]], Substitution]
@@ -47,7 +49,9 @@ class Pulled(NamedTuple):
                 "there is one weight for each element of the value",
                 "the structure that the function returns",
             )
-        weights = [arrays.asarray(unwrap(one), str(leaf.dtype)) for one, leaf in zip(given, self.leaves, strict=True)]
+        weights = [
+            direction(f"dy of {self.name}", one, leaf.dtype) for one, leaf in zip(given, self.leaves, strict=True)
+        ]
         for weight, leaf in zip(weights, self.leaves, strict=True):
             if tuple(weight.shape) not in ((), tuple(leaf.shape)):
                 raise ShapeError(
@@ -79,22 +83,17 @@ def pulled(
     """
     transforms = registry.current().gradients
     parent = frames.top
-    written: list[Any] = []
-    structures: list[Any] = []
+    lifted = Lifted(partial(floating_results, fn))
 
-    def pure(given: list[Any]) -> tuple[list[Any], tuple[list[Any], list[Any]]]:
+    def pure(given: list[Any]) -> tuple[list[Any], Outcome]:
         inside = Substitution(parent, (), transforms.level()) if frame is None else frame(given)
         hand_on(came, given[: len(came)])
-        with frames.entered(inside):
-            leaves, structure = floating_results(fn, call(given))
-        written[:], structures[:] = list(inside.written), [structure]
-        return leaves, (masks_of(leaves), list(inside.written.values()))
+        outcome = lifted(inside, lambda: call(given))
+        return outcome.leaves, outcome._replace(leaves=[])
 
-    leaves, pull, (found_masks, after) = transforms.vjp_with_aux(pure, values)
-    set_masks(leaves, found_masks)
-    for storage, value in zip(written, after, strict=True):
-        storage.write(value)
-    return Pulled(function_name(fn), leaves, structures[0], lambda weights: list(pull(weights)[0]))
+    leaves, pull, outcome = transforms.vjp_with_aux(pure, values)
+    lifted.commit(outcome._replace(leaves=leaves))
+    return Pulled(function_name(fn), leaves, lifted.structure, lambda weights: list(pull(weights)[0]))
 
 
 def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], Any]:

@@ -12,7 +12,7 @@ from graftax.backend import registry
 from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.core.typedefs import Array, Shape, unwrap
-from graftax.transforms.lifting.parts import arrays_of, like
+from graftax.transforms.lifting.outline import arrays_of, like
 from graftax.variables import masks
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from typing import Any
 
+from graftax.backend import registry
 from graftax.backend.program import Lift
 from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
-from graftax.variables.graph.module import Module, Node, walk
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.pack import in_groups, place_of
-from graftax.variables.state.storage import Frame, Storage
+from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.variable import Variable
 
 _PACKED = ("weight", "state", "slot")  # others, such as a counter, are looked at after each call
@@ -68,11 +70,11 @@ class CompileFrame(Frame):
             if isinstance(node, Module):
                 self.touch(node)
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """Note that the function makes it."""
         self.seen.made(module)
 
-    def build(self, module: Module, done: bool) -> None:
+    def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the function does."""
         if done:
             self.seen.built(walk(module))
@@ -135,9 +137,15 @@ class Substitution(Frame):
         return storage.concrete() if self.parent is None else self.parent.read(storage)
 
     def write(self, storage: Storage, value: Array) -> None:
-        """The value from here on, inside."""
+        """Set the value from here on, inside."""
         self._now[storage] = value
         self.written[storage] = value
+
+    def commit(self, but: Container[Storage] = ()) -> None:
+        """Assign, in the frame that is on top, what was assigned inside, but for some."""
+        for storage, value in self.written.items():
+            if storage not in but:
+                storage.write(value)
 
 
 class Abstract(Substitution):
@@ -149,3 +157,31 @@ class Abstract(Substitution):
     def read(self, storage: Storage) -> Array:
         """The buffer itself: nothing is computed from it."""
         return self._now.get(storage, storage.buffer)
+
+
+class PartFrame(Substitution):
+    """State inside a part of a program; what it does not have itself is read where the part is called from."""
+
+    def __init__(self, around: Around, given: Iterable[tuple[Storage, Any]] = ()) -> None:
+        super().__init__(around.frame, given, registry.current().tracing.level())
+        self._around = around
+
+    def read(self, storage: Storage) -> Array:
+        """The value given or assigned, else the one outside, which the part then closes over."""
+        if storage not in self._now:
+            self._now[storage] = self._around.read(storage)
+        return self._now[storage]
+
+
+class Around:
+    """Where a part of a program is called from."""
+
+    def __init__(self) -> None:
+        self._frames = frames.items
+        self.level = registry.current().tracing.level()
+        self.frame = frames.top
+
+    def read(self, storage: Storage) -> Array:
+        """The value there."""
+        with registry.current().tracing.at(self.level), frames.replaced(self._frames):
+            return storage.read()

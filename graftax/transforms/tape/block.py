@@ -101,14 +101,10 @@ class RecordedBlock:
             self._record.watch_variable(leaf._storage)
             if self._frame is not None:
                 leaf._storage.read()
-        elif not registry.current().arrays.is_array(leaf):
-            raise ArgumentTypeError(
-                f"watch() got {leaf!r} of type {type(leaf).__name__}",
-                "arrays are told apart by identity, and an operation on this one would make a new array of it first",
-                "x = ops.asarray(x); tape.watch(x)",
-            )
-        elif differentiable(leaf):
-            self._record.watch(leaf)
+        else:
+            check_traceable("watch()", leaf)
+            if differentiable(leaf):
+                self._record.watch(leaf)
         if not differentiable(unwrap(leaf)):
             _warn_integer("watch()", leaf, "it is not floating, so that its gradient will be None")
 
@@ -169,6 +165,16 @@ class RecordedBlock:
         zeros = registry.current().arrays.numpy.zeros_like
         values = [zeros(arrays[slot]) if slot in replay.inner else arrays[slot] for slot in replay.connected]
         return replay, values, constants
+
+
+def check_traceable(what: str, leaf: object) -> None:
+    """Raise ArgumentTypeError for what is no array of the backend and no Variable."""
+    if not isinstance(leaf, Variable) and not registry.current().arrays.is_array(leaf):
+        raise ArgumentTypeError(
+            f"{what} got {leaf!r:.60} of type {type(leaf).__name__}",
+            "arrays are told apart by identity, and an operation on this one would make a new array of it first",
+            "x = ops.asarray(x), and x from there on",
+        )
 
 
 def _warn_integer(what: str, leaf: Any, why: str) -> None:

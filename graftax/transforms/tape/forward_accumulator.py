@@ -8,9 +8,11 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ShapeError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import unwrap
+from graftax.core.typedefs import Array, unwrap
 from graftax.transforms.gradients.derivatives import push
-from graftax.transforms.tape.block import RecordedBlock, Unconnected, unconnected
+from graftax.transforms.gradients.directions import direction
+from graftax.transforms.gradients.sources import check_once
+from graftax.transforms.tape.block import RecordedBlock, Unconnected, check_traceable, unconnected
 from graftax.transforms.tape.record import differentiable
 from graftax.transforms.tape.replay import run
 
@@ -26,7 +28,10 @@ class ForwardAccumulator(RecordedBlock):
         tangents: The direction: arrays of the same shapes, in the same structure.
 
     Raises:
+        ArgumentTypeError: a primal is no array and no Variable.
+        ArgumentError: the tangents have another structure, or a Variable is among the primals twice.
         ShapeError: a tangent has another shape than its primal.
+        DTypeError: a tangent is complex, and its primal is not.
 
     Example:
         >>> import graftax as gx
@@ -41,12 +46,14 @@ class ForwardAccumulator(RecordedBlock):
     def __init__(self, primals: Any, tangents: Any) -> None:
         super().__init__(trainable=False)
         self._primals = self._expand(primals)
+        leaves = tree.flatten(self._primals)
+        check_once("ForwardAccumulator", leaves)
+        for leaf in leaves:
+            check_traceable("a primal of ForwardAccumulator", leaf)
         given: list[Any] = []
         tree.map_structure(lambda _, one: given.append(unwrap(one)), self._primals, tangents)
-        shapes = [tuple(leaf.shape) for leaf in tree.flatten(self._primals)]
-        dtypes = [_dtype_of(leaf) for leaf in tree.flatten(self._primals)]
-        asarray = registry.current().arrays.asarray
-        self._tangents = [asarray(tangent, dtype) for tangent, dtype in zip(given, dtypes, strict=True)]
+        shapes = [tuple(leaf.shape) for leaf in leaves]
+        self._tangents = [_along(leaf, tangent) for leaf, tangent in zip(leaves, given, strict=True)]
         if [tuple(tangent.shape) for tangent in self._tangents] != shapes:
             raise ShapeError(
                 f"tangents of shapes {[tuple(t.shape) for t in self._tangents]} for primals of shapes {shapes}",
@@ -85,7 +92,9 @@ class ForwardAccumulator(RecordedBlock):
         return tree.rebuild(target, iter(results))
 
 
-def _dtype_of(primal: Any) -> str | None:
-    """The dtype of what moves along a tangent; None where there is no derivative, whatever the tangent is."""
+def _along(primal: Any, tangent: Any) -> Array:
+    """Return a tangent in the dtype of its primal; as it is where that has no derivative, whatever the tangent is."""
     value = unwrap(primal)
-    return str(value.dtype) if differentiable(value) else None
+    if not differentiable(value):
+        return registry.current().arrays.asarray(tangent)
+    return direction("a tangent of ForwardAccumulator", tangent, value.dtype)  # type: ignore[no-any-return]

@@ -33,8 +33,10 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError, ShapeError, TapeError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Array, Shape, unwrap
+from graftax.core.typedefs import Array, Shape
+from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import batch_jacobian, jacobian, pull, rows_differ
+from graftax.transforms.gradients.directions import direction
 from graftax.transforms.tape.block import RecordedBlock, Source, Unconnected, unconnected
 from graftax.transforms.tape.replay import Transform, run
 from graftax.variables.variable import Variable
@@ -181,6 +183,7 @@ class GradientTape(RecordedBlock):
         Shape:
             ``(*target), (*source) -> (*target, *source)``
         """
+        check_chunk_size("jacobian", chunk_size)
         (value,), slots = self._begin("jacobian", _single(target, "jacobian"), unconnected_gradients)
         structure = self._expand(sources)
         leaves = self._sources(structure)
@@ -215,6 +218,7 @@ class GradientTape(RecordedBlock):
             ShapeError: the first axes differ, or there is none besides.
             GradientError: with ``check``: examples depend on each other.
         """
+        check_chunk_size("batch_jacobian", chunk_size)
         (value,), slots = self._begin("batch_jacobian", _single(target, "batch_jacobian"), unconnected_gradients)
         shape, inner = tuple(value.shape), tuple(getattr(source, "shape", ()))
         if len(shape) < 2 or len(inner) < 2 or shape[0] != inner[0]:
@@ -287,7 +291,7 @@ def _output_gradients(values: list[Any], target: Any, given: Any) -> list[Any]:
     leaves = [None] * len(values) if given is None else _up_to(target, given)
     weights = []
     for value, leaf in zip(values, leaves, strict=True):
-        weight = arrays.numpy.ones_like(value) if leaf is None else arrays.asarray(unwrap(leaf), str(value.dtype))
+        weight = arrays.numpy.ones_like(value) if leaf is None else direction("output_gradients", leaf, value.dtype)
         if tuple(weight.shape) not in ((), tuple(value.shape)):
             raise ShapeError(
                 f"output_gradients of shape {tuple(weight.shape)} for a target of shape {tuple(value.shape)}",

@@ -33,9 +33,9 @@ def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
         return
     if node._gx_owner is None:
         own(owner, edges, node)
-    if owner._gx_frozen:
+    if owner._gx_frozen:  # what is made below a frozen Module later, by a first call, is frozen, too
         if isinstance(node, Leaf):
-            node.frozen = True
+            node.trainability = node.trainability.with_frozen(True)
         elif isinstance(node, Freezing) and not node._gx_frozen and not inside(owner, node):
             node.trainable = False
     pending = owner._gx_pending

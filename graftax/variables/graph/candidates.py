@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from graftax.core.typedefs import VariableLike
-from graftax.variables.graph.node import Edge, Leaf, Node
-
-if TYPE_CHECKING:
-    from graftax.variables.variable import Variable
+from graftax.variables.graph.node import Edge, Node
+from graftax.variables.variable import Variable
 
 
 class Candidate(NamedTuple):
@@ -25,13 +23,13 @@ class Candidate(NamedTuple):
 
 
 def candidates(walked: Iterable[tuple[tuple[Edge, ...], Node]]) -> Iterator[Candidate]:
-    """The Variables among Nodes that come with their edges, depth first."""
+    """Yield the Variables among Nodes that come with their edges, depth first."""
     wholes: list[tuple[Edge, ...]] = []
     for edges, node in walked:
         while wholes and edges[: len(wholes[-1])] != wholes[-1]:
             wholes.pop()
-        if isinstance(node, Leaf):
+        if isinstance(node, Variable):
             paths = (edges, *reversed(wholes))
-            yield Candidate(tuple("/".join(map(str, each)) for each in paths), node)  # type: ignore[arg-type]
+            yield Candidate(tuple("/".join(map(str, each)) for each in paths), node)
         elif isinstance(node, VariableLike) and edges:
             wholes.append(edges)

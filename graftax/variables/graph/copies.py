@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol
 
-from graftax.variables.graph.node import BOOKKEEPING, Edge, Node, inside, own, own_nodes
-
-if TYPE_CHECKING:
-    from graftax.variables.creation import CreatorScope
-    from graftax.variables.graph.module import Module
-    from graftax.variables.variable import Variable
+from graftax.variables.creation import CreatorScope
+from graftax.variables.graph.node import BOOKKEEPING, Branch, Edge, inside, own, own_nodes
+from graftax.variables.variable import Variable
 
 
 class Pending(Protocol):
     """Values from a checkpoint that wait for the objects they belong to."""
 
     def claim(self, edge: Edge, variable: Variable) -> None:
-        """A Variable has appeared under this edge: give it its value, if there is one."""
+        """Give a Variable that has appeared under this edge its value, if one waits."""
         ...
 
     def child(self, edge: Edge) -> Pending | None:
-        """What waits below this edge, or None."""
+        """Return what waits below this edge, or None."""
         ...
 
     def waiting(self) -> tuple[str, ...]:
-        """The paths of the values that still wait here and below."""
+        """Return the paths of the values that still wait here and below."""
         ...
 
-    def carried(self, module: Module) -> Carried | None:
-        """What a copy of the Module that this hangs on takes along; None if nothing waits."""
+    def carried(self, module: Copied) -> Carried | None:
+        """Return what a copy of the Module that this hangs on takes along; None if nothing waits."""
         ...
 
 
 class Carried(Protocol):
     """Waiting values on the way to a copy; can be copied and pickled itself."""
 
-    def hang(self, module: Module) -> None:
+    def hang(self, module: Copied) -> None:
         """Let the values wait below the copy."""
         ...
 
 
-class Copied(Node):
+class Copied(Branch):
     """The part of a Module that says how it is copied and pickled."""
 
     _gx_pending: Pending | None = None
@@ -54,8 +51,12 @@ class Copied(Node):
         and could make them now, has this method; else checkpoints and copies would lack them.
         """
 
+    def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
+        """Return the slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
+        return None
+
     def _gx_carried(self) -> Carried | None:
-        return self._gx_pending.carried(cast("Module", self)) if self._gx_pending is not None else None
+        return self._gx_pending.carried(self) if self._gx_pending is not None else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         self._gx_ensure_state()
@@ -69,7 +70,7 @@ class Copied(Node):
         new._gx_readopt()
         carried = self._gx_carried()
         if carried is not None:
-            copy.deepcopy(carried, memo).hang(cast("Module", new))
+            copy.deepcopy(carried, memo).hang(new)
         return new
 
     def __getstate__(self) -> dict[str, Any]:
@@ -83,16 +84,16 @@ class Copied(Node):
         self.__dict__.update({name: value for name, value in state.items() if name != "_gx_pending"})
         self._gx_readopt()
         if carried is not None:
-            carried.hang(cast("Module", self))
+            carried.hang(self)
 
     def _gx_readopt(self) -> None:
         """Own what a copy has brought; copies are made from the inside out, so what is held twice moves up here."""
-        here = cast("Module", self)
-        mine = list(own_nodes(here))
+        mine = list(own_nodes(self))
         for edges, node in mine:
             if node._gx_owner is None:
-                own(here, edges, node)
+                own(self, edges, node)
+        # what was held twice was first owned by a copy below, which was made before this one
         for edges, node in mine:
             owner = node._gx_owner
             if owner is not None and owner is not self and inside(owner, self):
-                own(here, edges, node)
+                own(self, edges, node)

@@ -24,7 +24,7 @@ class Selected:
     by: tuple[str, ...]
 
     def cells(self) -> tuple[str, ...]:
-        """The line as text."""
+        """Return the line as text."""
         moves = "yes" if self.trainable else "no"
         return self.path, self.role, str(self.shape), self.dtype, moves, ", ".join(self.by)
 
@@ -61,7 +61,7 @@ class Selection:
 
 @door
 def explain(model: Module, selector: SelectorLike) -> Selection:
-    """The Variables of a model that a selector hits: a table to be printed.
+    """Return the Variables of a model that a selector hits: a table to be printed.
 
     Args:
         model: The model.
@@ -117,7 +117,7 @@ def explain(model: Module, selector: SelectorLike) -> Selection:
 
 
 def _parts(selector: Selector) -> list[Selector]:
-    """The parts that say why: what is combined, and what is taken away as one."""
+    """Return the parts that say why: what is combined, and what is taken away as one."""
     if selector.kind in ("any", "all"):
         return [below for part in selector.parts for below in _parts(part)]
     return [selector]

@@ -8,12 +8,12 @@ from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.variables.graph.candidates import candidates
-from graftax.variables.graph.node import Edge, Leaf, Node
+from graftax.variables.graph.node import Branch, Edge, Leaf, Node
 from graftax.variables.graph.structure import structure
 from graftax.variables.state import storage
 
 
-class Freezing(Node):
+class Freezing(Branch):
     """The part of a Module that says what of it is trained.
 
     What is frozen has no gradient among those of ``trainable_variables``, no optimizer moves or decays it, and what one
@@ -23,7 +23,7 @@ class Freezing(Node):
     _gx_frozen = False
 
     def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-        """This and every Node below it, with its edges."""
+        """Yield this and every Node below it, with its edges."""
         raise NotImplementedError
 
     @property
@@ -39,7 +39,7 @@ class Freezing(Node):
         for _, node in self._gx_walked():
             if isinstance(node, Leaf):
                 storage.changing(node, "trainable")
-                node.frozen = not value
+                node.trainability = node.trainability.with_frozen(not value)
             elif isinstance(node, Freezing):
                 storage.changing(node, "_gx_frozen")
                 object.__setattr__(node, "_gx_frozen", not value)
@@ -49,7 +49,7 @@ class Freezing(Node):
 
         Args:
             where: Which of those that were made to be trained, by their path from here; the parts of a weight that is
-                an expression with it. All, unless told.
+                an expression with it. Defaults to ``"**"``, all.
 
         Returns:
             Their paths.
@@ -77,7 +77,7 @@ class Freezing(Node):
         expression is gone: it is not among the paths.
 
         Args:
-            where: Which of those that were made to be trained, by their path from here. All, unless told.
+            where: Which of those that were made to be trained, by their path from here. Defaults to ``"**"``, all.
 
         Returns:
             The paths of those that are trained now.
@@ -88,11 +88,11 @@ class Freezing(Node):
         return self._gx_set_frozen(where, False)
 
     def _gx_set_frozen(self, where: SelectorLike, frozen: bool) -> list[str]:
-        known = [one for one in candidates(self._gx_walked()) if one.variable.made_trainable]
+        known = [one for one in candidates(self._gx_walked()) if one.variable.trainability.made]
         what = "freeze: where" if frozen else "unfreeze: where"
         chosen = compile_selector(where).pick([(one.paths, one.variable) for one in known], what)
         picked = {id(variable) for variable in chosen}
-        if not frozen and all(variable.resting for variable in chosen):
+        if not frozen and all(variable.trainability.resting for variable in chosen):
             paths = [one.path for one in known if id(one.variable) in picked]
             raise SelectorError(
                 f"{what}={where!r:.60} matches {', '.join(paths[:3])}{', …' if len(paths) > 3 else ''}",
@@ -102,5 +102,6 @@ class Freezing(Node):
         structure.bump()
         for variable in chosen:
             storage.changing(variable, "trainable")
-            variable.frozen = frozen
-        return [one.path for one in known if id(one.variable) in picked and (frozen or not one.variable.resting)]
+            variable.trainability = variable.trainability.with_frozen(frozen)
+        now = [one for one in known if id(one.variable) in picked]
+        return [one.path for one in now if frozen or not one.variable.trainability.resting]

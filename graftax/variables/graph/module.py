@@ -11,28 +11,29 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from graftax.core import attributes
-from graftax.core.errors import ArgumentError, AssignmentError
+from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
-from graftax.variables.graph.adoption import Adopting, adopt, adopt_node
+from graftax.variables.graph.adoption import Adopting, adopt
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored, names_by_class, own_nodes
+from graftax.variables.graph.node import holds_node, ignored, names_by_class
 from graftax.variables.graph.node import items_of as items_of
+from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import structure as structure
+from graftax.variables.graph.walking import walk as walk
+from graftax.variables.graph.walking import walk_with_edges as walk_with_edges
 from graftax.variables.state import storage
-
-if TYPE_CHECKING:
-    from graftax.variables.variable import Variable
+from graftax.variables.variable import Variable
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 
@@ -47,7 +48,7 @@ class SlotRecord:
 
 
 class Module(Adopting, Holder, Constructed):
-    """The base of everything that holds Variables: layers, optimizers, metrics, models, reparametrisations.
+    """The base of everything that holds Variables: layers, optimizers, metrics, models, expressions.
 
     Attributes are its children if they are Modules or Variables, or lists, tuples or dicts of these, however nested.
     ``super().__init__()`` may be called or not.
@@ -68,30 +69,52 @@ class Module(Adopting, Holder, Constructed):
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
-    _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_name: str | None = None
+    _gx_built_later: ClassVar[bool] = False
+    """Whether Variables are made after the construction: until then, the creators around it wait for this object."""
     _gx_words: ClassVar[Words] = OF_MODULES
-    _gx_lacks_weights = False  # a layer that is not built
+
+    # --- what Python does with Modules is intercepted here, and nowhere else; kinds of Modules have the methods of
+    # --- their own that are called: _gx_prepare_class, _gx_missing, _gx_given
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         names_by_class[cls]  # raises for names that are taken
+        bases: Any = super(cls, cls)  # as for __init_subclass__ itself: a class prepares those below it, not itself
+        bases._gx_prepare_class()
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        """Change what a class has just defined, such as its ``build``; called once for each class."""
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
-        __getattr__ = attributes.answering("module", attributes.OF_MODULES)
         from_config = attributes.Absent(attributes.FROM_CONFIG)
         get_config = attributes.Absent(attributes.GET_CONFIG)
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""
             self = super().__new__(cls)
+            # here rather than in __init__, which subclasses need not call
             active = creation.scopes.items
             if active:  # built later, it will still remember these
                 object.__setattr__(self, "_gx_captured", active)
+                if cls._gx_built_later:
+                    for scope in active:
+                        scope.waiting.add(self)
             if (frame := storage.frames.top) is not None:
                 frame.made(self)
             return self
 
         __signature__ = ConstructorSignature()
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError as error:
+                if name.startswith("_") or hasattr(type(self), name):  # the latter is a property that failed inside
+                    raise
+                said = str(error)
+            raise self._gx_missing(name, said)
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_.][\w.\-]*", name)):
@@ -104,7 +127,16 @@ class Module(Adopting, Holder, Constructed):
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
+    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+        """Return the error for an attribute that is not there, ``said`` being what Python says of it."""
+        return attributes.missing(self, name, "module", attributes.OF_MODULES)
+
+    def _gx_given(self, name: str, value: Any) -> Any:
+        """Return what is to be kept of a value that is assigned to an attribute; raise if nothing is."""
+        return value
+
     def __setattr__(self, name: str, value: Any) -> None:
+        value = self._gx_given(name, value)
         names = names_by_class[type(self)]
         if name in names.words:
             if attributes.is_set_elsewhere(name) and _has_no_setter(type(self), name):
@@ -122,12 +154,13 @@ class Module(Adopting, Holder, Constructed):
             # what is made at the first call and kept is there at the later ones: that changes nothing for them
             new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._gx_owner is None
             storage.touch(self) if new else storage.changing(self, name)
-        try:
+        try:  # of the base class, since `setattr` would come back here
             object.__setattr__(self, name, value)
         except AttributeError as error:
             if not _has_no_setter(type(self), name):
                 raise
             raise attributes.not_to_set(self, name) from error
+        # a property or descriptor may keep the value elsewhere, and then nothing hangs here
         if changes and name in self.__dict__:
             adopt(self, (name,), value)
             if self._gx_watched:
@@ -146,19 +179,19 @@ class Module(Adopting, Holder, Constructed):
         return walk_with_edges(self)
 
     def _gx_children(self) -> list[tuple[Edge, Child]]:
-        """Edges and children in definition order; a container is a child if it holds a Module or Variable somewhere."""
+        """Return edges and children in definition order; a container is a child if it holds a Node somewhere."""
         self._gx_ensure_state()
         return self._gx_held()
 
     def _gx_held(self) -> list[tuple[Edge, Child]]:
-        """The same, as they are now: nothing is made."""
+        """Return the same, as they are now: nothing is made."""
         skip = ignored(type(self))
         return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
     @Fallback
     def owner(self) -> Module | None:
         """The Module that holds this one, the first that did; None if there is none (any more)."""
-        return self._gx_owner
+        return cast("Module | None", self._gx_owner)
 
     @Fallback
     def path(self) -> str:
@@ -180,7 +213,9 @@ class Module(Adopting, Holder, Constructed):
     def variables(self) -> list[Variable]:
         """All Variables below this Module, each once, in definition order."""
         self._gx_asked()
-        return [node for node in walk(self) if isinstance(node, Leaf)]  # type: ignore[misc]
+        nodes = list(walk(self))
+        look_for_lost(nodes)
+        return [node for node in nodes if isinstance(node, Variable)]
 
     @property
     def trainable_variables(self) -> list[Variable]:
@@ -193,11 +228,11 @@ class Module(Adopting, Holder, Constructed):
         return [v for v in self.variables if not v.trainable]
 
     def named_variables(self) -> dict[str, Variable]:
-        """Variables by their path from this Module."""
+        """Return Variables by their path from this Module."""
         self._gx_asked()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
-            if isinstance(node, Leaf):
+            if isinstance(node, Variable):
                 path = "/".join(map(str, edges))
                 if path in result:
                     raise ArgumentError(
@@ -205,7 +240,7 @@ class Module(Adopting, Holder, Constructed):
                         "the key of a dict contains a slash, or is an integer beside the same number as a string",
                         "other keys",
                     )
-                result[path] = node  # type: ignore[assignment]
+                result[path] = node
         return result
 
     def _gx_asked(self) -> None:
@@ -242,19 +277,15 @@ class Module(Adopting, Holder, Constructed):
         adopt(self, edges, new)
 
     def _gx_slot_records(self) -> Sequence[SlotRecord]:
-        """Variables kept for other Variables; optimizers have some."""
+        """Return Variables kept for other Variables; optimizers have some."""
         return ()
 
-    def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
-        """The slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
-        return None
-
     def _gx_slot_class(self, name: str) -> str:
-        """The class that gives the slots of that name their meaning: those of another one never take their values."""
+        """Return the class that gives slots of that name their meaning: those of another never take their values."""
         return type(self).__name__
 
     def get_state(self) -> Any:
-        """Plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
+        """Return plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""
         return None
 
     def set_state(self, state: Any) -> None:
@@ -275,52 +306,5 @@ def _has_no_setter(kind: type[Any], name: str) -> bool:
 
 
 def snake_case(name: str) -> str:
-    """``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
+    """Return ``CamelCaseThing`` as ``camel_case_thing``, ``Conv2DTranspose`` as ``conv2d_transpose``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
-
-
-def walk_with_edges(root: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-    """The root and every Node below it with its edges from the root, each once, depth first, in definition order.
-
-    On the way, objects that nobody owns (appended to a list, or left by an owner that is gone) are adopted.
-    """
-    seen = {id(root)}
-    yield (), root
-    stack: list[tuple[tuple[Edge, ...], Iterator[tuple[tuple[Edge, ...], Node]]]] = []
-    owners: list[Any] = [root]
-    if isinstance(root, Module):
-        root._gx_ensure_state()
-        storage.touch(root)
-        stack.append(((), own_nodes(root)))
-    while stack:
-        prefix, nodes = stack[-1]
-        entry = next(nodes, None)
-        if entry is None:
-            stack.pop()
-            owners.pop()
-            continue
-        edges, node = entry
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        known = node._gx_owner_ref() if node._gx_owner_ref is not None else None
-        if known is not owners[-1] and node._gx_owner is None:
-            adopt_node(owners[-1], edges, node)
-        yield (*prefix, *edges), node
-        if isinstance(node, Module):
-            node._gx_ensure_state()
-            storage.touch(node)
-            stack.append(((*prefix, *edges), own_nodes(node)))
-            owners.append(node)
-
-
-def walk(root: Node) -> Iterator[Node]:
-    """The root and every Node below it, each once, depth first, in definition order."""
-    return (node for _, node in walk_with_edges(root))
-
-
-def outermost(node: Node) -> Node:
-    """The root of the graph in which the object hangs."""
-    while (owner := node._gx_owner) is not None:
-        node = owner
-    return node

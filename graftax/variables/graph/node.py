@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
+from graftax.variables.trainability import Trainability
 
 Edge: TypeAlias = str | int
 
-BOOKKEEPING = frozenset({"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched"})
+BOOKKEEPING = frozenset(
+    {"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched", "_gx_looked_through"}
+)
 """Attributes of Nodes that are no part of the graph, nor of copies."""
 
 
 class Node:
     """Something with a place in the object graph."""
 
-    _gx_owner_ref: weakref.ref[Module] | None = None
+    # weak: who keeps a layer alone, cut out of its model, does not keep the model alive
+    _gx_owner_ref: weakref.ref[Branch] | None = None
     _gx_edges: tuple[Edge, ...] = ()
     _gx_watched = False  # some trace depends on its plain attributes
 
     @property
-    def _gx_owner(self) -> Module | None:
+    def _gx_owner(self) -> Branch | None:
         """The Module that holds this object, the first one that did; None if there is none (any more)."""
         found = self._gx_locate()
         return found[0] if found else None
@@ -38,7 +39,7 @@ class Node:
         return "/".join(map(str, self._gx_way()))
 
     def _gx_way(self) -> tuple[Edge, ...]:
-        """The edges from the outermost owner."""
+        """Return the edges from the outermost owner."""
         found = self._gx_locate()
         return (*found[0]._gx_way(), *found[1]) if found else ()
 
@@ -47,17 +48,18 @@ class Node:
         return {}
 
     def _gx_fingerprint(self) -> dict[str, Print]:
-        """How that is now, such that it can be compared later."""
+        """Return how that is now, such that it can be compared later."""
         return {name: print_of(value) for name, value in self._gx_traced_attributes().items()}
 
     def _gx_print_for(self, name: str) -> Print | None:
-        """How one attribute is now, as in the fingerprint; None if it is absent."""
+        """Return how one attribute is now, as in the fingerprint; None if it is absent."""
         return self._gx_fingerprint().get(name)
 
-    def _gx_locate(self) -> tuple[Module, tuple[Edge, ...]] | None:
+    def _gx_locate(self) -> tuple[Branch, tuple[Edge, ...]] | None:
         owner = self._gx_owner_ref() if self._gx_owner_ref is not None else None
         if owner is None:
             return None
+        # edges are trusted only while they lead here: lists and dicts change without a word to their Module
         if _follow(owner, self._gx_edges) is self:
             return owner, self._gx_edges
         # moved within its owner (a list was reordered), or gone
@@ -69,19 +71,25 @@ class Node:
         return None
 
 
+class Branch(Node):
+    """A node that others hang below: a Module, as those know it."""
+
+    _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
+    _gx_lacks_weights = False  # a layer that is not built
+    _gx_looked_through = False  # for plain objects that hold Variables
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        raise NotImplementedError
+
+
 class Leaf(Node):
     """A node without children: a Variable."""
 
     role: str
     trainable: bool
-    frozen: bool = False
-    resting: int = 0
-    """How many expressions keep it as it is, such as LoRA over a weight; beside ``frozen``, which is the user's."""
-
-    @property
-    def owner(self) -> Module | None:
-        """The Module that holds this Variable, the first one that did; None if there is none (any more)."""
-        return self._gx_owner
+    trainability: Trainability
 
     @property
     def path(self) -> str:
@@ -97,7 +105,7 @@ class Leaf(Node):
         return found
 
 
-def _follow(owner: Module, edges: tuple[Edge, ...]) -> object:
+def _follow(owner: Branch, edges: tuple[Edge, ...]) -> object:
     here: Any = owner.__dict__.get(str(edges[0]))
     for edge in edges[1:]:
         try:
@@ -131,12 +139,12 @@ names_by_class = _NamesByClass()
 
 
 def ignored(kind: type[Any]) -> frozenset[str]:
-    """Names of the attributes that are no part of the object graph."""
+    """Return names of the attributes that are no part of the object graph."""
     return names_by_class[kind].ignored
 
 
 def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
-    """Edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
+    """Yield edges and elements of a list, tuple, named tuple or dict; nothing for other values."""
     if isinstance(container, dict):
         for key, value in container.items():
             if isinstance(key, str | int):
@@ -153,7 +161,7 @@ def items_of(container: Any) -> Iterator[tuple[Edge, Any]]:
 
 
 def holds_node(value: Any, seen: set[int] | None = None) -> bool:
-    """True for a Node, and for a container that has one somewhere."""
+    """Return True for a Node, and for a container that has one somewhere."""
     if isinstance(value, Node):
         return True
     seen = set() if seen is None else seen
@@ -165,7 +173,7 @@ def holds_node(value: Any, seen: set[int] | None = None) -> bool:
 
 
 def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-    """The Nodes that a Module holds itself, directly or in containers."""
+    """Yield the Nodes that a Module holds itself, directly or in containers."""
     seen: set[int] = set()
 
     def visit(edges: tuple[Edge, ...], value: Any) -> Iterator[tuple[tuple[Edge, ...], Node]]:
@@ -185,15 +193,22 @@ def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
 def own(owner: Node, edges: tuple[Edge, ...], node: Node) -> None:
     """Let the Node hang there, unless that would close a circle."""
     if isinstance(node, Leaf) or not inside(owner, node):
-        node._gx_owner_ref = weakref.ref(cast("Module", owner))
+        node._gx_owner_ref = weakref.ref(cast(Branch, owner))
         node._gx_edges = edges
 
 
 def inside(node: Node, candidate: Node) -> bool:
-    """True if ``candidate`` already is above ``node``: adopting it would close a circle."""
+    """Return True if ``candidate`` already is above ``node``: adopting it would close a circle."""
     above: Node | None = node
     while above is not None:
         if above is candidate:
             return True
         above = above._gx_owner
     return False
+
+
+def outermost(node: Node) -> Node:
+    """Return the root of the graph in which the object hangs."""
+    while (owner := node._gx_owner) is not None:
+        node = owner
+    return node

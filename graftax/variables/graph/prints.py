@@ -29,7 +29,7 @@ class Same:
             self._find = lambda: value
 
     def is_it(self, value: Any) -> bool:
-        """True if ``value`` is that object."""
+        """Return True if ``value`` is that object."""
         return self._find() is value
 
     def __eq__(self, other: object) -> bool:
@@ -47,14 +47,15 @@ COMPARED_BYTES = 2**16
 
 
 def is_plain(value: Any) -> bool:
-    """True for what is compared by type and value: numbers, strings, None."""
+    """Return True for what is compared by type and value: numbers, strings, None."""
     return isinstance(value, _SCALARS)
 
 
 def print_of(value: Any, depth: int = 0) -> Print:
-    """How a value is now: scalars by type and value, what may change in place by its content, the rest by identity."""
+    """Return how a value is now: scalars by value and type, what changes in place by content, the rest by identity."""
     if is_plain(value):
         return type(value).__name__, value
+    # by content what changes without an attribute being assigned; deeper down, and for the rest, the object itself
     if depth < _DEEPEST:
         if isinstance(value, list | tuple):
             return type(value).__name__, tuple(print_of(element, depth + 1) for element in value)
@@ -72,7 +73,7 @@ def print_of(value: Any, depth: int = 0) -> Print:
 
 
 def is_small_array(value: Any) -> TypeGuard[np.ndarray[Any, Any]]:
-    """True for a NumPy array that is compared by its content."""
+    """Return True for a NumPy array that is compared by its content."""
     return isinstance(value, np.ndarray) and value.nbytes <= COMPARED_BYTES and not value.dtype.hasobject
 
 
@@ -82,7 +83,7 @@ def _members(value: set[Any]) -> tuple[Any, ...]:
 
 
 def changing_in(value: Any, depth: int = 0) -> Iterator[Any]:
-    """What may change in place without a word in a value, itself included: lists, dicts, sets, small arrays."""
+    """Yield what may change in place without a word in a value, itself included: lists, dicts, sets, small arrays."""
     if isinstance(value, list | dict | set) or (is_small_array(value) and not is_constant(value)):
         yield value
     if isinstance(value, Adjustable):
@@ -99,22 +100,22 @@ _MAY_CHANGE = (list, tuple, dict, set, np.ndarray, Adjustable)
 
 
 def may_change(value: Any) -> bool:
-    """True for what may change, or hold something that does, without an attribute being assigned."""
+    """Return True for what may change, or hold something that does, without an attribute being assigned."""
     return isinstance(value, _MAY_CHANGE)
 
 
 def is_constant(array: np.ndarray[Any, Any]) -> bool:
-    """True for an array that is read-only, and no view of another one."""
+    """Return True for an array that is read-only, and no view of another one."""
     return not array.flags.writeable and array.base is None
 
 
 def ids_in(container: Any) -> Iterator[int]:
-    """Numbers that stay the same as long as a container holds the same objects, and these live."""
+    """Return numbers that stay the same as long as a container holds the same objects, and these live."""
     return map(id, chain(container, container.values()) if isinstance(container, dict) else container)
 
 
 def kept(container: Any, gone: Callable[[Any], None]) -> list[Any]:
-    """What must be kept so that `ids_in` says something: weak references where possible, which call ``gone``."""
+    """Return what must be kept so that `ids_in` says something: weak references where possible, which call ``gone``."""
     entries = [*container, *container.values()] if isinstance(container, dict) else container
     return [_weakly(entry, gone) for entry in entries]
 

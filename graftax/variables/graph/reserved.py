@@ -32,7 +32,7 @@ def _is_method(value: Any) -> bool:
 
 
 def _is_made_of_a_method(value: Any) -> bool:
-    """True for a bound method, and for what wraps one, as ``self.call = graftax.jit(self.call)``."""
+    """Return True for a bound method, and for what wraps one, as ``self.call = graftax.jit(self.call)``."""
     return isinstance(value, MethodType) or isinstance(getattr(value, "__wrapped__", None), MethodType | FunctionType)
 
 

@@ -10,7 +10,7 @@ class Structure:
         self.version = 0
 
     def bump(self) -> None:
-        """Something that a trace may depend on has changed."""
+        """Note that something has changed that a trace may depend on."""
         self.version += 1
 
 

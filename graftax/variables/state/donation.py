@@ -35,7 +35,9 @@ class Placed(Protocol):
     place: tuple[Any, int]
 
     @property
-    def buffer(self) -> Any: ...
+    def buffer(self) -> Any:
+        """Return the array that is there now."""
+        ...
 
 
 class Donation:
@@ -82,7 +84,7 @@ class Donation:
                 holder[where] = taken
 
     def come_back(self) -> None:
-        """From here on this thread may assign what it has taken: the new values are there."""
+        """Let this thread assign what it has taken, from here on: the new values are there."""
         self._returning = True
 
     def end(self) -> None:
@@ -141,7 +143,7 @@ def arrived(cell: Placed) -> Any:
 
 @contextmanager
 def at_rest(cells: Sequence[Placed]) -> Iterator[None]:
-    """Inside, this thread alone moves buffers, and none of these is given to a step."""
+    """Let this thread alone move buffers in the block, while none of these is given to a step."""
     lock.acquire()
     while (busy := next((found for cell in cells if (found := donation_at(cell)) is not None), None)) is not None:
         lock.release()

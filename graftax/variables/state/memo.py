@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from graftax.backend.program import Cell
 from graftax.core.scopes import ScopeStack
-
-if TYPE_CHECKING:
-    from graftax.variables.state.storage import Storage
 
 T = TypeVar("T")
 
@@ -19,13 +17,13 @@ class Computation:
     __slots__ = ("moved", "read", "settings", "value")
 
     def __init__(self) -> None:
-        self.read: set[Storage] = set()
-        self.moved: set[Storage] = set()
+        self.read: set[Cell] = set()
+        self.moved: set[Cell] = set()
         self.settings: dict[Callable[[], Any], Any] = {}
         self.value: Any = None
 
     def joins(self, outer: Computation) -> None:
-        """Another computation used this value."""
+        """Note in another computation that it used this value."""
         outer.read |= self.read
         outer.moved |= self.moved
         outer.settings.update(self.settings)
@@ -36,7 +34,7 @@ computations: ScopeStack[Computation] = ScopeStack("computation")
 
 
 def looked_at(setting: Callable[[], T]) -> T:
-    """What the setting is now; a value computed meanwhile is kept only as long as it stays so."""
+    """Return what the setting is now; a value computed meanwhile is kept only as long as it stays so."""
     value = setting()
     under_way = computations.top
     if under_way is not None:
@@ -51,11 +49,12 @@ class Memo:
         self._kept: dict[Hashable, Computation] = {}
 
     def value(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The value kept under the key, or computed now and kept."""
+        """Return the value kept under the key, or computed now and kept."""
+        # settings are few, and no one tells when one changes: they are compared at each use
         kept = self._kept.get(key)
         if kept is None or any(setting() != seen for setting, seen in kept.settings.items()):
             kept = Computation()
-            with computations.entered(kept):
+            with computations.entered(kept):  # reads that happen meanwhile say what it depends on
                 kept.value = compute()
             self._kept[key] = kept
         outer = computations.top
@@ -63,15 +62,15 @@ class Memo:
             kept.joins(outer)
         return kept.value  # type: ignore[no-any-return]
 
-    def forget(self, storage: Storage) -> None:
-        """A Variable is assigned: forget the values computed from it.
+    def forget(self, cell: Cell) -> None:
+        """Forget the values computed from a Variable, which is assigned.
 
         A value whose own computation moved that Variable (a seed, a power iteration) stays when the computation of
         another one that they share it with moves it again: it has taken its draw.
         """
         shared = computations.top is not None
         for key in [
-            key for key, kept in self._kept.items() if storage in kept.read and not (shared and storage in kept.moved)
+            key for key, kept in self._kept.items() if cell in kept.read and not (shared and cell in kept.moved)
         ]:
             del self._kept[key]
 

@@ -44,7 +44,7 @@ class Pack:
             Moves.count += 1
 
     def holds(self, storages: Sequence[Storage]) -> bool:
-        """True if just these storages, in this order, have their buffers here."""
+        """Return True if just these storages, in this order, have their buffers here."""
         return self.storages == tuple(storages) and all(storage.place[0] is self for storage in storages)
 
     # --- as a whole ---------------------------------------------------------------------------------------------------
@@ -55,6 +55,7 @@ class Pack:
             return
         with lock:
             holder, index = self.place
+            # once more, under the lock: another thread may have joined them, or assigned a part, since the first look
             if self._parts is not None and holder[index] is None:
                 with self.backend.arrays.eager():
                     holder[index] = self.backend.arrays.join(self._parts)
@@ -107,7 +108,7 @@ class Pack:
 
     def __setitem__(self, index: int, value: Array) -> None:
         """Assign a part, under the lock and not while a step has the row: see `at_rest`."""
-        if self[index] is value:
+        if self[index] is value:  # nothing changes, and the row stays whole
             return
         parts = self._parts
         holder, place = self.place
@@ -118,13 +119,13 @@ class Pack:
 
 
 def pack_of(storages: Sequence[Storage]) -> Pack:
-    """The one that these storages are in already, or a new one."""
+    """Return the one that these storages are in already, or a new one."""
     there = storages[0].place[0]
     return there if isinstance(there, Pack) and there.holds(storages) else Pack(storages)
 
 
 def in_groups(kinds: Iterable[tuple[T, Hashable | None]]) -> Iterator[list[T]]:
-    """Things of one kind together, as many as a pack may have; those without a kind each by itself."""
+    """Yield things of one kind together, as many as a pack may have; those without a kind each by itself."""
     found: dict[Hashable, list[T]] = {}
     for thing, kind in kinds:
         found.setdefault((id(thing),) if kind is None else kind, []).append(thing)
@@ -134,6 +135,6 @@ def in_groups(kinds: Iterable[tuple[T, Hashable | None]]) -> Iterator[list[T]]:
 
 
 def place_of(storage: Storage) -> Hashable | None:
-    """Equal for storages that may be in one pack: dtype and where on the devices; None for one that is too large."""
+    """Return what is equal for storages that may share a pack: dtype and devices; None for one that is too large."""
     buffer: Any = storage.buffer
     return None if buffer.nbytes > _SMALL else (str(buffer.dtype), str(getattr(buffer, "sharding", "")))

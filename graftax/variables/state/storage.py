@@ -10,19 +10,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
+from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
 from graftax.variables.state.memo import Memo, computations
-
-if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
-    from graftax.variables.graph.node import Node
 
 
 class Frame:
@@ -37,7 +34,7 @@ class Frame:
         self.level: Any = None  # the trace that this frame lives in, as the backend names it
 
     def read(self, storage: Storage) -> Array:
-        """The value that the Variable has now, as this frame sees it."""
+        """Return the value that the Variable has now, as this frame sees it."""
         raise AttributeError(f"{type(self).__name__} must define 'read'")
 
     def write(self, storage: Storage, value: Array) -> None:
@@ -59,12 +56,12 @@ class Frame:
         if self.parent is not None:
             self.parent.looked(nodes)
 
-    def made(self, module: Module) -> None:
+    def made(self, module: Branch) -> None:
         """Note that the function being traced makes it."""
         if self.parent is not None:
             self.parent.made(module)
 
-    def build(self, module: Module, done: bool) -> None:
+    def build(self, module: Branch, done: bool) -> None:
         """Note that what happens to a Module from here on, or up to here, is its build."""
         if self.parent is not None:
             self.parent.build(module, done)
@@ -75,15 +72,15 @@ class Frame:
             self.parent.group(storages)
 
     def first_value(self, tracer: Any) -> Any:
-        """What a traced argument is at the call under which it is traced; None for any other traced value."""
+        """Return what a traced argument is at the call under which it is traced; None for any other traced value."""
         return self.parent.first_value(tracer) if self.parent is not None else None
 
     def branched(self, key: Array) -> Array:
-        """The state of a random stream that a function is given: each row of a mapped one gets a branch of its own."""
+        """Return the state of a random stream that a function gets: each row of a mapped one has its own branch."""
         return self.parent.branched(key) if self.parent is not None else key
 
     def left(self, value: Any, name: str) -> None:
-        """The value of a Variable of that name became a NumPy array, of which no gradient comes back."""
+        """Note that the value of a Variable of that name became a NumPy array, from which no gradient comes back."""
         if self.parent is not None:
             self.parent.left(value, name)
 
@@ -120,11 +117,6 @@ class Storage:
 
     @buffer.setter
     def buffer(self, value: Array) -> None:
-        with lock:
-            buffers, index = self.place
-            if type(buffers) is list and type(buffers[index]) is not Donation:
-                buffers[index] = value
-                return
         with at_rest((self,)):
             buffers, index = self.place
             buffers[index] = value
@@ -141,15 +133,16 @@ class Storage:
         return user._gx_path if user is not None else "(a variable that is gone)"
 
     def read(self) -> Array:
-        """The value now."""
+        """Return the value now."""
         frame = frames.top
         if frame is None:
             return self.concrete()
         under_way = computations.top
-        if under_way is not None:
+        if under_way is not None:  # a value is computed that will be kept: it is forgotten when this changes
             under_way.read.add(self)
         if frame.level is not None and self.backend.has("tracing"):
             transforms = self.backend.tracing
+            # plain scan or jit inside of our trace: a read would be a constant of that, or leak a value of ours into it
             deeper = transforms.level() is not frame.level and transforms.staged_within(frame.level)
             if deeper and not transforms.read_within(frame.level):
                 raise self._stale()
@@ -160,7 +153,12 @@ class Storage:
         self.check(value)
         frame = frames.top
         if frame is None:
-            self.buffer = value
+            with lock:
+                buffers, index = self.place
+                if type(buffers) is list and type(buffers[index]) is not Donation:
+                    buffers[index] = value
+                    return
+            self.buffer = value  # which waits: for a step in another thread, or for the pack that it is in
         else:
             under_way = computations.top
             if under_way is not None:
@@ -209,7 +207,7 @@ class Storage:
             )
 
     def concrete(self) -> Array:
-        """The buffer itself, which must not become a constant of somebody's trace."""
+        """Return the buffer itself, which must not become a constant of somebody's trace."""
         if self.backend.has("tracing") and self.backend.tracing.staged_within(None):
             raise self._stale()
         return self.buffer
@@ -233,6 +231,7 @@ def exchange(storages: Sequence[Storage], before: Sequence[Array], after: Sequen
     with lock:
         for storage, value in zip(storages, before, strict=True):
             buffers, index = storage.place
+            # by identity: another thread may have assigned an equal value, and a random draw must not be given twice
             if (type(buffers) is not list and donation_at(storage) is not None) or buffers[index] is not value:
                 return False
         for storage, value in zip(storages, after, strict=True):
@@ -248,7 +247,7 @@ class Moves:
 
 
 def together(storages: Sequence[Placed]) -> list[Any]:
-    """One list in which these have their buffers from now on, in this order.
+    """Return one list in which these have their buffers from now on, in this order.
 
     A compiled function hands it over as it is, and puts all new values in place at once.
     """
@@ -256,26 +255,26 @@ def together(storages: Sequence[Placed]) -> list[Any]:
         buffers = [storage.buffer for storage in storages]
         for i, storage in enumerate(storages):
             before, index = storage.place
-            storage.place = buffers, i
+            storage.place = buffers, i  # in one assignment, since readers take no lock
             before[index] = None  # so that it keeps nothing alive
         Moves.count += 1
     return buffers
 
 
 def tracer_of(backend: Backend, value: Any) -> bool:
-    """True if the value is traced."""
+    """Return True if the value is traced."""
     return backend.has("tracing") and backend.tracing.is_tracer(value)
 
 
 @contextmanager
 def concretely() -> Iterator[None]:
-    """Inside, Variables are their buffers and operations run now, whatever is being traced around it."""
+    """Let Variables be their buffers and operations run now in the block, whatever is being traced around it."""
     with frames.replaced(()), autocast.replaced(()), registry.current().arrays.eager():
         yield
 
 
 def memo() -> Memo | None:
-    """Where values computed from Variables may be kept: not in eager code, nor inside transformations not of ours."""
+    """Return where values computed from Variables may be kept; None in eager code, and in foreign transformations."""
     frame, backend = frames.top, registry.current()
     if frame is None or (backend.has("tracing") and backend.tracing.level() is not frame.level):
         return None
@@ -297,6 +296,6 @@ def changing(node: Node, name: str) -> None:
 
 
 def first_value(tracer: Any) -> Any:
-    """What a traced argument of a compiled function is at its first call; None for any other traced value."""
+    """Return what a traced argument of a compiled function is at its first call; None for any other traced value."""
     frame = frames.top
     return frame.first_value(tracer) if frame is not None else None

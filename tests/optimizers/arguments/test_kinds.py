@@ -51,7 +51,7 @@ CLASSES = {
     for name in where.__all__
     if isinstance(kind := getattr(where, name), type) and name not in NO_RULES
 }
-OTHERWISE = {"learning_rate", "rules", "loss_scale", "name", "then", "adamw", "optimizer", "initial"}
+OTHERWISE = {"learning_rate", "rules", "loss_scale", "name", "adamw", "optimizer", "initial"}
 """Arguments that say themselves what they take; each has a row in `OF_THEIR_OWN` below."""
 
 
@@ -62,8 +62,9 @@ def made(name, **arguments):
 def wrong_values(kind):
     """What the declaration of an argument has to refuse."""
     if not kind.number:
-        return ["nonsense", 7, -1, object()]
-    wrong = [math.nan, True, False, "0.5", [0.5], np.zeros(2), None, -1e9, -math.inf, 1j]
+        return [value for value in ("nonsense", 7, -1, object()) if not kind.fits(value)]
+    wrong = [math.nan, True, False, "0.5", [0.5], np.zeros(2), None, -1e9, -math.inf, 1j, np.True_, np.complex64(0.5)]
+    wrong += [gx.Variable([0.5, 0.5]), gx.Variable(True), gx.Variable(1j, trainable=False), gx.Variable(math.nan)]
     for value in (-1, 0, 0.5, 1, 1.0, 2.5, math.inf, -0.5):
         fits = kind.fits(value) and (type(value) is int or not kind.whole)
         wrong += [] if fits else [value]
@@ -81,7 +82,7 @@ def test_every_argument_of_every_optimizer_and_schedule_says_what_it_takes():
     silent = [
         (name, argument)
         for name, argument in ARGUMENTS
-        if argument not in kinds_of(CLASSES[name]) and argument not in OTHERWISE | {"boundaries", "values", "schedules"}
+        if argument not in kinds_of(CLASSES[name]) and argument not in OTHERWISE
     ]
     assert not silent
 

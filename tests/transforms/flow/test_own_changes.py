@@ -1,4 +1,4 @@
-"""Bodies of loops that change plain attributes: refused where a later turn would be another program."""
+"""Parts of programs that change plain attributes: refused where another run would be another program."""
 
 import numpy as np
 import pytest
@@ -47,10 +47,10 @@ class Model(gx.Module):
 
 @wraps
 @every_loop
-@pytest.mark.parametrize("body", ["once", "count"])
+@pytest.mark.parametrize("body", ["once", "count", "grow"])
 def test_a_body_of_which_a_later_turn_would_be_another_is_refused(loop, body, wrap):
     model = Model()
-    with pytest.raises(StateError, match=r"changes Model.(ready|n)") as caught:
+    with pytest.raises(StateError, match=r"changes Model.(ready|n|seen)") as caught:
         wrap(lambda x: loop(getattr(model, body), x))(X)
     assert "gx.Variable(False" in caught.value.instead
 
@@ -93,3 +93,85 @@ def test_what_a_body_keeps_of_its_traced_values_is_no_change():
         return row * 2
 
     np.testing.assert_allclose(gx.map_fn(body, X), 2 * X)
+
+
+@wraps
+@pytest.mark.parametrize("body", ["once", "count", "grow", "note"])
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_a_function_of_rows_that_changes_an_attribute_is_refused(body, chunk_size, wrap):
+    model = Model()
+    with pytest.raises(StateError, match=r"changes Model.(ready|n|seen|shape)") as caught:
+        wrap(lambda x: gx.vectorized_map(getattr(model, body), x, chunk_size=chunk_size))(X)
+    assert "once for all rows" in caught.value.instead
+
+
+def test_a_function_of_rows_may_build_layers_and_keep_traced_values():
+    dense, model = layers.Dense(2), Model()
+
+    def body(row):
+        model.shape = row
+        return dense(ops.reshape(row, (1, 1)))[0]
+
+    assert gx.vectorized_map(body, X).shape == (3, 2)
+
+
+@pytest.mark.parametrize("init", [0, 0.0], ids=["an integer gives way", "a number gives way"])
+def test_a_start_that_gives_way_hides_no_change(init):
+    model = Model()
+    with pytest.raises(StateError, match=r"changes Model.ready"):
+        gx.scan(lambda c, row: (c + model.once(row), None), init, X)
+
+
+def loop_with(condition, body):
+    return gx.jit(lambda: gx.while_loop(condition, body, 0))()
+
+
+@pytest.mark.parametrize("name", ["once", "count", "grow"])
+def test_a_condition_that_changes_what_it_depends_on_is_refused(name):
+    model = Model()
+    with pytest.raises(StateError, match=r"the condition of a while_loop changes Model.(ready|n|seen)"):
+        loop_with(lambda n: getattr(model, name)(n) < 30, lambda n: n + 1)
+
+
+def test_a_condition_may_note_what_makes_no_other_program():
+    model = Model()
+    assert int(loop_with(lambda n: model.note(n) < 6, lambda n: n + 1)) == 3
+
+
+def test_a_condition_that_sees_what_the_body_changes_is_refused():
+    model = Model()
+
+    def body(n):
+        model.ready = True
+        return n + 1
+
+    condition = lambda n: n < (1 if model.ready else 3)  # noqa: E731
+    with pytest.raises(StateError, match=r"the body of a while_loop changes Model.ready, on which the condition"):
+        loop_with(condition, body)
+    assert int(loop_with(condition, body)) == 1  # as it stays
+
+
+BRANCHES = {
+    "true_fn": lambda f, i: gx.cond(i == 0, f, lambda: ops.asarray(0.0)),
+    "false_fn": lambda f, i: gx.cond(i == 1, lambda: ops.asarray(0.0), f),
+    "branch 1": lambda f, i: gx.switch(i + 1, [lambda: ops.asarray(0.0), f]),
+}
+
+
+@pytest.mark.parametrize("label", BRANCHES)
+@pytest.mark.parametrize("name", ["once", "count", "grow", "note"])
+def test_a_branch_that_changes_an_attribute_is_refused_where_all_are_traced(label, name):
+    def branch(model):
+        return lambda: getattr(model, name)(ops.asarray(1.0))
+
+    with pytest.raises(StateError, match=rf"{label} of a (cond|switch) changes Model.(ready|n|seen|shape)"):
+        gx.jit(lambda i: BRANCHES[label](branch(Model()), i))(0)
+    model = Model()
+    BRANCHES[label](branch(model), ops.asarray(0))  # with real values this is Python's if
+    assert vars(model) != vars(Model())
+
+
+def test_a_branch_may_build_layers():
+    dense = layers.Dense(1)
+    run = gx.jit(lambda p, x: gx.cond(p, lambda: dense(x), lambda: x[:, :1]))
+    assert run(True, np.ones((2, 3), "float32")).shape == (2, 1)

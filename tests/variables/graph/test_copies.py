@@ -32,8 +32,17 @@ SETTINGS = {
     "activation": "relu",
     "fn": abs,
     "function": abs,
-    "layer": layers.Dense(4),
+    "layer": layers.LSTM(4),
+    "cell": layers.GRUCell(4),
+    "cells": [layers.LSTMCell(4), layers.SimpleRNNCell(4)],
+    "upscale_factor": 2,
+    "output_size": 2,
     "axes": 1,
+    "equation": "ab,bc->ac",
+    "output_shape": 4,
+    "sequence_length": 8,
+    "intermediate_dim": 8,
+    "num_experts": 3,
 }
 CHANCES = {"dropout": 0.1, "recurrent_dropout": 0.1}
 

@@ -1,0 +1,297 @@
+"""Drawing a checkpoint: nodes, edges, slots and the arrays that are to be taken, before any value is looked at.
+
+A sketch holds as long as the program keeps its structure. Who saves again and again draws once, and afterwards only
+compares, see `Seen`, takes references to arrays and asks for Python state.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from operator import is_
+from typing import Any, NamedTuple
+
+from graftax.checkpoint.arrays import check_dtype, to_bytes
+from graftax.checkpoint.commit import Draft
+from graftax.checkpoint.decode import MAX_EDGE, MAX_RANK
+from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
+from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
+from graftax.checkpoint.layout import Item
+from graftax.checkpoint.snapshot import take
+from graftax.checkpoint.state import frozen
+from graftax.checkpoint.waiting import WaitingPlace
+from graftax.core.errors import UnsupportedValue
+from graftax.variables.graph.module import Module, Node
+from graftax.variables.variable import Variable
+
+_INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
+_NOTHING = memoryview(b"")
+
+
+class Sketch(NamedTuple):
+    """A draft without values. ``variables`` are those whose arrays the items of the numbers in ``holes`` wait for."""
+
+    items: Sequence[Item]
+    holes: Sequence[int]
+    variables: Sequence[tuple[Variable, str]]
+    states: Sequence[tuple[int, Place]]
+    nodes: Sequence[NodeRecord]
+    roots: dict[str, int]
+    slots: Sequence[SlotRecord]
+    left_out: tuple[str, ...]
+    waiting: tuple[str, ...]
+
+    def filled(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
+        """The draft with references to the arrays of this moment, and copies of the Python state."""
+        states = [(number, place, place.thing.get_state()) for number, place in self.states]
+        items, nodes = list(self.items), list(self.nodes)
+        for hole, taken in zip(self.holes, take(self.variables), strict=True):
+            dtype, shape, name, *_ = items[hole]
+            items[hole] = Item(dtype, shape, name, taken)
+        if states:
+            filler = _States(items)
+            for number, place, state in states:
+                nodes[number] = filler.node(nodes[number], place, state)
+        return Draft(items, nodes, self.roots, self.slots, step, meta, writer)
+
+
+class _States:
+    """Python state on its way into a draft, its arrays after all others."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self._items = items
+        self._names = {item.name for item in items}
+
+    def node(self, node: NodeRecord, place: Place, state: Any) -> NodeRecord:
+        """The node with the state."""
+        if type(state) is not bytes:
+            return node._replace(payload=frozen(state, place.path, self._array))
+        raw = memoryview(state)
+        kept = state if len(raw) <= _INLINE else self._add(Item("uint8", (len(raw),), place.path, raw))
+        return node._replace(kind=Kind.BYTES, payload=("bytes", kept))
+
+    def _array(self, array: Any, path: str) -> int:
+        """An array of Python state; two under one path, as of the keys 1 and "1", are told apart by a number."""
+        free = next(name for i in count() if (name := f"{path}~{i}" if i else path) not in self._names)
+        return self._add(Item(array.dtype.name, array.shape, free, to_bytes(array, path)))
+
+    def _add(self, item: Item) -> int:
+        self._items.append(checked(item, self._names))
+        return len(self._items) - 1
+
+
+class Drawing:
+    """A sketch as it grows: nodes in depth-first order, so that the arrays of one module lie side by side."""
+
+    def __init__(self, graph: Graph, chosen: set[Place], whole: bool) -> None:
+        self._items: list[Item] = []
+        self._holes: list[int] = []
+        self._variables: list[tuple[Variable, str]] = []
+        self._states: list[tuple[int, Place]] = []
+        self._nodes: list[NodeRecord] = []
+        self._slots: list[SlotRecord] = []
+        self._left_out: list[str] = []
+        self._waiting: list[str] = []
+        self._numbers: dict[Place, int] = {}
+        self._names: set[str] = set()
+        kept = _with_ancestors(graph, chosen) | (set(graph.roots.values()) if whole else set())
+        waiting = [place for place in reversed(graph.roots.values()) if place in kept]
+        order: list[Place] = []
+        while waiting:
+            place = waiting.pop()
+            if place not in self._numbers:
+                self._numbers[place] = len(order)
+                order.append(place)
+                waiting += [child for child in reversed(place.edges.values()) if child in kept]
+        for place in order:
+            edges = tuple([(edge, self._numbers[child]) for edge, child in place.edges.items() if child in kept])
+            for edge, _ in edges:
+                _check_edge(edge, place.path)
+            self._nodes.append(self._node(place, edges))
+        self._roots = {name: self._numbers[place] for name, place in graph.roots.items() if place in kept}
+
+    def add_slot(self, slot: SlotPlace) -> None:
+        """Add a slot, or note that it is left out, since its optimizer or its Variable is not part of the draft."""
+        if slot.variable not in self._numbers or slot.optimizer not in self._numbers:
+            self._left_out.append(slot.slot.path)
+            return
+        if slot.slot not in self._numbers:
+            self._numbers[slot.slot] = len(self._nodes)
+            self._nodes.append(self._node(slot.slot, (), slot.keeper))
+        numbers = self._numbers
+        self._slots.append(SlotRecord(numbers[slot.optimizer], slot.name, numbers[slot.variable], numbers[slot.slot]))
+
+    def sketch(self) -> Sketch:
+        """What was drawn."""
+        return Sketch(
+            self._items,
+            self._holes,
+            self._variables,
+            self._states,
+            self._nodes,
+            self._roots,
+            self._slots,
+            tuple(self._left_out),
+            tuple(self._waiting),
+        )
+
+    def _node(self, place: Place, edges: tuple[Any, ...], keeper: str = "") -> NodeRecord:
+        payload: Any = None
+        if isinstance(place, WaitingPlace):
+            payload = place.record.payload
+            if place.kind is Kind.VARIABLE:
+                self._waiting.append(place.path)
+                array: Any = place.value
+                item = Item(array.dtype.name, array.shape, place.path, to_bytes(array, place.path))
+                payload = (self._add(item), *payload[1:])
+        elif place.kind is Kind.VARIABLE:
+            variable = place.thing
+            self._variables.append((variable, place.path))
+            self._holes.append(self._add(Item(str(variable.dtype), tuple(variable.shape), place.path, _NOTHING)))
+            payload = (self._holes[-1], bool(variable.trainable), place.role, attributes_of(place, keeper))
+        elif place.kind is Kind.OBJECT:
+            payload = {"frozen": True} if isinstance(place.thing, Module) and place.thing._gx_frozen else None
+        elif place.kind is Kind.VALUE:
+            self._states.append((len(self._nodes), place))
+        return NodeRecord(place.kind, place.type, edges, payload)
+
+    def _add(self, item: Item) -> int:
+        self._items.append(checked(item, self._names))
+        return len(self._items) - 1
+
+
+def checked(item: Item, names: set[str]) -> Item:
+    """An item under a name of its own, which a reader accepts.
+
+    Raises:
+        UnsupportedValue: no reader would accept its name, its dtype or its rank.
+    """
+    name = "%5F_metadata__" if item.name == "__metadata__" else item.name
+    if name in names:
+        raise UnsupportedValue(f"two values at {name}", "a path could not tell them apart", "rename an attribute")
+    if not name.isascii():
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise UnsupportedValue(f"the path {name!r}", "it is no valid Unicode", "rename the key") from error
+    check_dtype(item.dtype, item.name)
+    if len(item.shape) > MAX_RANK:
+        raise UnsupportedValue(
+            f"an array of rank {len(item.shape)} at {item.name}", f"readers accept {MAX_RANK} axes", "reshape it"
+        )
+    names.add(name)
+    return item if name == item.name else item._replace(name=name)
+
+
+def _check_edge(edge: Any, path: str) -> None:
+    if isinstance(edge, int):
+        if not -(1 << 63) <= edge < 1 << 64:
+            raise UnsupportedValue(f"the key {edge} of {path}", "a key has at most 64 bits", "its text: str(key)")
+    elif len(edge) > MAX_EDGE // 4 and len(edge.encode(errors="replace")) > MAX_EDGE:
+        raise UnsupportedValue(
+            f"a key of {len(edge):,} characters, {edge[:40]!r}..., of {path}",
+            f"readers accept {MAX_EDGE:,} bytes",
+            "a shorter key",
+        )
+
+
+def _with_ancestors(graph: Graph, chosen: set[Place]) -> set[Place]:
+    parents: dict[Place, list[Place]] = {}
+    for place in graph.places:
+        for child in place.edges.values():
+            parents.setdefault(child, []).append(place)
+    kept = set(chosen)
+    waiting = list(chosen)
+    while waiting:
+        for parent in parents.get(waiting.pop(), ()):
+            if parent not in kept:
+                kept.add(parent)
+                waiting.append(parent)
+    return kept
+
+
+class Seen:
+    """The structure of a graph as it was: attributes of Modules and Variables, and what their containers hold.
+
+    Compared by identity. What is compared is kept alive, or something new could have the identity of what is gone.
+    """
+
+    def __init__(self, graph: Graph, roots: Mapping[str, Any]) -> None:
+        self._exact: list[_Holder] = []  # Variables, of which each attribute counts
+        self._holders: list[_Holder] = []  # Modules and containers: numbers and text in them come and go
+        self._slots: list[tuple[Module, list[tuple[str, int, int]]]] = []
+        self._roots = dict(roots)
+        known: set[int] = set()
+        self._note(self._roots, known)
+        for place in [*graph.places, *(slot.slot for slot in graph.slots)]:
+            thing = place.thing
+            if isinstance(thing, Variable):
+                self._exact.append(_Holder(thing.__dict__))
+            elif isinstance(thing, Module):
+                if place.kind is not Kind.VALUE:
+                    self._note(thing.__dict__, known)
+                    if slots := _slots(thing):
+                        self._slots.append((thing, slots))
+            else:
+                self._note(thing, known)
+
+    def is_still(self, roots: Mapping[str, Any]) -> bool:
+        """True if nothing has changed since."""
+        if list(roots) != list(self._roots) or not all(map(is_, roots.values(), self._roots.values())):
+            return False
+        if not all(one.is_same() for one in self._exact):
+            return False
+        if not all((one.is_same() and one.has_same_keys()) or one.is_alike() for one in self._holders):
+            return False
+        return all(_slots(module) == slots for module, slots in self._slots)
+
+    def _note(self, thing: Any, known: set[int]) -> None:
+        """Note what a container holds, if it is one, and what the containers in it hold."""
+        if not isinstance(thing, list | dict | tuple) or id(thing) in known:
+            return
+        known.add(id(thing))
+        self._holders.append(_Holder(thing))
+        for inner in self._holders[-1].held:
+            self._note(inner, known)
+
+
+class _Holder:
+    """A container, or the attributes of something, and what was in there."""
+
+    __slots__ = ("container", "held", "keys")
+
+    def __init__(self, container: Any) -> None:
+        self.container = container
+        self.held = tuple(container.values() if isinstance(container, dict) else container)
+        self.keys = tuple(container) if isinstance(container, dict) else None
+
+    def is_same(self) -> bool:
+        """True if the very same things are in there, in the same order."""
+        now = self.container
+        if len(now) != len(self.held):
+            return False
+        return all(map(is_, now.values() if self.keys is not None else now, self.held))
+
+    def has_same_keys(self) -> bool:
+        """True if they are under the same keys."""
+        return self.keys is None or tuple(self.container) == self.keys
+
+    def is_alike(self) -> bool:
+        """True if only values have changed that have no place in the graph, such as numbers; these are taken over."""
+        now = _Holder(self.container)
+        if _structural(now) != _structural(self):
+            return False
+        self.held, self.keys = now.held, now.keys
+        return True
+
+
+def _structural(holder: _Holder) -> list[tuple[Any, int]]:
+    """Where in a container there is what a graph follows, or what graftax itself keeps."""
+    keys: Sequence[Any] = holder.keys if holder.keys is not None else range(len(holder.held))
+    return [
+        (key, id(value))
+        for key, value in zip(keys, holder.held, strict=True)
+        if isinstance(value, Node | list | dict | tuple) or (isinstance(key, str) and key.startswith("_"))
+    ]
+
+
+def _slots(module: Module) -> list[tuple[str, int, int]]:
+    return [(record.name, id(record.variable), id(record.slot)) for record in module._gx_slot_records()]

@@ -1,0 +1,215 @@
+"""Pooling to an output of a given size, whatever that of the input, channels last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from graftax import ops
+from graftax.core.errors import ShapeError
+from graftax.core.typedefs import Array
+from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, wide
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+
+
+class AdaptivePooling(Layer):
+    """The base of poolings to a given size, which describe the arguments.
+
+    Each axis is pooled on its own, which is the same: windows are products of windows over one axis.
+    """
+
+    compiles_call = True
+    space: ClassVar[int]
+
+    def __init__(
+        self, output_size: int | Sequence[int], name: str | None = None, dtype: str | DTypePolicy | None = None
+    ) -> None:
+        super().__init__(name, dtype=dtype)
+        self.output_size = for_each_axis("output_size", output_size, self.space)
+
+    def call(self, x: Array) -> Array:
+        sizes = single_shape(array_shape(x), self.space + 2, self.space + 2)[1:-1]
+        if not all(sizes):
+            raise ShapeError(
+                f"an input of shape {tuple(x.shape)}",
+                "there is nothing to pool on an axis",
+                "at least one value on each",
+            )
+        given, x = x, self.widened(x)
+        for axis, (n, m) in enumerate(zip(sizes, self.output_size, strict=True), 1):
+            if n % m:
+                x = self.pooled_unevenly(x, axis, m)
+            elif n != m:
+                shape = (*x.shape[:axis], m, n // m, *x.shape[axis + 1 :])
+                x = self.reduced(ops.reshape(x, shape), axis + 1)
+        return narrow(x, given)
+
+    def widened(self, x: Array) -> Array:
+        """What is computed with."""
+        return x
+
+    def reduced(self, x: Array, axis: int) -> Array:
+        """One axis pooled whole; subclasses must define it."""
+        raise TypeError(f"{type(self).__name__} must define reduced(x, axis)")
+
+    def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
+        """One axis pooled by windows of several sizes; subclasses must define it."""
+        raise TypeError(f"{type(self).__name__} must define pooled_unevenly(x, axis, m)")
+
+
+def bounds(n: int, m: int) -> tuple[Any, Any]:
+    """Where the ``m`` windows over ``n`` values begin and end."""
+    i = np.arange(m)
+    return i * n // m, -(-(i + 1) * n // m)
+
+
+class AdaptiveMaxPooling(AdaptivePooling):
+    """The largest value of each window."""
+
+    def reduced(self, x: Array, axis: int) -> Array:
+        return ops.max(x, axis=axis)
+
+    def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
+        start, end = bounds(x.shape[axis], m)
+        seen = np.minimum(start[:, None] + np.arange((end - start).max()), end[:, None] - 1)  # the last one repeated
+        return ops.max(ops.take(x, seen, axis=axis), axis=axis + 1)
+
+
+class AdaptiveAveragePooling(AdaptivePooling):
+    """The mean of each window."""
+
+    def widened(self, x: Array) -> Array:
+        return wide(x)
+
+    def reduced(self, x: Array, axis: int) -> Array:
+        return ops.mean(x, axis=axis)
+
+    def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
+        start, end = bounds(x.shape[axis], m)
+        place = np.arange(x.shape[axis])
+        inside = (place >= start[:, None]) & (place < end[:, None])
+        shares = ops.asarray((inside / (end - start)[:, None]).astype("float32"), x.dtype)
+        return ops.moveaxis(ops.tensordot(shares, x, axes=((1,), (axis,))), 0, axis)
+
+
+class AdaptiveAveragePooling1D(AdaptiveAveragePooling):
+    """The mean of each window over one axis, such as time: as many as are asked for.
+
+    Args: as for `AdaptiveAveragePooling2D`, with one axis of space.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, output_size, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> AdaptiveAveragePooling1D(3)(np.ones((1, 7, 3), "float32")).shape
+        (1, 3, 3)
+    """
+
+    space = 1
+
+
+class AdaptiveAveragePooling2D(AdaptiveAveragePooling):
+    """The mean of each window over two axes, such as those of an image: as many as are asked for.
+
+    Args:
+        output_size: Height and width of the output; one number for both.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Window ``i`` of ``m`` over ``n`` values goes from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, *output_size, channels)``
+
+    Raises:
+        ArgumentError: a size is not above 0.
+        ShapeError: the input has other axes, or one without values.
+
+    Example:
+        >>> import numpy as np
+        >>> AdaptiveAveragePooling2D(3)(np.ones((1, 7, 7, 3), "float32")).shape
+        (1, 3, 3, 3)
+    """
+
+    space = 2
+
+
+class AdaptiveAveragePooling3D(AdaptiveAveragePooling):
+    """The mean of each window over three axes, such as those of a volume: as many as are asked for.
+
+    Args: as for `AdaptiveAveragePooling2D`, with three axes of space.
+
+    Shape:
+        ``(batch, depth, height, width, channels) -> (batch, *output_size, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> AdaptiveAveragePooling3D(3)(np.ones((1, 7, 7, 7, 3), "float32")).shape
+        (1, 3, 3, 3, 3)
+    """
+
+    space = 3
+
+
+class AdaptiveMaxPooling1D(AdaptiveMaxPooling):
+    """The largest value of each window over one axis, such as time: as many as are asked for.
+
+    Args: as for `AdaptiveMaxPooling2D`, with one axis of space.
+
+    Shape:
+        ``(batch, steps, channels) -> (batch, output_size, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> AdaptiveMaxPooling1D(3)(np.ones((1, 7, 3), "float32")).shape
+        (1, 3, 3)
+    """
+
+    space = 1
+
+
+class AdaptiveMaxPooling2D(AdaptiveMaxPooling):
+    """The largest value of each window over two axes, such as those of an image: as many as are asked for.
+
+    Args:
+        output_size: Height and width of the output; one number for both.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Window ``i`` of ``m`` over ``n`` values goes from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``.
+
+    Shape:
+        ``(batch, height, width, channels) -> (batch, *output_size, channels)``
+
+    Raises:
+        ArgumentError: a size is not above 0.
+        ShapeError: the input has other axes, or one without values.
+
+    Example:
+        >>> import numpy as np
+        >>> AdaptiveMaxPooling2D(3)(np.ones((1, 7, 7, 3), "float32")).shape
+        (1, 3, 3, 3)
+    """
+
+    space = 2
+
+
+class AdaptiveMaxPooling3D(AdaptiveMaxPooling):
+    """The largest value of each window over three axes, such as those of a volume: as many as are asked for.
+
+    Args: as for `AdaptiveMaxPooling2D`, with three axes of space.
+
+    Shape:
+        ``(batch, depth, height, width, channels) -> (batch, *output_size, channels)``
+
+    Example:
+        >>> import numpy as np
+        >>> AdaptiveMaxPooling3D(3)(np.ones((1, 7, 7, 7, 3), "float32")).shape
+        (1, 3, 3, 3, 3)
+    """
+
+    space = 3

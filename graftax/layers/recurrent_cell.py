@@ -1,0 +1,170 @@
+"""RecurrentCell: one step of a recurrent layer as a layer; StackedRNNCells: several, one on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graftax import ops
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError, ShapeError
+from graftax.core.typedefs import Array, Shape
+from graftax.layers.arguments import check_last_axis, single_shape
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.layers.recurrent_weights import RecurrentWeights
+
+
+class RecurrentCell(RecurrentWeights):
+    """The base of `LSTMCell`, `GRUCell` and `SimpleRNNCell`, which describe the arguments."""
+
+    @property
+    def state_size(self) -> int | list[int]:
+        """The size of the state, or a list of the sizes of its parts."""
+        return self.units if self.states == 1 else [self.units] * self.states
+
+    @property
+    def output_size(self) -> int:
+        """The size of the output."""
+        return self.units
+
+    def build(self, input_shape: Shape) -> None:
+        self.make_weights(single_shape(input_shape, 2, 2)[-1])
+
+    def call(self, x: Array, states: Any = None) -> tuple[Array, list[Array]]:
+        check_last_axis(x, self.kernel.shape[0])
+        single_shape(x.shape, 2, 2)
+        state = self._state_of(states, x)
+        new = self.step(self.driven(x), state, state[0], ops.asarray(self.recurrent_kernel), self.inner_bias())
+        return new[0], list(new)
+
+    def _state_of(self, given: Any, x: Array) -> tuple[Array, ...]:
+        shape = (x.shape[0], self.units)
+        if given is None:
+            return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
+        state = tuple(given) if isinstance(given, list | tuple) else (given,)
+        shapes = [tuple(getattr(part, "shape", ())) for part in state]
+        if shapes != [shape] * self.states:
+            raise ShapeError(
+                f"states of shapes {shapes}",
+                f"{type(self).__name__} carries {self.states} of shape {shape}: (batch, units)",
+                "what the cell gave before: out, states = cell(x, states)",
+            )
+        return tuple(ops.cast(part, x.dtype) for part in state)
+
+
+class StackedRNNCells(Layer):
+    """Several cells as one, each with the output of the one before as its input.
+
+    Args:
+        cells: The cells, the one next to the input first.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`; the cells keep their own.
+
+    A call takes an input and a list of the states of the cells, zeros unless told, and gives the output of the last one
+    and the next states.
+
+    Shape:
+        ``(batch, in), states -> (batch, units), states``
+
+    Raises:
+        ArgumentTypeError: there are no cells, or one has no ``state_size``.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> cells = StackedRNNCells([gx.layers.LSTMCell(4), gx.layers.GRUCell(3)])
+        >>> gx.layers.RNN(cells)(np.ones((2, 5, 6), "float32")).shape
+        (2, 3)
+    """
+
+    compiles_call = True
+
+    def __init__(
+        self,
+        cells: Sequence[Layer],
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(name, trainable, dtype)
+        if not isinstance(cells, list | tuple) or not cells:
+            raise ArgumentTypeError(f"cells={cells!r:.60}", "it is a list of cells", "[LSTMCell(8), LSTMCell(8)]")
+        self.cells = [checked_cell(cell) for cell in cells]
+
+    @property
+    def state_size(self) -> list[Any]:
+        """For each cell, a list of the sizes of the parts of its state."""
+        sizes = [cell.state_size for cell in self.cells]
+        return [size if isinstance(size, list) else [size] for size in sizes]
+
+    @property
+    def output_size(self) -> Any:
+        """The size of the output of the last cell."""
+        return getattr(self.cells[-1], "output_size", None)
+
+    def call(self, x: Array, states: Any = None) -> tuple[Array, list[Any]]:
+        given = first_states(self, x.shape[0], x.dtype) if states is None else states
+        if not isinstance(given, list | tuple) or len(given) != len(self.cells):
+            raise ArgumentTypeError(
+                f"states={given!r:.60}",
+                f"it is a list of the states of {len(self.cells)} cells",
+                "what the layer gave before: out, states = cells(x, states)",
+            )
+        new = []
+        for cell, state in zip(self.cells, given, strict=True):
+            x, after = cell(x, state)
+            new.append(after)
+        return x, new
+
+
+def checked_cell(cell: Any) -> Any:
+    """The cell, if it is a layer that says how large its state is.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if isinstance(cell, Layer) and getattr(cell, "state_size", None) is not None:
+        return cell
+    raise ArgumentTypeError(
+        f"{cell!r:.60} as a cell",
+        "a cell is a Layer with a state_size, whose call(x, states) returns an output and the next states",
+        "LSTMCell(8), or a class with self.state_size = 8 in its __init__",
+    )
+
+
+def first_states(cell: Any, batch: int, dtype: str) -> Any:
+    """Zeros in the structure that a cell's ``state_size`` has."""
+
+    def make(size: Any) -> Any:
+        if isinstance(size, list):
+            return [make(part) for part in size]
+        sizes = size if isinstance(size, tuple) else (size,)  # a tuple is a shape, as of an image
+        return ops.zeros((batch, *sizes), dtype)
+
+    states = make(cell.state_size)
+    return states if isinstance(states, list) else [states]
+
+
+def agreeing(new: Any, old: Any, title: str) -> Any:
+    """The next states, if they have the structure and the shapes of those before.
+
+    Raises:
+        ArgumentTypeError: the structure is another one.
+        ShapeError: a shape is another one.
+    """
+    made, had = tree.flatten(new), tree.flatten(old)
+    if len(made) != len(had):
+        raise ArgumentTypeError(
+            f"{title} gave {len(made)} states",
+            f"its state_size says {len(had)}",
+            "return out, [state, ...] as state_size has them",
+        )
+    for a, b in zip(made, had, strict=True):
+        if tuple(a.shape) != tuple(b.shape):
+            raise ShapeError(
+                f"{title} gave a state of shape {tuple(a.shape)}",
+                f"its state_size says {tuple(b.shape)}",
+                "a next state of the shape of the one before",
+            )
+    return tree.rebuild(old, iter([ops.cast(a, b.dtype) for a, b in zip(made, had, strict=True)]))

@@ -1,0 +1,135 @@
+"""RecurrentWeights: the weights, and one step, of layers and cells that carry a state from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from graftax import ops
+from graftax.core.typedefs import Array, Shape
+from graftax.layers import activations
+from graftax.layers.activations import Activation, ActivationLike
+from graftax.layers.arguments import flag, positive
+from graftax.layers.dense import linear
+from graftax.layers.layer import Layer
+from graftax.layers.named_activation import NamedActivation
+from graftax.layers.policy import DTypePolicy
+from graftax.layers.weight_settings import WeightSettings
+from graftax.variables import initializers
+from graftax.variables.given_back import activated
+from graftax.variables.initializers import InitializerLike
+from graftax.variables.variable import Variable
+
+
+class RecurrentWeights(Layer):
+    """The base of `Recurrent` and `RecurrentCell`: a subclass gives the shape of its bias and one step.
+
+    Args:
+        units: Size of the output and of the state.
+        activation: The function of what is new.
+        recurrent_activation: The function of the gates; used where there are more than one.
+        use_bias: Whether there is a bias.
+        kernel: The settings of the kernel.
+        recurrent: The settings of the recurrent kernel.
+        bias: The settings of the bias.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`.
+    """
+
+    compiles_call = True
+    activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
+    recurrent_activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
+    gates: ClassVar[int]
+    states: ClassVar[int] = 1
+    bias: Variable | None
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        activation: ActivationLike,
+        recurrent_activation: ActivationLike,
+        use_bias: bool,
+        kernel: WeightSettings,
+        recurrent: WeightSettings,
+        bias: WeightSettings,
+        name: str | None,
+        trainable: bool,
+        dtype: str | DTypePolicy | None,
+    ) -> None:
+        super().__init__(name, trainable, dtype)
+        self.units = positive("units", units)
+        self.activation = activations.get(activation)
+        if self.gates > 1:
+            self.recurrent_activation = activations.get(recurrent_activation)
+        self.use_bias = flag("use_bias", use_bias)
+        if not self.use_bias:
+            bias.check_unused("use_bias", "bias", initializers.Zeros)
+        self.kernel_initializer = kernel.initializer
+        self.kernel_regularizer = kernel.regularizer
+        self.kernel_constraint = kernel.constraint
+        self.recurrent_initializer = recurrent.initializer
+        self.recurrent_regularizer = recurrent.regularizer
+        self.recurrent_constraint = recurrent.constraint
+        self.bias_initializer = bias.initializer
+        self.bias_regularizer = bias.regularizer
+        self.bias_constraint = bias.constraint
+
+    # --- for subclasses ---------------------------------------------------------------------------------------------
+
+    def step(
+        self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
+    ) -> tuple[Array, ...]:
+        """The next state, its output first; ``drive`` is what the input adds, ``seen`` the output that came before."""
+        raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
+
+    def gate(self, x: Array) -> Array:
+        """The recurrent activation of an array, for one gate or several."""
+        return activated(self.recurrent_activation, x, x.shape)
+
+    def inner_bias(self) -> Array | None:
+        """What the step adds to what it computes from ``seen``; None for nothing."""
+        return None
+
+    def bias_shape(self) -> Shape:
+        """Shape of the bias."""
+        return (self.gates * self.units,)
+
+    def first_bias(self) -> InitializerLike:
+        """What the bias starts as."""
+        return self.bias_initializer
+
+    def driven(self, x: Array) -> Array:
+        """What inputs add: ``(..., in) -> (..., gates * units)``."""
+        out = linear(x, self.kernel)
+        return out if self.bias is None else ops.add(out, self.bias)
+
+    # --- shared -----------------------------------------------------------------------------------------------------
+
+    def make_weights(self, size: int) -> None:
+        """Make the weights for inputs of a size."""
+        width = self.gates * self.units
+        self.kernel = self.add_weight(
+            (size, width),
+            self.kernel_initializer,
+            name="kernel",
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.recurrent_kernel = self.add_weight(
+            (self.units, width),
+            self.recurrent_initializer,
+            name="recurrent_kernel",
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                self.bias_shape(),
+                initializers.get(self.first_bias()),
+                name="bias",
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )

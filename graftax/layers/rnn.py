@@ -1,0 +1,148 @@
+"""RNN: any cell, carried over the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graftax import ops
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.typedefs import Array, Shape
+from graftax.layers.arguments import array_shape, flag, single_shape
+from graftax.layers.layer import Layer
+from graftax.layers.masking import as_bool, checked, hide, spread
+from graftax.layers.policy import DTypePolicy
+from graftax.layers.recurrent import over_time
+from graftax.layers.recurrent_cell import StackedRNNCells, agreeing, checked_cell, first_states
+from graftax.layers.stateful import Stateful
+
+
+class RNN(Stateful):
+    """Carries the state of a cell over the steps of a sequence.
+
+    A cell is a layer with a ``state_size``: a size, a shape, or a list of these, one for each part of the state. Its
+    ``call(x, states)`` takes one step of the input and a list of states, and returns an output and the next states.
+
+    Args:
+        cell: The cell; a list of cells stands for `StackedRNNCells`.
+        return_sequences: Whether the output has all steps, or the last one only. Defaults to False.
+        return_state: Whether the states after the last step are returned, too: ``out, *states``. Defaults to False.
+        go_backwards: Whether to go from the last step to the first; outputs come in that order. Defaults to False.
+        stateful: Whether a call without ``initial_state`` goes on from the state that the last one ended with, until
+            ``reset_state()``; all calls then have batches of one size. Defaults to False.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`; the cell keeps its own.
+
+    A call takes ``initial_state=``, the states as ``return_state`` gives them, zeros unless told.
+    Where a mask is False, state and output stay as they were.
+
+    Shape:
+        ``(batch, steps, ...) -> (batch, units)``, with ``return_sequences`` ``(batch, steps, units)``
+
+    Raises:
+        ArgumentTypeError: the cell has no ``state_size``, or gives other states than that says.
+        ShapeError: an input without steps, or a state of another shape.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> class Sum(gx.Layer):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.state_size = 3
+        ...
+        ...     def call(self, x, states):
+        ...         total = states[0] + x
+        ...         return total, [total]
+        >>> RNN(Sum(), return_sequences=True)(np.ones((1, 4, 3), "float32"))[0, :, 0].tolist()
+        [1.0, 2.0, 3.0, 4.0]
+    """
+
+    compiles_call = True
+
+    def __init__(
+        self,
+        cell: Layer | Sequence[Layer],
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(name, trainable, dtype)
+        self.cell: Any = StackedRNNCells(cell) if isinstance(cell, list | tuple) else checked_cell(cell)
+        self.return_sequences = flag("return_sequences", return_sequences)
+        self.return_state = flag("return_state", return_state)
+        self.go_backwards = flag("go_backwards", go_backwards)
+        self.stateful = flag("stateful", stateful)
+
+    def build(self, input_shape: Shape) -> None:
+        batch, _, *size = single_shape(input_shape, least=3)
+        dtype = self._gx_dtypes.compute_dtype
+        states = first_states(self.cell, batch, dtype)
+        self.cell.build_for(ops.zeros((batch, *size), dtype), states)
+        self.make_carried([tuple(part.shape) for part in tree.flatten(states)])
+
+    def call(self, x: Array, initial_state: Any = None, mask: Array | None = None) -> Any:
+        shape = single_shape(array_shape(x), least=3)
+        if not shape[1]:
+            raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
+        if mask is not None:
+            mask = checked(mask, shape, axes=2)
+            x = hide(x, mask)
+        states = self._first_states(initial_state, x)
+        if self.go_backwards:
+            x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)
+        rows = ops.swapaxes(x, 0, 1), None if mask is None else ops.swapaxes(mask, 0, 1)
+        title = self.cell._gx_title()
+
+        def step(carry: tuple[Any, Any], row: tuple[Array, Array | None]) -> tuple[tuple[Any, Any], Array]:
+            states, before = carry
+            x, present = row
+            out, new = self.cell(x, states)
+            new = agreeing(new, states, title)
+            if present is not None:
+                new = tree.map_structure(lambda a, b: ops.where(spread(present, a.ndim), a, b), new, states)
+                out = ops.where(spread(present, out.ndim), out, before)
+            return (new, None if present is None else out), out
+
+        before = None if mask is None else self._no_output(x[:, 0], states)
+        (last, _), outputs = over_time(step, (states, before), rows)
+        if self.stateful:
+            self.carry(tree.flatten(last))
+        out = ops.swapaxes(outputs, 0, 1) if self.return_sequences else outputs[-1]
+        return (out, *last) if self.return_state else out
+
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+        """That of the input for a sequence, in the order of the output; none for a last step."""
+        own = mask if self.return_sequences else None
+        if own is not None and self.go_backwards:
+            own = ops.flip(as_bool(own), 1)
+        if own is None or not self.return_state:
+            return own
+        parts = self.cell.state_size
+        return (own, *[None] * (len(parts) if isinstance(parts, list) else 1))
+
+    def _no_output(self, x: Array, states: Any) -> Array:
+        """Zeros of the shape of the cell's output, for steps that a mask hides at the start."""
+        out, _ = self.cell.build_for(x, states)
+        return ops.zeros(tuple(out.shape), str(out.dtype))
+
+    def _first_states(self, given: Any, x: Array) -> Any:
+        zeros = first_states(self.cell, x.shape[0], str(x.dtype))
+        if given is None:
+            carried = self.carried_state(x.shape[0]) if self.stateful else tree.flatten(zeros)
+            return tree.rebuild(zeros, iter([ops.cast(part, x.dtype) for part in carried]))
+        wanted = [tuple(part.shape) for part in tree.flatten(zeros)]
+        parts = tree.flatten(list(given) if isinstance(given, list | tuple) else [given])
+        have = [tuple(getattr(part, "shape", ())) for part in parts]
+        if have != wanted:
+            raise ShapeError(
+                f"initial_state of shapes {have}",
+                f"the cell carries {wanted}",
+                "what the same layer gave with return_state=True: out, *states = layer(x)",
+            )
+        return tree.rebuild(zeros, iter([ops.cast(part, x.dtype) for part in parts]))

@@ -1,0 +1,149 @@
+"""Stack: layers that are alike, one after the other, traced and compiled as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array
+from graftax.layers import building
+from graftax.layers.arguments import array_shape, flag, positive
+from graftax.layers.fresh_copy import fresh_copy
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.transforms.flow.remat import remat as recomputed
+from graftax.transforms.flow.scan import scan
+from graftax.transforms.functional import functional_call
+from graftax.variables.state.storage import autocast, frames
+
+
+class Stack(Layer):
+    """Layers that are alike, one after the other: compiled code has one of them, in a loop, however many there are.
+
+    Each has weights of its own, under ``layers/0``, ``layers/1`` and so on, so selectors, grafts and checkpoints see
+    them as they see those of a `Sequential`. A step stacks them for the loop, which reads all weights once more than
+    layers one by one do; in return, what is traced and compiled does not grow with their number.
+
+    Args:
+        layer: The first one, which is not built; the others are copies with weights of their own. It gives arrays of
+            the shape and dtype that it takes.
+        n: How many there are.
+        remat: Whether the gradient computes the inside of each anew, so that memory holds only what passes between
+            them. Defaults to False.
+        name: As for `Layer`.
+        trainable: As for `Layer`.
+        dtype: As for `Layer`; the layers keep their own.
+
+    Shape:
+        ``(...) -> (...)``, as the layer takes it
+
+    Raises:
+        ArgumentTypeError: it is no layer.
+        ArgumentError: it is built, or ``n`` is not above 0; in compiled code: the layers are no longer alike.
+        ShapeError: the layer gives another shape than it takes.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> blocks = Stack(gx.layers.TransformerEncoder(32, num_heads=2), 4)
+        >>> gx.jit(lambda x: blocks(x))(np.ones((2, 5, 8), "float32")).shape, blocks.layers[3].built
+        ((2, 5, 8), True)
+    """
+
+    supports_masking = True
+    compiles_call = True
+
+    def __init__(
+        self,
+        layer: Layer,
+        n: int,
+        remat: bool = False,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(name, trainable, dtype)
+        if not isinstance(layer, Layer):
+            raise ArgumentTypeError(f"layer={layer!r:.60}", "it is a layer", "TransformerEncoder(64, num_heads=4)")
+        if building.is_built(layer) and layer.variables:
+            raise ArgumentError(
+                f"{layer!r}, which is built",
+                "the others would start with copies of its weights",
+                f"{type(layer).__name__}(...) that was not called",
+            )
+        count = positive("n", n, 4)
+        self.layers = [layer, *(fresh_copy(layer) for _ in range(count - 1))]
+        self.remat = flag("remat", remat)
+
+    def call(self, x: Array) -> Array:
+        array_shape(x)
+        for layer in self.layers:
+            if not building.is_built(layer):
+                layer.build_for(x)
+        if len(self.layers) == 1 or frames.top is None or not registry.current().has("control_flow"):
+            for layer in self.layers:
+                x = self._same(x, layer(x))
+            return x
+        return self._looped(x)
+
+    def _looped(self, x: Array) -> Array:
+        """One of the layers, run in a loop over the Variables of all."""
+        first, parts = self.layers[0], [layer.named_variables() for layer in self.layers]
+        kinds = [{path: (v.shape, v.dtype, v.role) for path, v in part.items()} for part in parts]
+        for i, kind in enumerate(kinds):
+            if kind != kinds[0]:
+                other = min(set(kind.items()) ^ set(kinds[0].items()))[0]
+                raise ArgumentError(
+                    f"layers/0 and layers/{i} of {self._gx_title()}, which differ in {other!r}",
+                    "compiled code has one of them, for all",
+                    "the same graft on each; or Sequential, for layers that differ",
+                )
+        with autocast.entered(None):  # as they are stored
+            rows = {path: ops.stack([part[path].value for part in parts]) for path in parts[0]}
+        changing = [path for path, v in parts[0].items() if v.role != "weight"]
+
+        def step(x: Array, row: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+            out, after = functional_call(first, row, x)
+            return self._same(x, out), {path: after[path] for path in changing}
+
+        out, after = scan(recomputed(step) if self.remat else step, x, rows)
+        for path in changing:
+            for part, value in zip(parts, ops.unstack(after[path]), strict=True):
+                part[path].assign(value)
+        return out  # type: ignore[no-any-return]
+
+    def _same(self, x: Array, out: Any) -> Array:
+        shape = getattr(out, "shape", None)
+        if shape is None or tuple(shape) != tuple(x.shape):
+            raise ShapeError(
+                f"layers/0 of {self._gx_title()} gave {'several arrays' if shape is None else tuple(shape)} "
+                f"for {tuple(x.shape)}",
+                "its output is the input of the next one",
+                "a layer that gives the shape that it takes",
+            )
+        return ops.cast(out, x.dtype)
+
+
+@door
+def stack(layer: Layer, n: int, remat: bool = False, name: str | None = None) -> Stack:
+    """Return ``n`` layers like one, one after the other, of which compiled code has one, in a loop.
+
+    Args:
+        layer: The first one, which is not built.
+        n: How many there are.
+        remat: Whether the gradient computes the inside of each anew, to save memory. Defaults to False.
+        name: The name of the `graftax.layers.Stack`. Defaults to None: ``"stack"``.
+
+    Raises:
+        ArgumentTypeError: it is no layer.
+        ArgumentError: it is built, or ``n`` is not above 0.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(8), stack(gx.layers.Dense(8, "relu"), 6), gx.layers.Dense(1)])
+        >>> model(np.ones((2, 3), "float32")).shape, len(model.variables)
+        ((2, 1), 16)
+    """
+    return Stack(layer, n, remat, name)

@@ -1,0 +1,220 @@
+"""Decompositions and solutions of matrices, written once over the NumPy namespace of any backend."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.protocol import Arrays
+from graftax.core.errors import NumericsError, ShapeError
+from graftax.core.typedefs import Array
+from graftax.ops.reductions import inexact
+from graftax.ops.structure import FUNCTIONS, in_float32, row
+
+
+def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
+    """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
+    matrices = tuple(inexact(a, x) for x in matrices)
+    half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
+    if half is not None:
+        matrices = tuple(a.asarray(x, "float32") for x in matrices)
+    function = getattr(a.numpy.linalg, name)
+    if matrices[0].ndim < 2:
+        raise ShapeError(f"{name}: x {list(matrices[0].shape)}", "a matrix has two axes", "x[None]")
+    try:
+        result = function(*matrices, **options)
+    except np.linalg.LinAlgError:
+        if all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in matrices):
+            raise
+        result = function(*(a.numpy.zeros_like(x) for x in matrices), **options)  # nan in, nan out, as JAX has it
+        result = tuple(r * math.nan for r in result) if isinstance(result, tuple) else result * math.nan
+    if isinstance(result, tuple):
+        return tuple(r if half is None else a.asarray(r, half) for r in result)
+    return result if half is None else a.asarray(result, half)
+
+
+for _name in ("svd", "qr", "pinv"):
+    FUNCTIONS[_name] = partial(_linalg, _name)
+
+
+def _of_square(name: str, a: Arrays, x: Array) -> Any:
+    _square(name, x)
+    return _linalg(name, a, x)
+
+
+for _name in ("det", "slogdet"):
+    FUNCTIONS[_name] = partial(_of_square, _name)
+
+
+def _symmetric(a: Arrays, x: Array) -> Any:
+    """Libraries read one half of a matrix, or both: this is the same for all, and as it came where it is Hermitian."""
+    return (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
+
+
+@row
+def eigh(a: Arrays, x: Array) -> Any:
+    _square("eigh", x)
+    return _linalg("eigh", a, _symmetric(a, inexact(a, x)))
+
+
+@row
+def cholesky(a: Arrays, x: Array) -> Any:
+    _square("cholesky", x)
+    found = _linalg("cholesky", a, _symmetric(a, x))
+    return _finite(a, "cholesky", found, "the matrix is not positive definite", x)
+
+
+@row
+def inv(a: Arrays, x: Array) -> Any:
+    _square("inv", x)
+    return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
+
+
+@row
+def solve(a: Arrays, x: Array, y: Array) -> Any:
+    _square("solve", x)
+    if y.ndim == 0 or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
+        raise ShapeError(
+            f"solve: x {list(x.shape)}, y {list(y.shape)}",
+            f"y needs {x.shape[-1]} rows, one for each row of x",
+            "y[..., None] for a batch of vectors",
+        )
+    return _finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
+
+
+def _square(op: str, x: Array) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
+
+
+def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
+    """The result, after a look at its values where they are at hand."""
+    if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
+        return result
+    if not all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in inputs):
+        return result  # nan in, nan out
+    shapes = ", ".join(str(list(x.shape)) for x in inputs)
+    raise NumericsError(f"{op} of {shapes}: the result is not finite", reason, "add ops.eye(n) * 1e-6 to the matrix")
+
+
+def _rows(op: str, x: Array, y: Array) -> None:
+    if y.ndim == 0 or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-2]:
+        raise ShapeError(
+            f"{op}: x {list(x.shape)}, y {list(y.shape)}",
+            f"y needs {x.shape[-2]} rows, one for each row of x",
+            "y[..., None] for a batch of vectors",
+        )
+
+
+def _columns(a: Arrays, function: Any, x: Array, y: Array) -> Any:
+    """A function of a matrix and columns, for one vector, too."""
+    return function(x, y) if y.ndim > 1 else function(x, y[:, None])[..., 0]
+
+
+def _triangular(a: Arrays, x: Any, y: Any, lower: bool, adjoint: bool = False) -> Any:
+    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x, y = (a.numpy.broadcast_to(one, (*shape, *one.shape[-2:])) for one in (x, y))
+    return a.solve_triangular(x, y, lower, adjoint)
+
+
+@row
+@in_float32
+def solve_triangular(a: Arrays, x: Array, y: Array, lower: bool) -> Any:
+    _square("solve_triangular", x)
+    _rows("solve_triangular", x, y)
+    x, y = inexact(a, x), inexact(a, y)
+    y = a.asarray(y, x.dtype)
+    found = _columns(a, partial(_triangular, a, lower=lower), x, y)
+    return _finite(a, "solve_triangular", found, "an element of the diagonal is 0", a.numpy.tril(x) if lower else x, y)
+
+
+@row
+@in_float32
+def cholesky_solve(a: Arrays, x: Array, y: Array) -> Any:
+    _square("cholesky_solve", x)
+    _rows("cholesky_solve", x, y)
+    x, y = inexact(a, x), inexact(a, y)
+    y = a.asarray(y, x.dtype)
+
+    def both(x: Any, y: Any) -> Any:
+        return _triangular(a, x, _triangular(a, x, y, True), True, adjoint=True)
+
+    return _finite(a, "cholesky_solve", _columns(a, both, x, y), "an element of the diagonal is 0", x, y)
+
+
+@row
+@in_float32
+def cholesky_inverse(a: Arrays, x: Array) -> Any:
+    _square("cholesky_inverse", x)
+    x = inexact(a, x)
+    return cholesky_solve(a, x, a.numpy.eye(x.shape[-1], dtype=x.dtype))
+
+
+@row
+@in_float32
+def lstsq(a: Arrays, x: Array, y: Array, rcond: float | None) -> Any:
+    if x.ndim != 2:
+        raise ShapeError(f"lstsq: x {list(x.shape)}", "it is one matrix", "graftax.map_fn over a batch of them")
+    _rows("lstsq", x, y)
+    x, y = inexact(a, x), inexact(a, y)
+    y = a.asarray(y, x.dtype)
+    u, s, vh = _linalg("svd", a, x, full_matrices=False)
+    kept = _kept(a, s, x, rcond)
+    inverse = a.numpy.where(kept, 1 / a.numpy.where(kept, s, 1), 0)
+    along = a.numpy.matmul(a.numpy.conj(u.T), y)
+    scaled = along * (inverse if y.ndim == 1 else inverse[:, None])
+    return a.numpy.matmul(a.numpy.conj(vh.T), scaled)
+
+
+def _kept(a: Arrays, s: Any, x: Array, rtol: float | None) -> Any:
+    share = rtol if rtol is not None else max(x.shape[-2:]) * float(np.finfo(np.dtype(s.dtype)).eps)
+    return s > share * a.numpy.max(s, axis=-1, keepdims=True, initial=0)
+
+
+@row
+@in_float32
+def matrix_rank(a: Arrays, x: Array, rtol: float | None) -> Any:
+    x = inexact(a, x)
+    if x.ndim < 2:
+        raise ShapeError(f"matrix_rank: x {list(x.shape)}", "a matrix has two axes", "x[None]")
+    s = _linalg("svd", a, x, compute_uv=False)
+    return a.numpy.sum(a.asarray(_kept(a, s, x, rtol), "int32"), axis=-1)
+
+
+@row
+def logdet(a: Arrays, x: Array) -> Any:
+    _square("logdet", x)
+    return _linalg("slogdet", a, x)[1]
+
+
+@row
+def eigvalsh(a: Arrays, x: Array) -> Any:
+    _square("eigvalsh", x)
+    return eigh(a, x)[0]
+
+
+@row
+def eig(a: Arrays, x: Array) -> Any:
+    _square("eig", x)
+    x = inexact(a, x)
+    x = a.asarray(x, "float32") if x.dtype.itemsize < 4 else x
+    complex_dtype = "complex128" if x.dtype.name in ("float64", "complex128") else "complex64"
+    values, vectors = _linalg("eig", a, x)
+    return a.asarray(values, complex_dtype), a.asarray(vectors, complex_dtype)
+
+
+@row
+def matrix_power(a: Arrays, x: Array, n: int) -> Any:
+    _square("matrix_power", x)
+    base = FUNCTIONS["inv"](a, x) if n < 0 else a.asarray(x, "int32") if x.dtype.kind == "b" else x
+    found = None
+    power = abs(n)
+    while power:
+        if power & 1:
+            found = base if found is None else a.numpy.matmul(found, base)
+        power >>= 1
+        base = a.numpy.matmul(base, base) if power else base
+    return a.numpy.broadcast_to(a.numpy.eye(x.shape[-1], dtype=base.dtype), x.shape) if found is None else found

@@ -1,0 +1,114 @@
+"""Values put at places, and places found, written once over the NumPy namespace of any backend."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.protocol import Arrays
+from graftax.core.errors import ShapeError
+from graftax.core.typedefs import Array
+from graftax.ops.checks import check_places, check_range, checking, outside
+from graftax.ops.structure import accumulating, one_hot, positions, row
+
+
+@checking("scatter")
+def _check_scatter(arrays: Arrays, indices: Array, values: Array, shape: Any) -> None:
+    _check(arrays, "scatter", _sizes(shape), indices, "values", values)
+
+
+@checking("scatter_update")
+def _check_update(arrays: Arrays, x: Array, indices: Array, updates: Array) -> None:
+    _check(arrays, "scatter_update", tuple(x.shape), indices, "updates", updates)
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name: str, values: Any) -> None:
+    check_places(arrays, op, shape, indices)
+    wanted = (*indices.shape[:-1], *shape[indices.shape[-1] :])
+    if tuple(getattr(values, "shape", ())) not in ((), wanted):
+        raise ShapeError(
+            f"{op}: indices {list(indices.shape)} into {list(shape)}, {name} {list(values.shape)}",
+            f"{name} need the shape {list(wanted)}: one element or slice for each index tuple",
+            f"ops.broadcast_to({name}, {wanted})",
+        )
+
+
+def _tuple(a: Arrays, indices: Array) -> tuple[Any, ...]:
+    indices = positions(a, indices)
+    return tuple(indices[..., i] for i in range(indices.shape[-1]))
+
+
+@row
+def scatter(a: Arrays, indices: Array, values: Array, shape: Any) -> Any:
+    return _scattered(a, values, indices, _sizes(shape))
+
+
+@accumulating
+def _scattered(a: Arrays, values: Array, indices: Array, shape: tuple[int, ...]) -> Any:
+    depth = indices.shape[-1]
+    places, strides = positions(a, indices), np.cumprod([1, *shape[:depth][::-1]])[::-1][1:]
+    inside = a.numpy.all(~outside(np.array(shape[:depth], "int32"), places), axis=-1)
+    flat = a.numpy.sum(places * np.array(strides, "int32"), axis=-1, dtype="int32")
+    flat = a.numpy.where(inside, flat, math.prod(shape[:depth]))  # one row more takes what lies outside
+    rows = a.numpy.broadcast_to(values, (*indices.shape[:-1], *shape[depth:]))
+    start = a.numpy.zeros((math.prod(shape[:depth]) + 1, *shape[depth:]), values.dtype)
+    return a.scatter_add(start, flat, rows)[:-1].reshape(shape)
+
+
+@row
+def scatter_update(a: Arrays, x: Array, indices: Array, updates: Any) -> Any:
+    return a.set_at(x, _tuple(a, indices), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+
+
+@checking("multi_hot")
+def _check_multi_hot(arrays: Arrays, indices: Array, num_classes: int, axis: int, dtype: str) -> None:
+    if not indices.ndim:
+        raise ShapeError("multi_hot: indices []", "their last axis holds the classes of one row", "ops.one_hot")
+    check_range(arrays, "multi_hot", "indices", indices, num_classes)
+
+
+@row
+def multi_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: str) -> Any:
+    found = a.numpy.any(one_hot(a, indices, num_classes, -1, "bool"), axis=-2)
+    return a.asarray(a.numpy.moveaxis(found, -1, axis), dtype)
+
+
+@checking("in_top_k")
+def _check_in_top_k(arrays: Arrays, targets: Array, predictions: Array, k: int) -> None:
+    if not predictions.ndim or targets.shape != predictions.shape[:-1] or k > predictions.shape[-1]:
+        raise ShapeError(
+            f"in_top_k: targets {list(targets.shape)}, predictions {list(predictions.shape)}, k = {k}",
+            "there is one target for each row of predictions, and k is at most their number",
+            f"targets of shape {list(predictions.shape[:-1])}",
+        )
+    check_range(arrays, "in_top_k", "targets", targets, predictions.shape[-1])
+
+
+@row
+def in_top_k(a: Arrays, targets: Array, predictions: Array, k: int) -> Any:
+    place = positions(a, targets)[..., None]
+    mine = a.numpy.take_along_axis(predictions, a.numpy.clip(place, 0, predictions.shape[-1] - 1), -1)
+    better = a.numpy.sum(a.asarray(predictions > mine, "int32"), axis=-1)
+    finite = a.numpy.isfinite(mine[..., 0]) if predictions.dtype.kind not in "iub" else True
+    known = ~outside(predictions.shape[-1], place[..., 0])
+    return a.numpy.logical_and(better < k, a.numpy.logical_and(finite, known))
+
+
+@checking("unravel_index")
+def _check_unravel(arrays: Arrays, indices: Array, shape: Any) -> None:
+    check_range(arrays, "unravel_index", "indices", indices, math.prod(_sizes(shape)))
+
+
+@row
+def unravel_index(a: Arrays, indices: Array, shape: Any) -> Any:
+    rest, found = positions(a, indices), []
+    for size in reversed(_sizes(shape)):
+        found.append(rest % max(size, 1))
+        rest = rest // max(size, 1)
+    return tuple(reversed(found))

@@ -1,0 +1,127 @@
+"""Special functions of each element, written once over the NumPy namespace of any backend."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.protocol import Arrays
+from graftax.core.errors import DTypeError
+from graftax.core.typedefs import Array
+from graftax.ops.reductions import inexact
+from graftax.ops.structure import in_float32, real, row
+
+
+@row
+@real
+@in_float32
+def erfc(a: Arrays, x: Array) -> Any:
+    return a.erfc(inexact(a, x))
+
+
+@row
+@real
+@in_float32
+def erfinv(a: Arrays, x: Array) -> Any:
+    return a.erfinv(inexact(a, x))
+
+
+@row
+@real
+@in_float32
+def lgamma(a: Arrays, x: Array) -> Any:
+    return a.lgamma(inexact(a, x))
+
+
+@row
+@real
+@in_float32
+def digamma(a: Arrays, x: Array) -> Any:
+    return a.digamma(inexact(a, x))
+
+
+@row
+@real
+def logit(a: Arrays, x: Array) -> Any:
+    x = inexact(a, x)
+    return a.numpy.log(x) - a.numpy.log1p(-x)
+
+
+@row
+def logaddexp2(a: Arrays, x: Array, y: Any) -> Any:
+    return a.numpy.logaddexp(x * math.log(2), y * math.log(2)) / math.log(2)
+
+
+@row
+@real
+@in_float32
+def sinc(a: Arrays, x: Array) -> Any:
+    x = inexact(a, x)
+    near = a.numpy.abs(x) < _NEAR
+    angle = math.pi * a.numpy.where(near, 1, x)
+    return a.numpy.where(near, 1 - a.numpy.square(math.pi * a.numpy.where(near, x, 0)) / 6, a.numpy.sin(angle) / angle)
+
+
+_NEAR = 1e-3
+"""Below it the next term of the series is less than float64 has digits for by a factor of 1e-3; no slope is lost."""
+
+
+@row
+@real
+def deg2rad(a: Arrays, x: Array) -> Any:
+    return inexact(a, x) * (math.pi / 180)
+
+
+@row
+@real
+def rad2deg(a: Arrays, x: Array) -> Any:
+    return inexact(a, x) * (180 / math.pi)
+
+
+@row
+def isposinf(a: Arrays, x: Any) -> Any:
+    return x == math.inf
+
+
+@row
+def isneginf(a: Arrays, x: Any) -> Any:
+    return x == -math.inf
+
+
+@row
+def signbit(a: Arrays, x: Array) -> Any:
+    return x < 0 if x.dtype.kind in "iub" else a.numpy.signbit(x)
+
+
+@row
+@real
+def heaviside(a: Arrays, x: Any, y: Any) -> Any:
+    x = inexact(a, x)
+    return a.numpy.where(x == 0, y, a.numpy.where(x > 0, 1, x * 0))  # nan stays nan
+
+
+@row
+@real
+def fmod(a: Arrays, x: Array, y: Any) -> Any:
+    return a.numpy.fmod(x, y)
+
+
+@row
+def gcd(a: Arrays, x: Array, y: Any) -> Any:
+    return a.numpy.gcd(_integers("gcd", x), y)
+
+
+@row
+def lcm(a: Arrays, x: Array, y: Any) -> Any:
+    return a.numpy.lcm(_integers("lcm", x), y)
+
+
+def _integers(op: str, x: Array) -> Array:
+    if getattr(x, "dtype", _INTEGER).kind not in "iu":
+        raise DTypeError(f"{op}: x of dtype {x.dtype.name}", "divisors are of integers", 'ops.cast(x, "int32")')
+    return x
+
+
+_INTEGER = np.dtype("int32")

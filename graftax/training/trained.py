@@ -1,0 +1,50 @@
+"""Trained: a model as the loops see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax.layers.layer import Layer
+from graftax.metrics.metric import Metric
+from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.callback_list import CallbackList
+from graftax.training.callbacks.history import History
+from graftax.training.objectives import Objectives
+
+
+class Trained(Layer):
+    """A layer with steps and metrics, as the loops behind fit, evaluate and predict need it; `Model` is one."""
+
+    stop_training = False
+    """Whether training ends after the present step."""
+    _gx_history: History | None = None
+    _gx_objectives: Objectives | None = None
+    _gx_run_eagerly = False
+
+    @property
+    def steps_per_execution(self) -> int:
+        """Batches that are trained on in one run."""
+        raise NotImplementedError
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """All that is measured."""
+        raise NotImplementedError
+
+    def reset_metrics(self) -> None:
+        """Start all metrics over."""
+        raise NotImplementedError
+
+    @property
+    def _gx_has_own_train_step(self) -> bool:
+        """Whether the step of training is one of the user's."""
+        raise NotImplementedError
+
+    def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
+        """Return a step by name, compiled where that can be; with ``check_nans`` it raises for what is not finite."""
+        raise NotImplementedError
+
+    def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
+        """Return the callbacks as a loop runs them, each told of this model and of what the loop is to do."""
+        raise NotImplementedError

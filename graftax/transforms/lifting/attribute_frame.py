@@ -1,0 +1,77 @@
+"""AttributeFrame: state inside of code that is traced once for several runs, and the plain attributes that it changes.
+
+The Python of a body or branch runs while it is traced. What it changes in a Variable becomes a part of the program;
+what it changes in a plain attribute, ``self.ready = True``, happens once, whatever the program does later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graftax.backend import registry
+from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.seen import Seen, changed
+from graftax.transforms.lifting.frames import Around, PartFrame
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.node import Branch, Node
+
+
+class AttributeFrame(PartFrame):
+    """State inside of a part of a program; notes which plain attributes of Modules the Python of the part changes.
+
+    Args:
+        around: Where the part is called from.
+        given: The user's function and its arguments: the Modules that it gets at are looked at from the start, since
+            a list in one of them may grow without a word.
+    """
+
+    def __init__(self, around: Around, given: Sequence[Any]) -> None:
+        super().__init__(around)
+        self._seen = Seen()
+        self._touched: dict[int, Node] = {}
+        self._builds = 0  # how many are under way
+        for module in reached(given)[0]:
+            for node in walk(module):
+                if isinstance(node, Module):
+                    self._meet(node)
+
+    def touch(self, node: Node) -> None:
+        """Note how the lists and dicts of a Module are, here and around."""
+        super().touch(node)
+        self._meet(node)
+
+    def _meet(self, node: Node) -> None:
+        if id(node) not in self._touched:
+            self._touched[id(node)] = node
+            self._seen.met(node)
+
+    def changing(self, node: Node, name: str) -> None:
+        """Note how an attribute is before the part changes it, here and around."""
+        super().changing(node, name)
+        if not self._builds:  # what a build makes is there at later turns, which compute what the first one does
+            self.touch(node)
+            self._seen.part(node, name)
+
+    def made(self, module: Branch) -> None:
+        """Note that the part makes it, here and around."""
+        super().made(module)
+        self._seen.made(module)
+
+    def build(self, module: Branch, done: bool) -> None:
+        """Keep what a build does to lists and dicts apart from what the part does, here and around."""
+        super().build(module, done)
+        self._builds += -1 if done else 1
+        if done:
+            self._seen.built(walk(module))
+        else:
+            self._seen.grown(module)
+
+    def changed(self) -> list[str]:
+        """The plain attributes that the part has changed; not those that hold its traced values, of no use later."""
+        leaks = registry.current().tracing.leaks
+        return [
+            f"{node._gx_path or type(node).__name__}.{name}"
+            for node, name in changed(list(self._touched.values()), self._seen)
+            if not leaks(getattr(node, name, None), self._around.level)
+        ]

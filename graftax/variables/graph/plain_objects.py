@@ -1,0 +1,97 @@
+"""Plain objects that hold Variables: the object graph is not looked for in there, and who puts some there is warned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from graftax.core import user_line
+from graftax.variables.graph.node import Branch, Leaf, Node, ignored, inside, outermost
+from graftax.variables.graph.walking import walk
+
+# Nothing is looked for in these: numbers and text hold nothing, and functions, classes and modules are no state.
+_NO_HOLDERS = (
+    *(str, bytes, bool, int, float, complex, type(None), type, np.ndarray, np.generic),
+    *(FunctionType, MethodType, BuiltinFunctionType, ModuleType),
+)
+_DEEPEST = 4
+
+
+def look_for_lost(nodes: Iterable[Node]) -> None:
+    """Warn of Variables in plain objects that are attributes of Modules, and that nothing else holds.
+
+    Each Module is looked through once, when it is complete, which a layer is after its first call: before that, what a
+    plain object has may still become an attribute as well. What a Module owns anywhere is not meant, nor is a Module
+    above, nor what is in attributes that are ``untracked``.
+
+    Args:
+        nodes: The Modules, and anything else.
+    """
+    for module in nodes:
+        if isinstance(module, Branch) and not module._gx_looked_through and not module._gx_lacks_weights:
+            object.__setattr__(module, "_gx_looked_through", True)
+            _look_through(module)
+
+
+def _look_through(module: Branch) -> None:
+    skip = ignored(type(module))
+    for name, value in list(module.__dict__.items()):
+        if name in skip or isinstance(value, _NO_HOLDERS):
+            continue
+        for holder, path, node in _in_plain_objects(value, name):
+            if _is_lost(module, node):
+                kind, what = (
+                    type(holder).__name__,
+                    "a Variable" if isinstance(node, Leaf) else "a Module with Variables",
+                )
+                user_line.warn(
+                    f"{type(module).__name__}.{path} is {what}, held by a plain object of the class {kind}: it is not "
+                    f"found there, neither trained nor saved. Make that class a Module, class {kind}(gx.Module); or "
+                    f'untracked = frozenset({{"{name}"}}) in {type(module).__name__}, if this is meant.'
+                )
+                break
+
+
+def _in_plain_objects(
+    value: Any, path: str, holder: object = None, depth: int = 0
+) -> Iterator[tuple[object, str, Node]]:
+    """Yield the Nodes that plain objects hold, each with the object and the way there; ``holder`` is the one around."""
+    if isinstance(value, Node):
+        if holder is not None:  # else the Module has it, in containers at most
+            yield holder, path, value
+    elif isinstance(value, _NO_HOLDERS) or depth > _DEEPEST:
+        return
+    elif isinstance(value, list | tuple | dict):
+        for key, element in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            yield from _in_plain_objects(element, f"{path}[{key!r}]", holder, depth + 1)
+    elif type(value).__module__.partition(".")[0] != "graftax":  # ours know what they keep
+        for name, content in _attributes(value):
+            yield from _in_plain_objects(content, f"{path}.{name}", value, depth + 1)
+
+
+def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an object keeps itself: nothing is computed, since properties and ``__getattr__`` are not asked."""
+    with suppress(AttributeError):  # it has slots alone
+        yield from list(object.__getattribute__(value, "__dict__").items())
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            member = kind.__dict__.get(name)
+            if isinstance(member, MemberDescriptorType):
+                with suppress(AttributeError):  # nothing is assigned to it
+                    yield name, member.__get__(value)
+
+
+def _is_lost(module: Branch, node: Node) -> bool:
+    """Tell whether nothing holds a Node that would be trained or saved with a Module."""
+    if node._gx_owner is not None or inside(module, node):
+        return False
+    if isinstance(node, Branch) and not any(isinstance(one, Leaf) and one.trainable for one in walk(node)):
+        return False  # an optimizer, for example
+    for _ in walk(outermost(module)):  # owns what was appended to lists since
+        pass
+    return node._gx_owner is None

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers, ops
+
+X = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
+STEPS = np.random.default_rng(1).normal(size=(2, 5, 4)).astype("float32")
+
+
+class Counted(gx.Layer):
+    """Counts how often its Python runs."""
+
+    runs = 0
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight((input_shape[-1],) * 2, name="kernel")
+
+    def call(self, x):
+        Counted.runs += 1
+        return ops.tanh(x @ self.kernel)
+
+
+@pytest.mark.parametrize("remat", [False, True])
+def test_a_stack_is_its_layers_one_after_the_other(remat):
+    blocks = gx.stack(layers.TransformerEncoder(6, 2), 3, remat=remat)
+    expected = blocks(STEPS)
+    x = STEPS
+    for layer in blocks.layers:
+        x = layer(x)
+    np.testing.assert_allclose(expected, x, rtol=1e-5, atol=1e-6)
+    weights = blocks.get_weights()
+    assert len({w.tobytes() for w in weights if w.ndim == 2 and w.std()}) == 3 * 6
+
+    def loss(x):
+        return ops.sum(blocks(x) ** 2)
+
+    def plain(x):
+        for layer in blocks.layers:
+            x = layer(x)
+        return ops.sum(x**2)
+
+    for wrt in (None, blocks):
+        one, other = ((gx.grad(f) if wrt is None else gx.grad(f, wrt=wrt.trainable_variables)) for f in (loss, plain))
+        for a, b in zip(gx.jit(one)(ops.asarray(STEPS)), gx.jit(other)(ops.asarray(STEPS)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+def test_compiled_code_has_one_of_them():
+    blocks = gx.stack(Counted(), 20)
+    blocks.build_for(X)
+    Counted.runs = 0
+    gx.jit(lambda x: blocks(x))(X)
+    assert Counted.runs <= 3
+
+
+def test_state_and_random_draws_are_each_layers_own():
+    class Block(gx.Layer):
+        """A norm with moving statistics, and a dropout."""
+
+        def __init__(self):
+            super().__init__()
+            self.norm, self.drop = layers.BatchNormalization(momentum=0.5), layers.Dropout(0.5)
+
+        def call(self, x):
+            return self.drop(self.norm(x + 1))
+
+    gx.set_random_seed(0)
+    one = gx.stack(Block(), 3)
+    one.build_for(X)
+    state = gx.state(one)
+    eager = np.asarray(one(X, training=True))
+    after = gx.state(one)
+    for path, variable in one.named_variables().items():
+        variable.assign(state[path])
+    np.testing.assert_allclose(gx.jit(lambda x: one(x, training=True))(X), eager, rtol=1e-5, atol=1e-5)
+    for path, value in gx.state(one).items():
+        np.testing.assert_allclose(value, after[path], rtol=1e-5, atol=1e-5, err_msg=path)
+    means = [np.asarray(value) for path, value in after.items() if path.endswith("moving_mean")]
+    assert not np.allclose(means[0], means[1])
+    seeds = [np.asarray(value).tolist() for path, value in after.items() if "seed" in path]
+    assert len({tuple(seed) for seed in seeds}) == 3
+
+
+def test_it_trains_with_grafts_and_is_saved(tmp_path):
+    model = gx.Sequential([gx.stack(layers.Dense(4, "tanh"), 3), layers.Dense(1)])
+    model.build_for(X)
+    gx.graft(model, gx.reparam.LoRA(rank=2), where="layers/0/layers/*/kernel")
+    model.compile("sgd", "mse")
+    first = model.train_on_batch(X, X[:, :1])
+    assert model.fit(X, X[:, :1], epochs=3, verbose=0).history["loss"][-1] < (first if np.isscalar(first) else 1e9)
+    gx.Checkpoint(model=model).save(tmp_path / "one")
+    before = np.asarray(model(X))
+    for v in model.trainable_variables:
+        v.assign(v.value * 0)
+    gx.Checkpoint(model=model).restore(tmp_path / "one")
+    np.testing.assert_array_equal(model(X), before)
+
+
+def test_masks_reach_each_layer():
+    shown = np.array([[True, True, True, False, False], [True] * 5])
+    blocks = gx.stack(layers.TransformerEncoder(6, 2), 2)
+    eager = np.asarray(blocks(STEPS, mask=shown))
+    np.testing.assert_allclose(eager[0, :3], blocks(STEPS[:1, :3])[0], rtol=1e-4, atol=1e-5)
+    compiled = np.asarray(gx.jit(lambda x, m: blocks(x, mask=m))(STEPS, shown))
+    np.testing.assert_allclose(compiled[shown], eager[shown], rtol=1e-4, atol=1e-5)
+
+
+def test_bad_input_is_refused():
+    built = layers.Dense(4)
+    built(X)
+    with pytest.raises(gx.errors.ArgumentError, match="which is built"):
+        gx.stack(built, 2)
+    with pytest.raises(gx.errors.ArgumentTypeError, match="it is a layer"):
+        gx.stack(abs, 2)
+    with pytest.raises(gx.errors.ArgumentError, match="n=0"):
+        gx.stack(layers.Dense(4), 0)
+    with pytest.raises(gx.errors.ShapeError, match="the input of the next one"):
+        gx.stack(layers.Dense(3), 2)(X)
+    blocks = gx.stack(layers.Dense(4), 2)
+    blocks(X)
+    gx.graft(blocks, gx.reparam.LoRA(rank=1), where="layers/1/kernel")
+    with gx.run_eagerly():
+        assert blocks(X).shape == (3, 4)
+    with pytest.raises(gx.errors.ArgumentError, match=r"layers/0 and layers/1(.|\n)*which differ"):
+        gx.jit(lambda x: blocks(x))(X)

@@ -1,0 +1,78 @@
+"""Decompositions and spectra: what one half of a matrix means, round trips, and what cannot be."""
+
+import numpy as np
+import pytest
+
+from graftax import ops
+from graftax.backend.registry import use
+from graftax.core.errors import ArgumentError, NumericsError, ShapeError
+
+both = pytest.mark.parametrize("backend", ["jax", "numpy"])
+M = np.array([[2.0, 1.0], [0.0, 3.0]], "float32")
+WAVE = np.sin(np.arange(40, dtype="float32") ** 1.2)
+
+
+@both
+def test_a_matrix_that_is_not_hermitian_is_read_alike(backend: str) -> None:
+    wanted = np.linalg.eigvalsh((M + M.T) / 2)
+    with use(backend):
+        np.testing.assert_allclose(ops.eigh(M)[0], wanted, rtol=1e-6)
+        np.testing.assert_allclose(ops.eigvalsh(M), wanted, rtol=1e-6)
+
+
+@both
+def test_the_other_triangle_is_not_looked_at(backend: str) -> None:
+    dirty = M + np.float32([[0, 0], [np.nan, 0]])
+    with use(backend):
+        np.testing.assert_allclose(ops.solve_triangular(dirty, M), np.linalg.solve(M, M), rtol=1e-6)
+
+
+@both
+def test_what_cannot_be_solved_is_told(backend: str) -> None:
+    with use(backend):
+        with pytest.raises(NumericsError):
+            ops.solve_triangular(np.float32([[1, 2], [0, 0]]), np.ones(2, "float32"))
+        with pytest.raises(ShapeError):
+            ops.solve_triangular(M, np.ones(3, "float32"))
+        with pytest.raises(ShapeError):
+            ops.lstsq(M[None], M)
+        with pytest.raises(ShapeError):
+            ops.matrix_power(M[:1], 2)
+
+
+@both
+@pytest.mark.parametrize("window", ["hann", "hamming", None])
+def test_istft_gives_back_the_signal(backend: str, window: str | None) -> None:
+    with use(backend):
+        back = ops.istft(ops.stft(WAVE, 8, 2, window=window), 8, 2, window=window)
+        np.testing.assert_allclose(back, WAVE, atol=1e-5)
+
+
+def test_signals_that_do_not_fit_are_told() -> None:
+    with pytest.raises(ShapeError):
+        ops.frame(WAVE, 50, 1)
+    with pytest.raises(ShapeError):
+        ops.stft(WAVE[:3], 8, 2)
+    with pytest.raises(ArgumentError):
+        ops.stft(WAVE, 8, 2, fft_length=4)
+    with pytest.raises(ShapeError):
+        ops.istft(ops.stft(WAVE, 8, 2), 10, 2)
+    with pytest.raises(ShapeError, match="n = 100"):
+        ops.istft(ops.stft(WAVE, 8, 2), 8, 2, n=100)
+    with pytest.raises(ArgumentError):
+        ops.stft(WAVE, 8, 2, window="han")
+
+
+@pytest.mark.parametrize("window", ["hann", None])
+def test_stft_is_that_of_torch(window: str | None) -> None:
+    torch = pytest.importorskip("torch")
+    weights = torch.hann_window(8) if window else torch.ones(8)
+    theirs = torch.stft(torch.tensor(WAVE), 8, 2, window=weights, center=True, return_complex=True)
+    np.testing.assert_allclose(ops.stft(WAVE, 8, 2, window=window), theirs.numpy().T, atol=1e-5)
+
+
+def test_least_squares_are_those_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x, y = np.random.default_rng(0).normal(size=(2, 6, 3)).astype("float32")
+    theirs = torch.linalg.lstsq(torch.tensor(x), torch.tensor(y)).solution
+    np.testing.assert_allclose(ops.lstsq(x, y), theirs.numpy(), rtol=1e-4, atol=1e-5)
