@@ -80,6 +80,9 @@ _NAMES = {
     "jit": "graftax.transforms.compile.jit",
     "jvp": "graftax.transforms.gradients.jvp",
     "map_fn": "graftax.transforms.flow.scan",
+    "memory_report": "graftax.training.display.memory_report",
+    "plot_history": "graftax.training.display.history_plot",
+    "plot_model": "graftax.training.display.model_drawing",
     "py_function": "graftax.transforms.py_function",
     "recompute_grad": "graftax.transforms.gradients.custom_gradient",
     "remat": "graftax.transforms.flow.remat",
@@ -134,6 +137,9 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.training import data as data
     from graftax.training import summary as summary
     from graftax.training.callbacks.callback import Callback as Callback
+    from graftax.training.display.history_plot import plot_history as plot_history
+    from graftax.training.display.memory_report import memory_report as memory_report
+    from graftax.training.display.model_drawing import plot_model as plot_model
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
     from graftax.transforms.compile.jit import jit as jit

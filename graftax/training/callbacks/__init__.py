@@ -13,6 +13,7 @@ from graftax.training.callbacks.lambda_callback import LambdaCallback as LambdaC
 from graftax.training.callbacks.learning_rate_scheduler import LearningRateScheduler as LearningRateScheduler
 from graftax.training.callbacks.mlflow import MLflow as MLflow
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint as ModelCheckpoint
+from graftax.training.callbacks.profiler import Profiler as Profiler
 from graftax.training.callbacks.progress import Progress as Progress
 from graftax.training.callbacks.reduce_lr_on_plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from graftax.training.callbacks.stop_at_step import StopAtStep as StopAtStep

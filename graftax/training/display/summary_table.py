@@ -71,13 +71,13 @@ class Summary:
     def totals(self) -> list[str]:
         """The lines below the table."""
         lines = [
-            f"parameters: {self.parameters:,} ({_size(self.bytes)})",
+            f"parameters: {self.parameters:,} ({bytes_text(self.bytes)})",
             f"  trainable {self.trainable:,}, not trainable {self.parameters - self.trainable:,}",
         ]
         if self.other_bytes:
-            lines.append(f"seeds, metrics and other state: {_size(self.other_bytes)}")
+            lines.append(f"seeds, metrics and other state: {bytes_text(self.other_bytes)}")
         if self.optimizer_bytes:
-            lines.append(f"optimizer {type(self.optimizer).__name__}: {_size(self.optimizer_bytes)}")
+            lines.append(f"optimizer {type(self.optimizer).__name__}: {bytes_text(self.optimizer_bytes)}")
         if self.unbuilt:
             lines.append(f"not built: {len(self.unbuilt)} layers; model(x[:1]), or model.build_for(x[:1]), builds them")
         return lines
@@ -197,7 +197,8 @@ def bytes_of(dtype: str) -> float:
     return bits / 8
 
 
-def _size(size: float) -> str:
+def bytes_text(size: float) -> str:
+    """Return a number of bytes as text."""
     plain = f"{int(size):,} bytes"
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= 10 * unit:
