@@ -24,6 +24,7 @@ from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList, listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
+from graftax.training.dependence import level_around, require_dependent
 from graftax.training.described import Described
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
@@ -173,12 +174,14 @@ class Model(Described):
         x, y, sample_weight = unpack(batch)
         object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
         require_restored(self, self.optimizer)
-        variables = self.trainable_variables
+        variables, level = self.trainable_variables, level_around()
 
         def forward() -> tuple[Array, tuple[Any, Any, Any]]:
             with call_context(training=True) as context:
                 y_pred = self(x, training=True)
                 loss = self.compute_loss(x, y, y_pred, sample_weight)
+                if variables:
+                    require_dependent(loss, level, self.optimizer)
                 return loss, (loss, y_pred, context.mask_of(y_pred))
 
         if variables:
