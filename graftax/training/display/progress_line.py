@@ -40,7 +40,7 @@ class Progressed:
     is_over: bool = False
 
     def line(self, width: int | None, plain: bool = False) -> str:
-        """Return the line, in at most so many columns; numbers that find no room are counted at its end.
+        """Return the line, in at most so many columns; numbers without room are counted at its end.
 
         Args:
             width: How many columns there are; None for as many as it takes.
@@ -49,12 +49,26 @@ class Progressed:
         head = [self.title, self._count()]
         timing = [text for text in (self._speed(), self._time()) if text]
         numbers = [f"{name} {value:.4g}" for name, value in self.numbers.items()]
-        if self.is_over or self.total is None:
-            return _fitted(head, timing, numbers, width)
-        room = _WIDEST_BAR if width is None else width - len(_GAP.join([*head, *timing, *numbers])) - len(_GAP)
-        size = min(_WIDEST_BAR, room)
-        bar = [_bar(self.done / max(self.total, 1), size, plain)] if size >= _NARROWEST_BAR else []
-        return _fitted([*head, *bar], timing, numbers, width)
+        whole = _GAP.join([*head, *timing, *numbers])
+        if width is None or len(whole) <= width:
+            room = _WIDEST_BAR if width is None else width - len(whole) - len(_GAP)
+            if self.is_over or self.total is None or room < _NARROWEST_BAR:
+                return whole
+            bar = _bar(self.done / max(self.total, 1), min(_WIDEST_BAR, room), plain)
+            return _GAP.join([*head, bar, *timing, *numbers])
+        return _fitted(head, timing[:1], self._pairs(), width)
+
+    def _pairs(self) -> list[str]:
+        """The numbers with less room: those of validation beside those of training, the learning rate last."""
+        found = []
+        for name, value in self.numbers.items():
+            plain = name.removeprefix("val_")
+            if name == "learning_rate" or (plain != name and plain in self.numbers):
+                continue
+            validated = self.numbers.get(f"val_{name}")
+            found.append(f"{name} {value:.3g}" + ("" if validated is None else f" (val {validated:.3g})"))
+        rate = self.numbers.get("learning_rate")
+        return found if rate is None else [*found, f"lr {rate:.3g}"]
 
     def _count(self) -> str:
         return f"{self.done} steps" if self.total is None else f"{self.done:{len(str(self.total))}}/{self.total}"
@@ -70,14 +84,12 @@ class Progressed:
         return f"{_clock((self.total - self.done) * self.per_step)} left"
 
 
-def _fitted(head: list[str], timing: list[str], numbers: list[str], width: int | None) -> str:
-    """The parts in a line; where they are too many, times go first, then the count, then the last numbers."""
-    line = _GAP.join([*head, *timing, *numbers])
-    if width is None or len(line) <= width:
-        return line
+def _fitted(head: list[str], timing: list[str], numbers: list[str], width: int) -> str:
+    """The parts in a line; where they are too many, the count goes first, then the last numbers, then the time."""
     few = [[*numbers[:shown], f"+{len(numbers) - shown}"] for shown in range(len(numbers) - 1, -1, -1)]
-    ways = [[*head, *timing[:1], *numbers], [*head, *numbers], *([*head, *kept] for kept in few[:1])]
-    ways += [[head[0], *kept] for kept in (numbers, *few)]
+    unrated = [number for number in numbers if not number.startswith("lr ")]  # it is in the history, too
+    ways = [[*head, *timing, *numbers], [head[0], *timing, *numbers], [head[0], *timing, *unrated]]
+    ways += [[head[0], *kept] for kept in (numbers, unrated, *few)]
     return next((one for one in map(_GAP.join, ways) if len(one) <= width), head[0][: max(width, 0)])
 
 

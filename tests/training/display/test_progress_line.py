@@ -27,7 +27,7 @@ def test_it_fits(width, is_over):
 
 def test_at_80_columns_the_loss_of_training_and_validation_are_there():
     over = Progressed("epoch  3/30", 500, 500, 5.0, 0.0123, NUMBERS, is_over=True)
-    assert over.line(79) == "epoch  3/30  loss 0.4321  accuracy 0.8123  val_loss 0.5123  +2"
+    assert over.line(79) == "epoch  3/30  12.3ms/step  loss 0.432 (val 0.512)  accuracy 0.812 (val 0.777)"
     few = {"loss": 0.43211, "val_loss": 0.51234}
     line = Progressed("epoch  3/30", 500, 500, 5.0, 0.0123, few, is_over=True).line(79)
     assert line == "epoch  3/30  500/500  12.3ms/step  5.0s  loss 0.4321  val_loss 0.5123"
