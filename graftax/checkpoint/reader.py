@@ -105,7 +105,7 @@ class Reader:
         self._folder.close()
 
     def names(self) -> list[str]:
-        """What the directory holds."""
+        """Return what the directory holds."""
         return self._folder.names()
 
     def _read_graph(self, limit: int) -> bytes:
@@ -131,7 +131,7 @@ class Reader:
         return bytes(data[: self._folder.read_into(memoryview(data), name, 0)])
 
     def _where(self, record: FileRecord) -> Folder:
-        """The directory that holds a data file: this one, or the one that is referred to."""
+        """Return the directory that holds a data file: this one, or the one that is referred to."""
         if record.target is None:
             return self._folder
         if record.target not in self._targets:
@@ -198,7 +198,7 @@ class Reader:
             )
 
     def mapped(self, file: int) -> memoryview | None:
-        """A data file mapped into memory; None where files cannot be mapped."""
+        """Return a data file mapped into memory; None where files cannot be mapped."""
         record = self.index.files[file]
         try:
             return self._where(record).mapped(record.name)

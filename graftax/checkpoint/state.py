@@ -28,7 +28,7 @@ AddArray = Callable[[HostArray, str], int]
 
 
 def frozen(value: Any, path: str, add: AddArray) -> Any:
-    """A copy of Python state that nobody changes any more, in terms of the index.
+    """Return a copy of Python state that nobody changes any more, in terms of the index.
 
     Args:
         value: What `get_state` returned.
@@ -84,7 +84,7 @@ def _name(kind: type) -> str:
 
 
 def revived(value: Any, arrays: Mapping[int, HostArray]) -> Any:
-    """A decoded Python value, with its NumPy scalars, arrays and named tuples.
+    """Return a decoded Python value, with its NumPy scalars, arrays and named tuples.
 
     Named tuples are of classes made for them; members of enums stay `graftax.checkpoint.values.SavedEnum`, with a name
     and a value; see `resembling`.
@@ -137,7 +137,7 @@ def resembling(value: Any, live: Any) -> Any:
 
 
 def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
-    """A value as an index holds it, with other numbers for its arrays."""
+    """Return a value as an index holds it, with other numbers for its arrays."""
     kind = type(value)
     if kind is SavedArray:
         return SavedArray(numbers[value.number])

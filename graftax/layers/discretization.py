@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +110,7 @@ class Discretization(Layer):
 
 def _in_order(boundaries: Sequence[float]) -> tuple[float, ...]:
     try:
-        values = np.asarray(boundaries, "float64")
+        values: Any = np.asarray(boundaries, "float64")
     except (TypeError, ValueError):
         values = np.zeros((0, 0))
     if values.ndim != 1 or not values.size or not np.isfinite(values).all() or (np.diff(values) <= 0).any():

@@ -252,7 +252,8 @@ class Lookup(Layer):
             raise IndexRangeError(
                 f"places from {places.min()} to {places.max()}", f"there are {len(tokens)}", "what the same layer gave"
             )
-        return np.array(tokens)[places]
+        found: np.ndarray[Any, Any] = np.array(tokens)[places]
+        return found
 
 
 def _is_zero(value: Any) -> bool:

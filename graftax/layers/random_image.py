@@ -66,9 +66,10 @@ def bounds_of(name: str, value: Any, least: float = -math.inf, most: float = mat
     Raises:
         ArgumentError: it is something else, or out of range.
     """
-    pair = tuple(value) if isinstance(value, list | tuple) else (None, None)
+    pair: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (None, None)
     if _is_number(value):
-        pair = (max(-abs(value), least), abs(value))
+        size = abs(float(value))  # pyright: ignore[reportArgumentType]  # it is a number
+        pair = (max(-size, least), size)
     if len(pair) != 2 or not all(_is_number(n) for n in pair) or not least <= pair[0] <= pair[1] <= most:
         within = "" if math.isinf(least) and math.isinf(most) else f", from {least} to {most}"
         raise ArgumentError(
@@ -83,12 +84,13 @@ def range_of(value: Sequence[float]) -> tuple[float, float]:
     Raises:
         ArgumentError: it is something else.
     """
-    low, high = tuple(value) if isinstance(value, list | tuple) and len(value) == 2 else (None, None)
-    if not (_is_number(low) and _is_number(high)) or not low < high:  # type: ignore[operator]
+    pair: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) and len(value) == 2 else (None, None)
+    low, high = pair
+    if not (_is_number(low) and _is_number(high)) or not low < high:
         raise ArgumentError(
             f"value_range={value!r:.60}", "it is the lowest and the highest value of a pixel", "value_range=(0, 255)"
         )
-    return float(low), float(high)  # type: ignore[arg-type]
+    return float(low), float(high)
 
 
 def _is_number(value: Any) -> bool:

@@ -56,6 +56,7 @@ class Rescaling(Layer):
 
 
 def _finite(name: str, value: Any) -> np.ndarray[Any, Any]:
+    array = np.zeros(0)
     try:
         array = np.asarray(unwrap(value))
         good = array.dtype.kind in "iuf" and array.size > 0 and bool(np.isfinite(array.astype("float32")).all())

@@ -27,9 +27,8 @@ class TorchLayer(Layer):
 
     Each call leaves the program: arrays go to the host, PyTorch computes on its CPU, and the result comes back; for a
     gradient it computes the output once more. That costs some tenths of a millisecond a call, and copies of all
-    parameters, so it is for modules that are frozen, small or about to be ported. It runs in
-    eager code and in ``graftax.jit(step, allow_callback=True)``, which `fit` does not write: train it in a loop of your
-    own.
+    parameters, so it is for modules that are frozen, small or about to be ported. It runs in eager code and in
+    ``graftax.jit(step, allow_callback=True)``, which `fit` does not write: train it in a loop of your own.
 
     Parameters are taken from the module when the layer is made, and changed here alone; a later
     ``module.load_state_dict`` has no effect. Buffers, such as the statistics of a BatchNorm, are Variables of the role
@@ -49,10 +48,17 @@ class TorchLayer(Layer):
         ArgumentTypeError: it is no module, or gives something else than one tensor.
 
     Example:
-        >>> import torch, numpy as np, graftax as gx  # doctest: +SKIP
-        >>> layer = TorchLayer(torch.nn.Linear(3, 2))  # doctest: +SKIP
-        >>> layer(np.ones((4, 3), "float32")).shape, [v.path for v in layer.variables]  # doctest: +SKIP
-        ((4, 2), ['parameters/weight', 'parameters/bias'])
+        >>> import numpy as np
+        >>> class Tensor:  # stands for a torch.Tensor
+        ...     detach = lambda self: self
+        ...     numpy = lambda self: np.ones((2, 3), "float32")
+        >>> class Linear:  # stands for a torch.nn.Linear(3, 2, bias=False)
+        ...     named_parameters = lambda self: [("weight", Tensor())]
+        ...     named_buffers = lambda self: []
+        ...     train = __call__ = lambda self, *given: self
+        >>> layer = TorchLayer(Linear())
+        >>> [(v.path, v.shape) for v in layer.trainable_variables]
+        [('parameters/weight', (2, 3))]
     """
 
     def __init__(

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError, StateError
 from graftax.core.fallback import Fallback
-from graftax.core.known_names import closest
 from graftax.core.scopes import ScopeStack
 from graftax.layers.input_layer import InputLayer
 from graftax.layers.layer import Layer
@@ -16,7 +15,6 @@ from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Symbolic, mapped
 from graftax.training.graph import Graph, Result
 from graftax.training.wiring import wired
-from graftax.variables.graph.node import own_nodes
 
 
 class Recorded(dict[Result, Symbolic]):
@@ -178,63 +176,6 @@ class Wired(Layer):
     def outputs(self) -> list[Any]:
         """Return what stands for the outputs of the graph, as a list."""
         return tree.flatten(self._gx_values("outputs"))
-
-    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
-        """Return one of the layers that the model holds itself.
-
-        Args:
-            name: Its name, if it was given one; else that of its class in snake case, where there is one such layer.
-                Defaults to None.
-            index: Its place among ``layers``. Defaults to None.
-
-        Raises:
-            ArgumentError: there is none, or several have that name; neither is said, or both.
-
-        Example:
-            >>> import graftax as gx
-            >>> x = gx.Input((3,))
-            >>> model = gx.Model(x, gx.layers.Dense(2, name="label")(x))
-            >>> model.get_layer("label").output.shape
-            (None, 2)
-        """
-        held = self._gx_held_layers()
-        if (name is None) == (index is None):
-            raise ArgumentError(
-                f"get_layer(name={name!r}, index={index!r})", "a layer is found by one of both", 'get_layer("features")'
-            )
-        if index is not None:
-            if not isinstance(index, int) or not -len(held) <= index < len(held):
-                raise ArgumentError(
-                    f"get_layer(index={index!r})", f"the model has {len(held)} layers", "index=-1 for the last one"
-                )
-            return list(held.values())[index]
-        given = [layer for layer in held.values() if layer._gx_name == name]
-        found = given or [layer for layer in held.values() if layer._gx_name is None and layer.name == name]
-        if len(found) == 1:
-            return found[0]
-        title = f"get_layer({name!r}) of {type(self).__name__} {self.name!r}"
-        if found:
-            places = [place for place, layer in held.items() if layer in found]
-            raise ArgumentError(
-                f"{title}: {len(found)} layers are called that",
-                f"they are {', '.join(places[:4])}",
-                f'get_layer(index={list(held).index(places[0])}); or name="..." when they are made',
-            )
-        names = [layer.name for layer in held.values()]
-        near = closest(str(name), names)
-        raise ArgumentError(
-            title,
-            f"its layers are {', '.join(names[:8])}{' …' if len(names) > 8 else ''}" if names else "it has no layers",
-            f"get_layer({near!r})" if near else "get_layer(index=0)",
-        )
-
-    def _gx_held_layers(self) -> dict[str, Layer]:
-        """Return the layers that it holds itself, by edges."""
-        return {
-            "/".join(map(str, edges)): node
-            for edges, node in own_nodes(self)
-            if isinstance(node, Layer) and node is not self
-        }
 
 
 def no_graph(model: Layer, name: str) -> MissingAttributeError:

@@ -87,8 +87,7 @@ def test_beside_fit(tmp_path):
             assert not verify(tmp_path / "c").problems
 
 
-def test_a_step_that_waits_for_a_save_that_waits_for_it_goes_on(toys):
-    """A save inside of a callback of a step, while another thread steps on the same Variables."""
+def test_who_assigns_beside_steps_that_follow_upon_each_other_gets_a_turn():
     v = gx.Variable(np.zeros(3, "float32"))
 
     @gx.jit

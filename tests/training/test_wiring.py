@@ -100,19 +100,3 @@ def test_layers_added_to_the_list_are_called_by_nothing():
     model.layers.append(layers.Dense(2))
     with pytest.raises(StateError, match="called by nothing"):
         model(ONES)
-
-
-def test_get_layer_that_there_is_not():
-    model = gx.Model(A, layers.Dense(2)(layers.Dense(3)(layers.ReLU()(A))))
-    assert model.get_layer(model.layers[1].name) is model.layers[1]
-    assert model.get_layer(index=-1) is model.layers[-1]
-    with pytest.raises(ArgumentError, match="2 layers are called that"):
-        model.get_layer("dense")
-    with pytest.raises(ArgumentError, match=r"get_layer\('aa'\)") as caught:
-        model.get_layer("aa")
-    assert caught.value.instead == "get_layer('a')"
-    with pytest.raises(ArgumentError, match="4 layers"):
-        model.get_layer(index=4)
-    with pytest.raises(ArgumentError, match="found by one of both"):
-        model.get_layer()
-    assert gx.Sequential([layers.Dense(2, name="one")]).get_layer("one").name == "one"
