@@ -80,6 +80,7 @@ _NAMES = {
     "jacobian": "graftax.transforms.gradients.jacobian",
     "jit": "graftax.transforms.compile.jit",
     "jvp": "graftax.transforms.gradients.jvp",
+    "load_model": "graftax.training.whole.loading",
     "map_fn": "graftax.transforms.flow.scan",
     "memory_report": "graftax.training.display.memory_report",
     "plot_history": "graftax.training.display.history_plot",
@@ -144,6 +145,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.training.display.model_drawing import plot_model as plot_model
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
+    from graftax.training.whole.loading import load_model as load_model
     from graftax.transforms.compile.jit import jit as jit
     from graftax.transforms.compile.run_eagerly import run_eagerly as run_eagerly
     from graftax.transforms.device import device as device

@@ -128,11 +128,7 @@ class Model(Described):
 
     @property
     def optimizer(self) -> Any:
-        """Return the optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
-
-        Raises:
-            StateError: there is none.
-        """
+        """Return the optimizer given to `compile`, an `Optimizer` or another `Minimizer`; `StateError` without one."""
         return required_optimizer(self)
 
     @Fallback
@@ -142,11 +138,7 @@ class Model(Described):
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Return losses and metrics given to `compile`.
-
-        Raises:
-            StateError: the model is not compiled.
-        """
+        """Return losses and metrics given to `compile`; `StateError` if it was not called."""
         return required_objectives(self)
 
     @property
@@ -280,7 +272,7 @@ class Model(Described):
         check_nans: bool = False,
         resume: str | os.PathLike[str] | CheckpointManager | None = None,
     ) -> History:
-        """Train for some epochs.
+        """Train for some epochs; return the `History`.
 
         Args:
             x: Arrays (nested as the model takes them), tables, sparse matrices; an iterable of batches ``x, y`` or
@@ -305,9 +297,6 @@ class Model(Described):
                 and what went in. The Variables are as before that step. Costs the memory that steps reuse otherwise.
             resume: A directory, or a `CheckpointManager`, that `graftax.callbacks.ModelCheckpoint` saved to: go on from
                 the latest state there, to the same numbers as an unbroken run; from the start where there is none.
-
-        Returns:
-            The `History`.
 
         Raises:
             StateError: not compiled, or without an optimizer or a loss.

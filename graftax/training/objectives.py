@@ -75,6 +75,11 @@ class Objectives:
         """Return all metrics, the mean of the loss first."""
         return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
 
+    def given(self) -> dict[str, Any]:
+        """Return losses, metrics and factors as they were given to `compile`, by argument."""
+        metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}
+        return {"loss": self._loss, **metrics, "loss_weights": self._weights}
+
     def loss(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> Array | None:
         """Return the weighted sum of the losses of the outputs; None without a loss."""
         if self._loss is None:

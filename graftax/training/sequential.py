@@ -56,6 +56,7 @@ class Sequential(Model):
     _gx_words: ClassVar[Words] = OF_SEQUENTIAL
     supports_masking = True  # each layer says what becomes of a mask
     _gx_hands_on_masks = True
+    _gx_in_a_row = True
     compiles_call = True  # where all layers do
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_chain"})
     _gx_declared: Declared | None = None  # what its input is to be
@@ -114,7 +115,7 @@ class Sequential(Model):
         """
         if not self.layers:
             raise StateError(f"pop() of {self.name!r}, which has no layers", "there is nothing to take away", "add()")
-        last = self.layers[-1]
+        last: Callable[[Any], Any] = self.layers[-1]
         self.layers = self.layers[:-1]
         self._gx_chain = None
         return last
@@ -139,7 +140,8 @@ class Sequential(Model):
             raise IndexRangeError(
                 f"model[{place!r}] of {self.name!r}", f"it has {len(self.layers)} layers", "model[-1] for the last one"
             )
-        return self.layers[place]
+        layer: Callable[[Any], Any] = self.layers[place]
+        return layer
 
     # --- what is known before there is an input -----------------------------------------------------------------------
 

@@ -10,11 +10,11 @@ from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import Objectives
-from graftax.training.wired import Wired
+from graftax.training.whole.saved import Saved
 from graftax.variables.graph.module import Module
 
 
-class Trained(Wired):
+class Trained(Saved):
     """A layer with steps and metrics, as the loops behind fit, evaluate and predict need it; `Model` is one."""
 
     stop_training = False

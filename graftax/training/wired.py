@@ -42,6 +42,8 @@ class Wired(Layer):
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_recorded"})
     _gx_graph: Graph | None = None
     _gx_recorded: Recorded | None = None
+    _gx_in_a_row: ClassVar[bool] = False
+    """Whether it is made of a list of layers, called one after the other."""
 
     def __init__(
         self,
