@@ -117,6 +117,7 @@ class Model(Described):
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
+        self._gx_objectives.names = self._gx_output_names()
         self._gx_functions = executions.CompiledSteps()
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
         object.__setattr__(self, "_gx_steps_per_execution", steps)

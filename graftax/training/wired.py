@@ -143,6 +143,15 @@ class Wired(Layer):
             )
         return [layer.fitting(value) for layer, value in zip(layers, found, strict=True)]
 
+    def _gx_output_names(self) -> tuple[str, ...]:
+        """Return the given names of the layers whose outputs a graph lists, if they all have one; else nothing."""
+        graph = self._gx_graph
+        if graph is None or not isinstance(graph.outputs, list | tuple):
+            return ()
+        ends = [graph.steps[leaf.step].callee if isinstance(leaf, Result) else "" for leaf in graph.outputs]
+        names = [None if isinstance(callee, str) else self.layers[callee]._gx_name for callee in ends]
+        return tuple(name for name in names if name) if None not in names and len(set(names)) == len(names) else ()
+
     def _gx_input_layers(self, graph: Graph) -> list[InputLayer]:
         return [self.layers[graph.steps[leaf.step].callee] for leaf in tree.flatten(graph.inputs)]
 

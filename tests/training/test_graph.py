@@ -221,3 +221,22 @@ def test_values_are_let_go_once_nothing_needs_them():
 def test_summary_counts_the_layers(capsys):
     two_ways().summary()
     assert "43" in capsys.readouterr().out
+
+
+def test_listed_outputs_are_called_as_their_layers():
+    x = gx.Input((4,))
+    model = gx.Model(x, [layers.Dense(1, name="size")(x), layers.Dense(3, name="label")(x)])
+    model.compile(
+        "sgd",
+        {"size": "mse", "label": gx.losses.SparseCategoricalCrossentropy(from_logits=True)},
+        metrics={"label": ["accuracy"]},
+        loss_weights={"size": 0.5},
+    )
+    labels = np.arange(8) % 3
+    named = model.evaluate(X, {"size": Y[:, :1], "label": labels}, verbose=0)
+    assert set(named) == {"loss", "size_loss", "label_loss", "label_accuracy"}
+    assert named["loss"] == pytest.approx(0.5 * named["size_loss"] + named["label_loss"], rel=1e-5)
+    model.fit(X, [Y[:, :1], labels], verbose=0, validation_data=(X, {"size": Y[:, :1], "label": labels}))
+    plain = gx.Model(x, [layers.Dense(1)(x), layers.Dense(1, name="one")(x)])
+    plain.compile("sgd", "mse")
+    assert set(plain.evaluate(X, [Y[:, :1], Y[:, 1:]], verbose=0)) == {"loss", "output_0_loss", "output_1_loss"}

@@ -33,13 +33,10 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
 
     Example:
         >>> import os, tempfile, graftax as gx
-        >>> class Doubled(gx.Layer):
-        ...     def call(self, x):
-        ...         return 2 * x
         >>> path = os.path.join(tempfile.mkdtemp(), "whole")
-        >>> _ = gx.Sequential([gx.Input((3,)), Doubled()]).save(path)
-        >>> gx.load_model(path, custom=[Doubled]).layers
-        [<Doubled 'layers/0'>]
+        >>> _ = gx.Sequential([gx.Input((3,)), gx.layers.Dense(2)]).save(path)
+        >>> load_model(path).layers
+        [<Dense 'layers/0'>]
     """
     own = given(custom)
     with read(path) as saved:
