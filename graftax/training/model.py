@@ -129,7 +129,7 @@ class Model(Described):
 
     @property
     def optimizer(self) -> Any:
-        """Return the optimizer given to `compile`, an `Optimizer` or another `Minimizer`; `StateError` without one."""
+        """Return the optimizer given to `compile`, or another `Minimizer`; raise `StateError` without one."""
         return required_optimizer(self)
 
     @Fallback
@@ -139,7 +139,7 @@ class Model(Described):
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Return losses and metrics given to `compile`; `StateError` if it was not called."""
+        """Return losses and metrics given to `compile`; raise `StateError` if it was not called."""
         return required_objectives(self)
 
     @property
