@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError, StateError
@@ -89,11 +89,13 @@ class Wired(Layer):
 
     # --- running ------------------------------------------------------------------------------------------------------
 
-    def call(self, inputs: Any) -> Any:
-        """Compute the outputs of the graph; a class of its own defines it."""
-        graph = self._gx_graph
-        if graph is None:
-            return super().call(inputs)
+    if not TYPE_CHECKING:  # a checker should see that subclasses take any arguments
+
+        def call(self, inputs: Any) -> Any:
+            """Compute the outputs of the graph; a class of its own defines it."""
+            return super().call(inputs) if self._gx_graph is None else self._gx_run(self._gx_graph, inputs)
+
+    def _gx_run(self, graph: Graph, inputs: Any) -> Any:
         if any(one is self for one in _running.items):
             way = [*_running.items, self]
             raise StateError(

@@ -177,6 +177,7 @@ TRAINED = [
     and name not in WITHOUT_DROPOUT
 ]
 WITHOUT_ROW = {
+    "InputLayer": "computes nothing, and its dtype is that of the input",
     "JaxLayer": "wraps what is not of this package",
     "FlaxLayer": "wraps what is not of this package",
     "TorchLayer": "wraps what is not of this package, and needs torch",
