@@ -44,7 +44,7 @@ class Arrays(Neural, Packing, Protocol):
         ...
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Array]:
-        """Native arrays of NumPy arrays to which nobody will write any more: their memory may be used as it is.
+        """Make native arrays of NumPy arrays to which nobody will write any more: their memory may be used as it is.
 
         Each is of a canonical dtype, in the order of C, and begins at a multiple of 64 bytes where it can.
         """

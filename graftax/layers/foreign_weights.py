@@ -47,7 +47,7 @@ def as_weights(layer: Layer, structure: Any, name: str, trainable: bool) -> Any:
 
 
 def values_of(structure: Any) -> Any:
-    """The values of Variables, in their structure."""
+    """Return the values of Variables, in their structure."""
     return tree.map_structure(lambda variable: variable.value, structure)
 
 

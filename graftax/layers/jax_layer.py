@@ -134,7 +134,7 @@ class JaxLayer(Layer):
 
 
 def as_plain(structure: Any) -> Any:
-    """Mappings of any kind as dicts."""
+    """Return mappings of any kind as dicts."""
     if hasattr(structure, "items"):
         return {key: as_plain(value) for key, value in structure.items()}
     if isinstance(structure, list | tuple) and not hasattr(structure, "_fields"):
@@ -147,7 +147,7 @@ def _described(leaf: Any) -> Any:
 
 
 def _names(what: str, function: Any, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
-    """The parameters of a function, in their order.
+    """Return the parameters of a function, in their order.
 
     Raises:
         ArgumentTypeError: it is none, or has others.

@@ -118,7 +118,7 @@ class TextVectorization(Lookup):
         return self.counted(counts)
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, and those that follow each other as one."""
+        """Return the words of a text, and those that follow each other as one."""
         standardize = _STANDARD[self.standardize] if isinstance(self.standardize, str) else self.standardize
         split = _SPLIT[self.split] if isinstance(self.split, str) else self.split
         text = text if standardize is None else standardize(text)

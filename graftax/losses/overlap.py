@@ -16,7 +16,7 @@ from graftax.objectives.hiding import Form, Ranges
 
 
 def _axes(value: Any) -> tuple[int, ...] | None:
-    """The axes that are summed over, or None."""
+    """Return the axes that are summed over, or None."""
     if value is None:
         return None
     found = (value,) if not isinstance(value, (list, tuple)) else tuple(value)

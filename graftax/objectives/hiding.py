@@ -85,7 +85,7 @@ class Formula:
         )
 
     def of_values(self, condition: ArrayLike, values: Array) -> ArrayLike:
-        """The condition for whole values: of a sample that is one value, something has to be visible."""
+        """Return the condition for whole values: of a sample that is one value, something has to be visible."""
         keep = as_condition(condition)
         if self.form is not Form.SAMPLES or keep.ndim <= values.ndim or keep.shape[:1] != values.shape[:1]:
             return condition

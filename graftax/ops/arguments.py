@@ -142,7 +142,7 @@ def _word(op: str, parameter: Parameter, value: Any) -> str:
 
 
 def _items(value: Any) -> list[Any] | None:
-    """What is in a list, tuple, range or array; None if it is one thing."""
+    """Return what is in a list, tuple, range or array; None if it is one thing."""
     if isinstance(value, (list, tuple, range)):
         return list(value)
     if getattr(value, "ndim", 0):

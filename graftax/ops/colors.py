@@ -69,7 +69,7 @@ def _bell(size: int, sigma: float) -> Any:
 
 
 def _weighed(a: Arrays, x: Any, weights: Any, axis: int) -> Any:
-    """The weighted sums over neighbours along an axis, as many as there is room for."""
+    """Return the weighted sums over neighbours along an axis, as many as there is room for."""
     count = x.shape[axis] - len(weights) + 1
     lead = (slice(None),) * (axis % x.ndim)
     parts = [x[(*lead, slice(i, i + count))] * float(weight) for i, weight in enumerate(weights)]

@@ -46,7 +46,7 @@ def explain(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
 
 
 def describe(arguments: dict[str, Any]) -> str:
-    """``x float32[2, 3], axis=1``."""
+    """Write ``x float32[2, 3], axis=1``."""
     return ", ".join(_one(name, value) for name, value in arguments.items() if value is not None)
 
 
@@ -65,7 +65,7 @@ def _general(op: str, error: Exception, arguments: dict[str, Any]) -> GraftaxErr
 
 
 def _axis(row: Op, arguments: dict[str, Any]) -> GraftaxError | None:
-    """The error for axes that the first array does not have, or that are given twice."""
+    """Return the error for axes that the first array does not have, or that are given twice."""
     first, *others = parameters(row)
     x = arguments[first.name]
     if not hasattr(x, "ndim"):

@@ -16,7 +16,7 @@ from graftax.ops.structure import FUNCTIONS, in_float32, row
 
 
 def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
-    """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
+    """Call a function of ``numpy.linalg``; half precision is computed in float32, the least that LAPACK has."""
     matrices = tuple(inexact(a, x) for x in matrices)
     half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
     if half is not None:
@@ -50,7 +50,7 @@ for _name in ("det", "slogdet"):
 
 
 def _symmetric(a: Arrays, x: Array) -> Any:
-    """Libraries read one half of a matrix, or both: this is the same for all, and as it came where it is Hermitian."""
+    """Return ``(x + x^H) / 2``: libraries read one half of a matrix, or both, and of this one all read the same."""
     return (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
 
 
@@ -91,7 +91,7 @@ def _square(op: str, x: Array) -> None:
 
 
 def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
-    """The result, after a look at its values where they are at hand."""
+    """Return the result, after a look at its values where they are at hand."""
     if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
         return result
     if not all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in inputs):
@@ -110,7 +110,7 @@ def _rows(op: str, x: Array, y: Array) -> None:
 
 
 def _columns(a: Arrays, function: Any, x: Array, y: Array) -> Any:
-    """A function of a matrix and columns, for one vector, too."""
+    """Call a function of a matrix and columns, for one vector, too."""
     return function(x, y) if y.ndim > 1 else function(x, y[:, None])[..., 0]
 
 

@@ -18,7 +18,7 @@ def _kept(a: Arrays, x: Array, filler: float) -> Any:
 
 
 def _count(a: Arrays, x: Any, axis: Axes) -> Any:
-    """How many values are no nan, in the dtype of their sum."""
+    """Count the values that are no nan, in the dtype of their sum."""
     real_dtype = a.numpy.abs(x).dtype
     return a.numpy.sum(a.asarray(~a.numpy.isnan(x), real_dtype), axis=axis, keepdims=True)
 

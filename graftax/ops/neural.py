@@ -149,7 +149,7 @@ def _each(name: str, value: int | tuple[int, ...], space: int) -> tuple[int, ...
 
 
 def pads_of(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> list[tuple[int, int]]:
-    """Zeros before and after each axis; ``"same"`` puts the odd one after."""
+    """Return how many zeros come before and after each axis; ``"same"`` puts the odd one after."""
     if padding == "causal" and op == "conv_transpose":
         raise ArgumentError(
             "conv_transpose: padding = 'causal'",
@@ -184,7 +184,7 @@ def pads_of(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> lis
 
 
 def _are_pairs(padding: Any, space: int) -> bool:
-    """True for so many pairs of integers that are not negative."""
+    """Tell whether it is so many pairs of integers that are not negative."""
     if not isinstance(padding, tuple) or len(padding) != space:
         return False
     pairs = [pair for pair in padding if isinstance(pair, tuple) and len(pair) == 2]
@@ -201,7 +201,7 @@ def average_pool(a: Arrays, x: Array, window: Any, strides: Any, padding: Any) -
 
 
 def _adaptive(op: str, a: Arrays, x: Array, size: Any, reduce: Any) -> Any:
-    """The i-th window of an axis of n values reaches from floor(i n / size) to ceil((i + 1) n / size)."""
+    """Reduce windows: the i-th of an axis of n values reaches from floor(i n / size) to ceil((i + 1) n / size)."""
     if x.ndim < 3:
         raise ShapeError(
             f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"

@@ -21,7 +21,7 @@ def _triangle(x: Any) -> Any:
 
 
 def _keys(x: Any) -> Any:
-    """The cubic kernel with slope -1/2 at 1 (Keys, IEEE Trans. ASSP 29, 1981)."""
+    """Return the cubic kernel with slope -1/2 at 1 (Keys, IEEE Trans. ASSP 29, 1981)."""
     x = np.abs(x)
     near = (1.5 * x - 2.5) * x * x + 1
     far = ((-0.5 * x + 2.5) * x - 4) * x + 2
@@ -36,7 +36,7 @@ _KERNELS: dict[str, Callable[[Any], Any]] = {"bilinear": _triangle, "bicubic": _
 
 
 def _weights(have: int, want: int, interpolation: str, antialias: bool) -> np.ndarray[Any, Any]:
-    """How much each of the old pixels of an axis counts for each new one; the sum is 1, also at the edge."""
+    """Return how much each of the old pixels of an axis counts for each new one; the sum is 1, also at the edge."""
     scale = have / want
     width = max(scale, 1.0) if antialias else 1.0
     centre = (np.arange(want) + 0.5) * scale - 0.5
@@ -57,7 +57,7 @@ def _image(op: str, x: Array, batch: bool = False) -> None:
 
 
 def pair(op: str, name: str, value: Any) -> tuple[Any, Any]:
-    """Height and width from one number or two."""
+    """Return height and width from one number or two."""
     both = value if isinstance(value, tuple) else (value, value)
     if len(both) != 2:
         raise ArgumentError(f"image.{op}: {name} = {value!r}", "it is (height, width), or one number", f"{name}=(8, 8)")
@@ -122,7 +122,7 @@ def _extract_patches(a: Arrays, x: Array, size: Any, strides: Any, padding: Any,
 
 
 def _folded(a: Arrays, place: Any, size: int, mode: str) -> Any:
-    """Where a whole place lies inside of an axis."""
+    """Return where a whole place lies inside of an axis."""
     if mode == "wrap":
         return place % size
     if mode == "reflect":  # d c b a | a b c d | d c b a

@@ -16,7 +16,7 @@ from graftax.ops.structure import FUNCTIONS, accumulating, in_float32, row
 
 
 def _transform(name: str, a: Arrays, x: Array, n: int | None, axis: int) -> Any:
-    """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
+    """Call a function of ``numpy.fft``; half precision is transformed in float32, the least that it takes."""
     if x.dtype.kind == "c" and name == "rfft":
         raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
     place = axis_in_range(name, axis, x.ndim)
@@ -107,7 +107,7 @@ _WINDOWS = {"hann": np.hanning, "hamming": np.hamming, "blackman": np.blackman}
 
 
 def _weights(op: str, length: int, fft_length: int | None, window: str | None) -> tuple[Any, int]:
-    """The periodic window of a length, in the middle of what is transformed."""
+    """Return the periodic window of a length, in the middle of what is transformed."""
     size = length if fft_length is None else fft_length
     if size < length:
         raise ArgumentError(

@@ -26,7 +26,7 @@ def row(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def real(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of ``x``, which is not defined for complex numbers.
+    """Refuse complex numbers for a function of ``x`` that is not defined for them.
 
     Raises:
         DTypeError: they are complex.
@@ -43,7 +43,7 @@ def real(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of ``x`` with half precision computed in float32 and rounded at the end."""
+    """Compute half precision in float32 for a function of ``x``, and round at the end."""
 
     @wraps(function)
     def wide(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
@@ -57,7 +57,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accumulating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
+    """Do the same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
     inner = in_float32(function)
 
     @wraps(function)
@@ -73,7 +73,7 @@ def _counted(a: Arrays, x: Array) -> Any:
 
 
 def positions(a: Arrays, indices: Array) -> Any:
-    """Indices wide enough for any axis: JAX compares them with its size in their own dtype."""
+    """Return indices wide enough for any axis: JAX compares them with its size in their own dtype."""
     return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
 
 

@@ -16,7 +16,7 @@ _PROPOSALS = 12
 
 
 def _unit(key: Array, shape: Shape, dtype: str) -> Any:
-    """Uniform in (0, 1): its logarithm is finite."""
+    """Draw uniformly from (0, 1): the logarithm is finite."""
     tiny = 2.0**-24 if dtype == "float16" else 2.0**-126
     return registry.current().random.uniform(key, shape, dtype, tiny, 1.0)
 

@@ -42,7 +42,7 @@ class JaxArrays:
         return array
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        """In one call; on the CPU, what begins at a multiple of 64 bytes is not copied."""
+        """Place all in one call; on the CPU, what begins at a multiple of 64 bytes is not copied."""
         placed: list[Any] = jax.device_put(list(values))
         return placed
 

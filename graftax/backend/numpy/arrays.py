@@ -35,7 +35,7 @@ class NumpyArrays:
         return array
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        """The same arrays, which cannot be written to any more."""
+        """Return the same arrays, which cannot be written to any more."""
         for value in values:
             value.flags.writeable = False
         return list(values)
