@@ -357,7 +357,7 @@ def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
 
 
 @checking("tensordot")
-def _tensordot(arrays: Arrays, x: Array, y: Array, axes: Any) -> None:
+def _tensordot(arrays: Arrays, x: Array, y: Array, axes: object) -> None:
     if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
         raise ShapeError(
             f"tensordot: x {list(x.shape)}, y {list(y.shape)}, axes = {axes}",
@@ -367,7 +367,9 @@ def _tensordot(arrays: Arrays, x: Array, y: Array, axes: Any) -> None:
 
 
 @checking("quantile", "nanquantile")
-def _quantile(arrays: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
+def _quantile(
+    arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> None:
     for one in q if isinstance(q, tuple) else (q,):
         if not 0 <= one <= 1:
             raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")

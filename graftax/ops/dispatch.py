@@ -159,7 +159,7 @@ def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
         raise _no_array(op, argument, value) from None
 
 
-def _no_array(op: str, argument: str, value: Any) -> ArgumentTypeError:
+def _no_array(op: str, argument: str, value: object) -> ArgumentTypeError:
     shown = repr(value)
     return ArgumentTypeError(
         f"{op}: {argument} = {shown if len(shown) < 60 else shown[:57] + '...'} of type {type(value).__name__}",
@@ -265,7 +265,7 @@ def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:
     return ready
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     """Make tuples of lists and arrays of numbers: compiled functions can look these up."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))

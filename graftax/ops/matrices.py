@@ -90,7 +90,7 @@ def _square(op: str, x: Array) -> None:
         raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
 
 
-def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
+def _finite(a: Arrays, op: str, result: Array, reason: str, *inputs: Any) -> Any:
     """Return the result, after a look at its values where they are at hand."""
     if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
         return result
@@ -114,7 +114,7 @@ def _columns(a: Arrays, function: Any, x: Array, y: Array) -> Any:
     return function(x, y) if y.ndim > 1 else function(x, y[:, None])[..., 0]
 
 
-def _triangular(a: Arrays, x: Any, y: Any, lower: bool, adjoint: bool = False) -> Any:
+def _triangular(a: Arrays, x: Array, y: Array, lower: bool, adjoint: bool = False) -> Any:
     shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x, y = (a.numpy.broadcast_to(one, (*shape, *one.shape[-2:])) for one in (x, y))
     return a.solve_triangular(x, y, lower, adjoint)
@@ -139,7 +139,7 @@ def cholesky_solve(a: Arrays, x: Array, y: Array) -> Any:
     x, y = inexact(a, x), inexact(a, y)
     y = a.asarray(y, x.dtype)
 
-    def both(x: Any, y: Any) -> Any:
+    def both(x: Array, y: Array) -> Any:
         return _triangular(a, x, _triangular(a, x, y, True), True, adjoint=True)
 
     return _finite(a, "cholesky_solve", _columns(a, both, x, y), "an element of the diagonal is 0", x, y)
@@ -169,7 +169,7 @@ def lstsq(a: Arrays, x: Array, y: Array, rcond: float | None) -> Any:
     return a.numpy.matmul(a.numpy.conj(vh.T), scaled)
 
 
-def _kept(a: Arrays, s: Any, x: Array, rtol: float | None) -> Any:
+def _kept(a: Arrays, s: Array, x: Array, rtol: float | None) -> Any:
     share = rtol if rtol is not None else max(x.shape[-2:]) * float(np.finfo(np.dtype(s.dtype)).eps)
     return s > share * a.numpy.max(s, axis=-1, keepdims=True, initial=0)
 

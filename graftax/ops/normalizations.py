@@ -120,7 +120,7 @@ def _check_ctc(
 def ctc_loss(
     a: Arrays,
     labels: Array,
-    logits: Any,
+    logits: Array,
     label_lengths: Array | None,
     logit_lengths: Array | None,
     blank: int,

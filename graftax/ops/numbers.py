@@ -21,7 +21,7 @@ INT32 = 2**31 - 1
 _limits: dict[Any, tuple[float, float]] = {}
 
 
-def fits(dtype: Any, number: float) -> bool:
+def fits(dtype: object, number: float) -> bool:
     """Tell whether a number surely fits beside arrays of a dtype; where it is False, `check_number` looks closer."""
     low, high = _limits.get(dtype) or _remembered(dtype)
     return low <= number <= high

@@ -68,7 +68,9 @@ def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bo
 @row
 @real
 @in_float32
-def quantile(a: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
+def quantile(
+    a: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> Any:
     require_some("quantile", x, axis)
     x = inexact(a, x)
     return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
@@ -131,7 +133,7 @@ def norm(a: Arrays, x: Any, ord: float, axis: int | tuple[int, ...] | None, keep
 
 @row
 @in_float32
-def moments(a: Arrays, x: Array, axes: Any, keepdims: bool) -> Any:
+def moments(a: Arrays, x: Array, axes: int | tuple[int, ...], keepdims: bool) -> Any:
     x = inexact(a, x)
     mean = a.numpy.mean(x, axis=axes, keepdims=True)
     variance = a.numpy.mean(a.numpy.square(a.numpy.abs(x - mean)), axis=axes, keepdims=keepdims)
