@@ -63,8 +63,8 @@ class JaxLayer(Layer):
         self,
         call_fn: Callable[..., Any],
         init_fn: Callable[..., Any] | None = None,
-        params: Any = None,
-        state: Any = None,
+        params: object = None,
+        state: object = None,
         seed: int | None = None,
         name: str | None = None,
         trainable: bool = True,
@@ -102,7 +102,7 @@ class JaxLayer(Layer):
         assign_all(self.state, out[1], "call_fn")
         return out[0]
 
-    def _make(self, inputs: Any) -> None:
+    def _make(self, inputs: object) -> None:
         """Make the Variables, from what was given or what ``init_fn`` gives for zeros of the shapes of the input."""
         params, state = self.start
         if params is None:
@@ -133,7 +133,7 @@ class JaxLayer(Layer):
         return made
 
 
-def as_plain(structure: Any) -> Any:
+def as_plain(structure: object) -> Any:
     """Return mappings of any kind as dicts."""
     if hasattr(structure, "items"):
         return {key: as_plain(value) for key, value in structure.items()}
@@ -146,7 +146,7 @@ def _described(leaf: Any) -> Any:
     return shapes.ShapeLeaf((tuple(leaf.shape), str(leaf.dtype)))  # type: ignore[arg-type]
 
 
-def _names(what: str, function: Any, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
+def _names(what: str, function: object, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
     """Return the parameters of a function, in their order.
 
     Raises:

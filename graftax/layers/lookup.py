@@ -32,8 +32,8 @@ class Lookup(Layer):
         self,
         max_tokens: int | None,
         num_oov_indices: int,
-        mask_token: Any,
-        oov_token: Any,
+        mask_token: object,
+        oov_token: object,
         vocabulary: Sequence[Any] | None,
         idf_weights: Sequence[float] | None,
         invert: bool,
@@ -245,7 +245,7 @@ class Lookup(Layer):
             object.__setattr__(self, "_gx_table", cached)
         return cached[1]  # type: ignore[no-any-return]
 
-    def _inverted(self, inputs: Any, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    def _inverted(self, inputs: object, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         places = host_array(inputs, "iu", self._gx_title())
         tokens = [*self._special_tokens(), *words]
         if places.size and not (places.min() >= 0 and places.max() < len(tokens)):

@@ -92,5 +92,5 @@ def range_of(value: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)

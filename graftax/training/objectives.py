@@ -41,7 +41,7 @@ class Objectives:
     """
 
     def __init__(
-        self, optimizer: Minimizer | None, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any
+        self, optimizer: Minimizer | None, loss: object, metrics: object, weighted_metrics: object, loss_weights: object
     ) -> None:
         self.optimizer = optimizer
         self._loss, self._weights = loss, loss_weights
