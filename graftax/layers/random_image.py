@@ -68,7 +68,8 @@ def bounds_of(name: str, value: Any, least: float = -math.inf, most: float = mat
     """
     pair: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (None, None)
     if _is_number(value):
-        pair = (max(-abs(value), least), abs(value))
+        size = abs(float(value))  # pyright: ignore[reportArgumentType]  # it is a number
+        pair = (max(-size, least), size)
     if len(pair) != 2 or not all(_is_number(n) for n in pair) or not least <= pair[0] <= pair[1] <= most:
         within = "" if math.isinf(least) and math.isinf(most) else f", from {least} to {most}"
         raise ArgumentError(

@@ -56,7 +56,8 @@ class TorchLayer(Layer):
         ...     named_parameters = lambda self: [("weight", Tensor())]
         ...     named_buffers = lambda self: []
         ...     train = __call__ = lambda self, *given: self
-        >>> [(v.path, v.shape) for v in TorchLayer(Linear()).trainable_variables]
+        >>> layer = TorchLayer(Linear())
+        >>> [(v.path, v.shape) for v in layer.trainable_variables]
         [('parameters/weight', (2, 3))]
     """
 

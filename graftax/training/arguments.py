@@ -127,6 +127,20 @@ def epochs_of(initial_epoch: object, epochs: object) -> range:
     return range(first, stop)
 
 
+def refuse_two_starts(resume: Any, initial_epoch: Any) -> None:
+    """Raise if both say where a run begins.
+
+    Raises:
+        ArgumentError: they do.
+    """
+    if resume is not None and initial_epoch != 0:
+        raise ArgumentError(
+            f"fit(resume=..., initial_epoch={initial_epoch})",
+            "the checkpoint says where the run goes on",
+            "one of the two",
+        )
+
+
 def check_validation(
     epochs: range, split: object, given: object, steps: object, batch_size: object, freq: object
 ) -> Callable[[int], bool]:

@@ -11,6 +11,7 @@ from graftax.backend.host import no_plain_numbers
 from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
+from graftax.training.sources.stored_rows import StoredRows, is_stored
 
 _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 _SHOWN = 4
@@ -26,6 +27,8 @@ def is_arrays(x: object) -> bool:
 
 def is_array(x: object) -> bool:
     """Tell whether it is an array of any library, or a table that can be one."""
+    if is_stored(x):
+        return True
     return hasattr(x, "shape") and (hasattr(x, "dtype") or hasattr(x, "__array__")) and not isinstance(x, type)
 
 
@@ -70,9 +73,15 @@ def _ragged(data: Any, name: str, error: ValueError) -> Exception:
     )
 
 
-def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
+def _host(leaf: Any, name: str) -> Any:
     if isinstance(leaf, VariableLike):
         leaf = leaf.value
+    if isinstance(leaf, StoredRows):
+        return leaf
+    if is_stored(leaf):
+        return StoredRows(leaf)
+    if hasattr(leaf, "columns") and hasattr(leaf, "dtypes"):
+        leaf = _of_table(leaf, name)
     if _is_of_torch(leaf):
         leaf = leaf.detach().cpu()
         leaf = leaf.resolve_conj().resolve_neg()
@@ -88,6 +97,30 @@ def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
         )
     narrow = _WIDE.get(array.dtype.name)
     return array if narrow is None else _narrowed(array, narrow, name)
+
+
+def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
+    """The numbers of a table of pandas or polars, as one array.
+
+    Raises:
+        DataError: names the columns that hold no numbers.
+    """
+    dtypes = table.dtypes if isinstance(table.dtypes, list) else list(table.dtypes)
+    wrong = [str(column) for column, dtype in zip(table.columns, dtypes, strict=True) if not _is_numeric(dtype)]
+    if wrong:
+        raise DataError(
+            f"{name} is a {type(table).__name__} whose columns {', '.join(map(repr, wrong))} hold no numbers",
+            "models compute with numbers",
+            f"{name}.drop(columns={wrong!r}), or numbers in their place: pandas.get_dummies({name}), .cat.codes",
+        )
+    return np.asarray(table.to_numpy(), "float32")
+
+
+def _is_numeric(dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)  # polars has none
+    if kind is not None:
+        return kind in "biuf"
+    return str(dtype).rstrip("0123456789") in ("Int", "UInt", "Float", "Boolean")
 
 
 def _is_of_torch(leaf: object) -> bool:
@@ -119,6 +152,15 @@ def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
 def take_rows(data: object, rows: object) -> Any:
     """Return the same rows of every array of a structure."""
     return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
+
+
+def cut_rows(data: Any, rows: slice) -> Any:
+    """The same rows of every array of a structure; what is stored stays so."""
+    if data is None:
+        return None
+    return tree.map_structure(
+        lambda array: None if array is None else array.cut(rows) if isinstance(array, StoredRows) else array[rows], data
+    )
 
 
 def count_rows(**parts: Any) -> int:

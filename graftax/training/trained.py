@@ -7,7 +7,8 @@ from typing import Any
 
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
-from graftax.training.callbacks.callback import Callback, CallbackList
+from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.callback_list import CallbackList
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import Objectives
 from graftax.variables.graph.module import Module
@@ -20,6 +21,7 @@ class Trained(Layer):
     """Whether training ends after the present step."""
     _gx_history: History | None = None
     _gx_objectives: Objectives | None = None
+    _gx_run_eagerly = False
 
     @property
     def steps_per_execution(self) -> int:
