@@ -127,7 +127,7 @@ def epochs_of(initial_epoch: object, epochs: object) -> range:
     return range(first, stop)
 
 
-def refuse_two_starts(resume: Any, initial_epoch: Any) -> None:
+def refuse_two_starts(resume: object, initial_epoch: object) -> None:
     """Raise if both say where a run begins.
 
     Raises:

@@ -47,7 +47,7 @@ def fit(
     callbacks: Sequence[Callback],
     is_due: Callable[[int], bool],
     check_nans: bool = False,
-    resume: Any = None,
+    resume: object = None,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     data.require_enough(validation, sum(map(is_due, epochs)))
