@@ -14,7 +14,7 @@ package with a class for each group that it has. What each group must do is writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,6 +41,13 @@ class Arrays(Neural, Packing, Protocol):
 
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Array:
         """Return a native array; Python numbers, lists and NumPy arrays are converted, 64-bit types made canonical."""
+        ...
+
+    def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Array]:
+        """Native arrays of NumPy arrays to which nobody will write any more: their memory may be used as it is.
+
+        Each is of a canonical dtype, in the order of C, and begins at a multiple of 64 bytes where it can.
+        """
         ...
 
     def is_array(self, x: Any) -> bool:

@@ -3,7 +3,7 @@
 Example:
     >>> import graftax as gx
     >>> dir(gx.checkpoint)
-    ['Checkpoint', 'CheckpointManager', 'Record', 'RestoreReport', 'SaveReport']
+    ['Checkpoint', 'CheckpointManager', 'Record', 'RestoreReport', 'SaveReport', 'SavedArray', 'SavedArrays', 'read']
 """
 
 from importlib import import_module
@@ -16,8 +16,20 @@ if TYPE_CHECKING:
     from graftax.checkpoint.report import RestoreReport as RestoreReport
     from graftax.checkpoint.retention import Record as Record
     from graftax.checkpoint.save import SaveReport as SaveReport
+    from graftax.checkpoint.saved_arrays import SavedArray as SavedArray
+    from graftax.checkpoint.saved_arrays import SavedArrays as SavedArrays
+    from graftax.checkpoint.saved_arrays import read as read
 
-__all__ = ["Checkpoint", "CheckpointManager", "Record", "RestoreReport", "SaveReport"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointManager",
+    "Record",
+    "RestoreReport",
+    "SaveReport",
+    "SavedArray",
+    "SavedArrays",
+    "read",
+]
 
 _HOMES = {
     "Checkpoint": "graftax.checkpoint.checkpoint",
@@ -25,6 +37,9 @@ _HOMES = {
     "Record": "graftax.checkpoint.retention",
     "RestoreReport": "graftax.checkpoint.report",
     "SaveReport": "graftax.checkpoint.save",
+    "SavedArray": "graftax.checkpoint.saved_arrays",
+    "SavedArrays": "graftax.checkpoint.saved_arrays",
+    "read": "graftax.checkpoint.saved_arrays",
 }
 """Whoever looks at a checkpoint only, such as ``graftax ckpt ls``, imports no array library."""
 

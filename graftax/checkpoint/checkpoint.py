@@ -10,9 +10,10 @@ from graftax.checkpoint.background import Background
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
-from graftax.checkpoint.restore import restore
+from graftax.checkpoint.restore import check_choices, restore
 from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
+from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
@@ -94,6 +95,7 @@ class Checkpoint:
             StateError: a function is being compiled, so Variables have no values.
         """
         place_of(path)
+        overwrite, async_ = checked_flag("overwrite", overwrite), checked_flag("async_", async_)
         self._background.wait()
         prepared = self._preparation.prepare(path, Subset(only, skip), step, meta)
         if not async_:
@@ -131,31 +133,56 @@ class Checkpoint:
         map: Mapping[str, str] | None = None,
         mode: str = "exact",
         cast: str = "exact",
+        trainable: str | None = None,
     ) -> RestoreReport:
-        """Give the objects their saved values, all or none: if anything does not fit, nothing is changed.
+        """Give the objects their saved values, all or none: whatever goes wrong on the way, nothing is changed.
 
-        Values for layers that are not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether
-        all have arrived.
+        That counts for Variables, Python state, slots, and for an interruption by Ctrl-C. Values for layers that are
+        not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether all have arrived.
+
+        Slots go with their Variable, and only to an optimizer of the class that they were saved from. The global seed
+        and its stream come back in mode ``"exact"`` without ``only``, or where that selects ``"gx.random"``.
 
         Args:
             path: A checkpoint; None restores nothing, for ``restore(latest)`` before there is one.
             only: Restore only what this selects, in paths of the program that begin with the name of a root.
-            skip: Restore all but what this selects.
-            map: Paths of the program and the paths of the checkpoint that they take their values from.
+            skip: Restore all but what this selects, and but the slots that belong to it.
+            map: Paths of the program and the paths of the checkpoint that they take their values from: any that
+                ``graftax ckpt show`` prints, those of slots included, or globs on both sides, whose stars stand for the
+                same text. What is given away is gone from its old place; to take a value twice, name both places.
             mode: ``"exact"``: nothing unmatched on either side of the parts asked for; ``"cover"``: every Variable gets
                 a value; ``"overlap"``: whatever matches, at least one value for each root.
             cast: ``"exact"``: dtypes must agree; ``"safe"``: widening is allowed; ``"any"``: everything is.
+            trainable: ``"saved"``: what is restored is trained or frozen as it was saved; ``"program"``: as it is in
+                the program. Defaults to ``"saved"`` in mode ``"exact"`` without ``only``, else to ``"program"``; the
+                report lists what differs, and a warning tells what is unfrozen without being asked for.
 
         Raises:
             MatchError: it does not fit; one of its subclasses that says how. Lists every conflict, and has the report.
             NotACheckpoint, IncompleteCheckpoint: there is none.
             CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
             SelectorError: a selector matches nothing.
+            ArgumentError: ``map`` names what the program has not, or what is left out; or there is no such choice.
+
+        Example:
+            >>> import os, tempfile
+            >>> import graftax as gx
+            >>> path = os.path.join(tempfile.mkdtemp(), "old")
+            >>> old = {"first": gx.Variable(1.0), "second": gx.Variable(2.0)}
+            >>> _ = Checkpoint(layers=old).save(path)
+            >>> new = {"first": gx.Variable(0.0), "middle": gx.Variable(0.5), "last": gx.Variable(0.0)}
+            >>> report = Checkpoint(layers=new).restore(
+            ...     path, map={"layers/last": "layers/second"}, skip="layers/middle"
+            ... )
+            >>> {name: float(v) for name, v in new.items()}
+            {'first': 1.0, 'middle': 0.5, 'last': 2.0}
         """
+        check_choices(mode, cast, trainable, map)
+        subset = Subset(only, skip)
         if path is None:
             return RestoreReport(None)
         place_of(path)
-        return restore(path, Graph(self.roots), Subset(only, skip), dict(map or {}), mode, cast)
+        return restore(path, self.roots, subset, dict(map or {}), mode, cast, trainable)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"

@@ -45,6 +45,7 @@ class Draft(NamedTuple):
     step: int | None = None
     meta: Mapping[str, Any] = MappingProxyType({})
     writer: Mapping[str, str] = MappingProxyType({})
+    random: Any = None
 
 
 def commit(
@@ -136,6 +137,7 @@ def _indexed(
         draft.roots,
         tuple(draft.slots),
         dict(draft.meta),
+        random=draft.random,
     )
     tables = _tables(index, draft.items, writing.first_file) if len(draft.items) > inline else {}
     for name, table in tables.items():

@@ -85,6 +85,8 @@ def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Ind
         corrupt("writer", "it maps text to text")
     meta = _dict(top, "meta")
     values.check(meta, "meta")
+    random = top.get("random")  # files of before it was saved have none
+    values.check(random, "random")
     files = _files(_list(top, "files"))
     tables = _tables(_list(top, "tables"))
     raw = _list(top, "tensors")
@@ -105,8 +107,8 @@ def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Ind
         if type(node) is not int or not 0 <= node < len(nodes):
             corrupt(f"root {name!r}", "it names a node that does not exist")
         _check_edge(name)
-    slots = _slots(_list(top, "slots"), nodes)
-    return Index(save_id, created, step, writer, files, tensors, nodes, roots, slots, meta, kind, block, tables)
+    slots = _slots(_list(top, "slots"), nodes, roots)
+    return Index(save_id, created, step, writer, files, tensors, nodes, roots, slots, meta, kind, block, tables, random)
 
 
 def _list(top: dict[str, Any], key: str) -> list[Any]:
@@ -344,7 +346,7 @@ def _check_edge(edge: str) -> None:
         raise LimitExceeded(f"an edge name of {len(edge):,} characters", f"at most {MAX_EDGE:,} bytes are read")
 
 
-def _slots(raw: list[Any], nodes: tuple[NodeRecord, ...]) -> tuple[SlotRecord, ...]:
+def _slots(raw: list[Any], nodes: tuple[NodeRecord, ...], roots: dict[str, int]) -> tuple[SlotRecord, ...]:
     slots = []
     for item in raw:
         if type(item) is not list or [type(field) for field in item] != [int, str, int, int]:
@@ -358,4 +360,20 @@ def _slots(raw: list[Any], nodes: tuple[NodeRecord, ...]) -> tuple[SlotRecord, .
         slots.append(slot)
     if len({slot[:3] for slot in slots}) != len(slots):
         corrupt("a slot listed twice", "each is listed once")
+    if slots:
+        reached = _reached(roots, nodes)
+        for slot in slots:
+            if slot.optimizer not in reached or slot.variable not in reached:
+                corrupt(f"slot {slot.name!r:.200}", "no root leads to its optimizer, or to its variable")
     return tuple(slots)
+
+
+def _reached(roots: dict[str, int], nodes: tuple[NodeRecord, ...]) -> set[int]:
+    """The nodes to which roots lead."""
+    found = set(roots.values())
+    waiting = list(found)
+    while waiting:
+        below = {child for _, child in nodes[waiting.pop()].edges} - found
+        found |= below
+        waiting += below
+    return found

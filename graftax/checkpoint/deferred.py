@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, castable
 from graftax.checkpoint.expressions import receiver, take
+from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.paths import joined
 from graftax.core.errors import DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adoption import Adopting, set_pending
 from graftax.variables.graph.copies import Copied
 from graftax.variables.variable import Variable
 
@@ -45,20 +45,28 @@ class Session:
         index: The index of the checkpoint.
         paths: Checkpoint paths of nodes, for messages.
         mapped: Program paths that take their values from another node than their edge leads to.
+        given_away: Edges, each after the node that it begins at, whose values ``mapped`` and its like have.
         cast: The cast policy.
     """
 
-    def __init__(self, index: Index, paths: dict[int, str], mapped: dict[str, int], cast: str) -> None:
+    def __init__(
+        self,
+        index: Index,
+        paths: dict[int, str],
+        mapped: dict[str, int],
+        given_away: Collection[tuple[int | None, Edge]],
+        cast: str,
+    ) -> None:
         self.index = index
         self.mapped = mapped
         self._paths = paths
         self._cast = cast
         self._values: dict[int, HostArray] = {}
+        self._given_away = given_away
         self._awaited: dict[str, int] = {}
         self._slots: dict[int, list[WaitingSlot]] = {}
         self._given: dict[int, weakref.ref[Variable | Reparam]] = {}
         self._taken: set[str] = set()
-        self._open = False
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -71,12 +79,17 @@ class Session:
         for waiting in slots.values():
             self._awaited |= {slot.path: slot.node for slot in waiting}
 
-    def attach(self, modules: Sequence[tuple[Adopting, int, str]]) -> None:
-        """Hang the waiting values on Modules; what exists there already was restored or left alone, and stays so."""
-        self._open = False
-        for module, node, path in modules:
-            set_pending(module, Deferred(self, node, path, self._earlier(module)))
-        self._open = True
+    def deferred(self, module: Copied, node: int | None, path: str) -> Deferred:
+        """What is to hang on a Module that was paired with a node."""
+        return Deferred(self, node, path, self._earlier(module), type(module))
+
+    def leave_alone(self, paths: Iterable[str]) -> None:
+        """Deliver nothing under these paths: what exists there was restored or left out."""
+        self._taken |= {path for path in paths if path not in self._awaited}
+
+    def gave_away(self, node: int, edge: Edge) -> bool:
+        """True if what is under this edge goes to another place."""
+        return (node, edge) in self._given_away
 
     def awaits(self, node: int, path: str) -> bool:
         """True if the value of this node still waits under this path."""
@@ -107,7 +120,7 @@ class Session:
             "_values": {node: value for node, value in self._values.items() if node in nodes},
             "_given": {node: variable for node in self._given if (variable := self.given(node)) is not None},
             "_taken": set(self._taken),
-        } | {name: getattr(self, name) for name in ("index", "mapped", "_paths", "_cast", "_open")}
+        } | {name: getattr(self, name) for name in ("index", "mapped", "_given_away", "_paths", "_cast")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -148,8 +161,7 @@ class Session:
 
         Of an expression, its base takes the value of a plain weight, else the whole does; see `expressions`.
         """
-        if not self._open or path in self._taken:
-            self._taken.add(path)
+        if path in self._taken:
             return True
         if self._awaited.get(path) != node:
             return False
@@ -187,18 +199,34 @@ class Session:
 
 
 class Deferred:
-    """What waits below one Module or container: the Session, a node of the checkpoint and the program path."""
+    """What waits below one Module or container: the Session, a node of the checkpoint and the program path.
 
-    def __init__(self, session: Session, node: int, path: str, earlier: Deferred | None = None) -> None:
+    Without a node, only what ``map=`` has brought there waits.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        node: int | None,
+        path: str,
+        earlier: Deferred | None = None,
+        kind: type[object] | None = None,
+    ) -> None:
         self.session = session
         self.node = node
         self._path = path
-        self._edges = dict(session.index.nodes[node].edges)
+        saved = () if node is None else session.index.nodes[node].edges
+        edges = {e: n for e, n in saved if node is None or not session.gave_away(node, e)}
+        self._edges = edges if kind is None else with_names_of_now(kind, edges)
         self._earlier = earlier if earlier is not None and earlier.session.paths else None
 
     def _target(self, edge: Edge) -> tuple[str, int | None]:
         path = joined(self._path, edge)
         return path, self.session.mapped.get(path, self._edges.get(edge))
+
+    def is_of(self, other: object) -> bool:
+        """True if both are of the same restore."""
+        return isinstance(other, Deferred) and other.session is self.session
 
     def claim(self, edge: Edge, variable: Variable | Reparam) -> None:
         """A weight appeared under this edge: the latest restore that has a value for it delivers it, once."""
@@ -212,12 +240,17 @@ class Deferred:
         path, node = self._target(edge)
         earlier = self._earlier.child(edge) if self._earlier is not None else None
         if node is None or self.session.index.nodes[node].kind.is_leaf:
-            return earlier
+            mapped = any(target.startswith(f"{path}/") for target in self.session.mapped)
+            return Deferred(self.session, None, path, earlier) if mapped else earlier
         return Deferred(self.session, node, path, earlier)
 
     def edges(self) -> list[Edge]:
-        """The edges that the checkpoints have here."""
-        return list(dict.fromkeys([*self._edges, *(self._earlier.edges() if self._earlier is not None else ())]))
+        """The edges that the checkpoints have here, and those of ``map=``."""
+        begin = len(self._path) + 1
+        mapped = [path[begin:].partition("/")[0] for path in self.session.mapped if path.startswith(f"{self._path}/")]
+        return list(
+            dict.fromkeys([*self._edges, *mapped, *(self._earlier.edges() if self._earlier is not None else ())])
+        )
 
     def leaf(self, edge: Edge) -> tuple[Session, int] | None:
         """Where the value for a Variable under this edge comes from, if one waits: a Session, and a node in it."""
@@ -245,7 +278,7 @@ class Carried:
     """What waits below one Module, on the way to a copy of it; slots go along with the optimizer that makes them."""
 
     def __init__(
-        self, session: Session, node: int, path: str, earlier: Carried | None, slots: list[CarriedSlot]
+        self, session: Session, node: int | None, path: str, earlier: Carried | None, slots: list[CarriedSlot]
     ) -> None:
         self._session = session
         self._node = node

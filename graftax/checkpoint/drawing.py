@@ -15,11 +15,13 @@ from graftax.checkpoint.decode import MAX_EDGE, MAX_RANK
 from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
+from graftax.checkpoint.not_saved import Beside
 from graftax.checkpoint.snapshot import take
 from graftax.checkpoint.state import frozen
 from graftax.checkpoint.waiting import WaitingPlace
 from graftax.core.errors import UnsupportedValue
 from graftax.variables.graph.module import Module, Node
+from graftax.variables.random_state import RandomState
 from graftax.variables.variable import Variable
 
 _INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
@@ -38,10 +40,14 @@ class Sketch(NamedTuple):
     slots: Sequence[SlotRecord]
     left_out: tuple[str, ...]
     waiting: tuple[str, ...]
+    random: RandomState | None = None
+    plain: tuple[str, ...] = ()
+    beside: Beside | None = None
 
     def filled(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
         """The draft with references to the arrays of this moment, and copies of the Python state."""
         states = [(number, place, place.thing.get_state()) for number, place in self.states]
+        random = self.random.get_state() if self.random is not None else None
         items, nodes = list(self.items), list(self.nodes)
         for hole, taken in zip(self.holes, take(self.variables), strict=True):
             dtype, shape, name, *_ = items[hole]
@@ -50,7 +56,7 @@ class Sketch(NamedTuple):
             filler = _States(items)
             for number, place, state in states:
                 nodes[number] = filler.node(nodes[number], place, state)
-        return Draft(items, nodes, self.roots, self.slots, step, meta, writer)
+        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random)
 
 
 class _States:

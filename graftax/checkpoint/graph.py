@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
 from graftax.checkpoint.subset import Spot
-from graftax.core.errors import ArgumentTypeError, UnsupportedValue
+from graftax.core.errors import ArgumentError, ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.adapted import adapter_of
 from graftax.variables.graph.module import Module, Node, items_of, walk
+from graftax.variables.random_state import RandomState
 from graftax.variables.variable import Variable
+
+RANDOM = "gx.random"
+"""The path by which selectors know the global seed and its stream; no root has this name."""
+
+RANDOM_SPOT = Spot(RANDOM, "seed")
 
 Root: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 
@@ -34,9 +40,11 @@ class Place:
         self.kind = kind
         self.path = path
         self.wholes = wholes
-        self.module = thing if isinstance(thing, Module) else holder
-        is_weight = kind is Kind.VARIABLE or isinstance(thing, VariableLike)
-        self.role: str = getattr(thing, "role", "") if is_weight else ""
+        if kind is Kind.VARIABLE:
+            self.module, self.role = holder, getattr(thing, "role", "")
+        else:
+            self.module = thing if isinstance(thing, Module) else holder
+            self.role = getattr(thing, "role", "") if isinstance(thing, VariableLike) else ""
         self.edges: dict[Edge, Place] = {}
 
     @property
@@ -84,11 +92,13 @@ class Graph:
         UnsupportedValue: a dict has two keys that read the same.
     """
 
-    def __init__(self, roots: dict[str, Root], settles: bool = True) -> None:
+    def __init__(self, roots: Mapping[str, Root], settles: bool = True) -> None:
         self.roots: dict[str, Place] = {}
         self._known: dict[int, Place] = {}
         self.places: list[Place] = []
         level: list[Place] = []
+        if RANDOM in roots:
+            raise ArgumentError(f"a root called {RANDOM!r}", "the global seed is saved under that name", "another name")
         for name, thing in roots.items():
             if not isinstance(thing, Node | list | tuple | dict):
                 raise ArgumentTypeError(
@@ -151,6 +161,20 @@ class Graph:
                     slot = Place(record.slot, Kind.VARIABLE, slot_path(optimizer.path, record.name, name))
                 yield SlotPlace(optimizer, record.name, variable, slot)
 
+    @property
+    def random(self) -> RandomState:
+        """The global seed, as state of these roots."""
+        return RandomState({name: place.thing for name, place in self.roots.items()})
+
+    def parent_of(self, path: str) -> tuple[Place, str] | None:
+        """The innermost object above a path that is not there, and the component below it; None under a leaf."""
+        while "/" in path:
+            path, _, component = path.rpartition("/")
+            place = self.find(path)
+            if place is not None:
+                return None if place.kind.is_leaf else (place, component)
+        return None
+
     def find(self, path: str) -> Place | None:
         """The object at a path, any of its paths."""
         first, *rest = path.split("/")
@@ -158,8 +182,28 @@ class Graph:
         for component in rest:
             if place is None:
                 return None
-            place = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
+            found = place.edges.get(component)
+            if found is None:
+                found = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
+            place = found
         return place
+
+
+def all_of(place: Place) -> dict[Place, None]:
+    """An object and everything below it, each once."""
+    seen: dict[Place, None] = {}
+    waiting = [place]
+    while waiting:
+        here = waiting.pop()
+        if here not in seen:
+            seen[here] = None
+            waiting += here.edges.values()
+    return seen
+
+
+def leaves_of(place: Place) -> list[Place]:
+    """All leaves below an object, each once."""
+    return [here for here in all_of(place) if here.kind.is_leaf]
 
 
 def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:

@@ -141,7 +141,7 @@ class SlotRecord(NamedTuple):
 
 
 class Index(NamedTuple):
-    """All of ``graph.msgpack``."""
+    """All of ``graph.msgpack``; ``random`` is the global seed as `RandomState.get_state` gives it, or None."""
 
     save_id: bytes
     created: int
@@ -156,6 +156,7 @@ class Index(NamedTuple):
     sum: str = DEFAULT
     block: int = BLOCK
     tables: tuple[TableRecord, ...] = ()
+    random: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -191,6 +192,7 @@ def encode(index: Index) -> bytes:
             "roots": index.roots,
             "slots": index.slots,
             "meta": values.encode(index.meta, "meta"),
+            "random": values.encode(index.random, "random"),
         }
     )
 

@@ -1,12 +1,14 @@
 """Reading arrays: exactly the ranges wanted, small neighbours in one go, every block checked before it is used."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
-from graftax.checkpoint.index import Chunk
+from graftax.checkpoint.index import Chunk, Kind
 from graftax.checkpoint.reader import Reader, located
+from graftax.checkpoint.state import revived
 from graftax.core.typedefs import Shape
 
 _GAP = 4096  # bytes not wanted that are read along rather than starting another read
@@ -22,6 +24,7 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
     index = reader.index
     wanted = [(chunk, number) for number in set(tensors) for chunk in index.tensors[number].chunks]
     wanted.sort(key=lambda pair: pair[0][:2])
+    whole: dict[int, HostArray] = {}
     found: dict[int, list[tuple[Chunk, HostArray]]] = {}
     with located(reader.path):
         for run in _runs(wanted):
@@ -29,13 +32,39 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
             lead = first.offset % ALIGNMENT
             buffer = aligned(lead + last.offset + last.nbytes - first.offset)[lead:]
             reader.read_into(buffer.data, first.file, first.offset)
+            bytes_read, base = buffer.data, first.offset
             for chunk, number in run:
-                begin = chunk.offset - first.offset
-                data = buffer[begin : begin + chunk.nbytes]
-                reader.check(data.data, chunk, index.tensors[number].name)
-                array = from_bytes(data, index.tensors[number].dtype, chunk.extent)
-                found.setdefault(number, []).append((chunk, array))
-    return {number: _whole(index.tensors[number].shape, parts) for number, parts in found.items()}
+                begin, record = chunk.offset - base, index.tensors[number]
+                end = begin + chunk.nbytes
+                reader.check(bytes_read[begin:end], chunk, record.name)
+                array = from_bytes(buffer[begin:end], record.dtype, chunk.extent)
+                if len(record.chunks) == 1:
+                    whole[number] = array
+                else:
+                    found.setdefault(number, []).append((chunk, array))
+    return whole | {number: _joined(index.tensors[number].shape, parts) for number, parts in found.items()}
+
+
+def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
+    """The values of nodes: arrays, bytes, or Python state.
+
+    Raises:
+        CorruptCheckpoint: as for `load`.
+    """
+    index = reader.index
+    records = {node: index.nodes[node] for node in nodes}
+    tensors = {node: tensor for node, record in records.items() if (tensor := record.tensor) is not None}
+    arrays = load(reader, {tensor for record in records.values() for tensor in record.tensors})
+    values: dict[int, Any] = {}
+    for node, record in records.items():
+        array: HostArray | None = arrays[tensors[node]] if node in tensors else None
+        if record.kind is Kind.VARIABLE:
+            values[node] = array
+        elif record.kind is Kind.BYTES:
+            values[node] = record.payload[1] if array is None else array.tobytes()
+        else:
+            values[node] = revived(record.payload, arrays)
+    return values
 
 
 def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
@@ -51,9 +80,7 @@ def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
     return runs
 
 
-def _whole(shape: Shape, parts: list[tuple[Chunk, HostArray]]) -> HostArray:
-    if len(parts) == 1:
-        return parts[0][1]
+def _joined(shape: Shape, parts: list[tuple[Chunk, HostArray]]) -> HostArray:
     result = np.empty(shape, parts[0][1].dtype)
     for chunk, array in parts:
         result[tuple(slice(s, s + e) for s, e in zip(chunk.start, chunk.extent, strict=True))] = array

@@ -1,6 +1,7 @@
 """A checkpoint's directory on a local disk, opened for reading; names lead nowhere else, links are not followed."""
 
 import errno
+import mmap
 import os
 import stat
 
@@ -51,6 +52,14 @@ class LocalFolder:
                 break
             done += count
         return done
+
+    def mapped(self, name: str) -> memoryview:
+        """A file mapped into memory, which stays there after the directory is closed."""
+        descriptor = self._descriptor(name)
+        try:
+            return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+        except OSError as error:
+            raise _failed(f"mapping {name}", error) from error
 
     def is_current(self) -> bool:
         """True if the path still leads to this directory."""

@@ -6,23 +6,19 @@ The result is a `Match`: which value goes where, and everything that does not fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Any
 
 from graftax.checkpoint.deferred import misfit
 from graftax.checkpoint.expressions import has_inverse, receiving_place
-from graftax.checkpoint.graph import Graph, Place
-from graftax.checkpoint.index import Edge, Index, Kind, SlotRecord
-from graftax.checkpoint.paths import STATE, escaped, joined, node_paths, slot_path
+from graftax.checkpoint.former_names import with_names_of_now
+from graftax.checkpoint.graph import Graph, Place, all_of, leaves_of
+from graftax.checkpoint.index import Edge, Index, Kind
+from graftax.checkpoint.paths import STATE, joined, node_paths
+from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.subset import Spot, Subset, saved_spot
-from graftax.core.errors import (
-    AmbiguousSharing,
-    ArgumentError,
-    KindMismatch,
-    MissingInCheckpoint,
-    RenameConflict,
-)
+from graftax.core.errors import AmbiguousSharing, ArgumentError, KindMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
 
@@ -47,117 +43,113 @@ class Match:
     ) -> None:
         self.index = index
         self.graph = graph
-        self.paths = node_paths(index)
         self.mode = mode
-        self._subset = subset
+        self.subset = subset
         self._cast = cast
         self.pairs: dict[Place, int] = {}  # leaves, and the node each takes its value from
         self.conflicts: list[Conflict] = []
         self.missing: list[Place] = []
         self.unused: dict[str, int] = {}  # program paths that the values would have
         self.awaited: dict[str, int] = {}
-        self.spots: list[Spot] = [p.spot for p in graph.places if p.kind.is_leaf]  # all there are to select
         self.fresh: list[Place] = []  # parts of expressions that a plain weight of the checkpoint leaves as they are
-        self.modules: list[tuple[Module, int, str]] = []  # outermost ones, with node and path
         self.objects: dict[int, list[Place]] = {}  # by node
-        self.mapped: dict[str, int] = {}
-        self._mapped_places: dict[Place, int] = {}
-        self._candidates: dict[Place, list[int]] = {}
+        self.candidates: dict[Place, list[int]] = {}
+        self.absent: dict[int, Spot] = {}  # leaves that the program has no place for, by node
+        self.reasons: dict[str, str] = {}  # why a value has no place, by its program path
+        self.bereft: dict[Place, str] = {}  # what lost its value to another place, and the entry of map= that says so
+        self.asked: set[str] = set()  # roots of which something was asked for
+        self._seen: set[str] = set()  # roots that have something to choose
         self._deliberate: set[Place] = set()
         self._blamed: set[Place] = set()
         self._receivers: dict[Place, Place] = {}  # parts of expressions, and what takes the value of the whole
         self._strangers: list[tuple[Place, int]] = []  # nodes that are of another kind than what the program has there
         self._leftovers: list[tuple[Place, Edge, int, str]] = []
-        self._resolve(renames)
+        self._choice: dict[Place, bool] = {}
+        self.renames = Renames(index, graph, self.paths if renames else {}, renames)
+        self.mapped = self.renames.later
+        self.conflicts += self.renames.conflicts
         self._walk()
         self._choose()
+        self._check_renames()
         self._leave_over()
         self.unshared = self._unshared()
 
+    @cached_property
+    def paths(self) -> dict[int, str]:
+        """Checkpoint paths of nodes."""
+        return node_paths(self.index)
+
     def wanted(self, spot: Spot) -> bool:
         """True if it is part of what was asked for."""
-        return spot in self._subset
+        root = spot.path.partition("/")[0]
+        self._seen.add(root)
+        found = self.subset.is_all or spot in self.subset
+        if found:
+            self.asked.add(root)
+        return found
 
     def has(self, place: Place) -> bool:
         """True if the object is part of what was asked for."""
-        return place.spot in self._subset
-
-    # --- renames ----------------------------------------------------------------------------------------------------
-
-    def _resolve(self, renames: Mapping[str, str]) -> None:
-        for path, source in renames.items():
-            node = self._find(source)
-            if node is None:
-                near = _nearest(source, self.paths.values())
-                self.conflicts.append(
-                    Conflict(MissingInCheckpoint, path, f"map= names {source!r}, which the checkpoint has not{near}")
-                )
-                continue
-            place = self.graph.find(path)
-            if place is None:
-                if not self._may_come(path):
-                    known = [p.path for p in self.graph.places]
-                    raise ArgumentError(
-                        f"map= names {path!r}",
-                        f"the program has no such path{_nearest(path, known)}",
-                        'map={"program path": "checkpoint path"}, whole components from a root on',
-                    )
-                self.mapped[path] = node
-            elif self._mapped_places.setdefault(place, node) != node:
-                other = self.paths[self._mapped_places[place]]
-                self.conflicts.append(
-                    Conflict(RenameConflict, path, f"map= gives the same object {other!r} and {source!r}")
-                )
-
-    def _find(self, path: str) -> int | None:
-        first, *rest = path.split("/")
-        node = next((n for name, n in self.index.roots.items() if escaped(name) == first), None)
-        for component in rest:
-            edges = self.index.nodes[node].edges if node is not None else ()
-            node = next((child for edge, child in edges if escaped(edge) == component), None)
-        return node
-
-    def _may_come(self, path: str) -> bool:
-        """True if the path lies below something of the program that exists."""
-        while "/" in path:
-            path = path.rpartition("/")[0]
-            place = self.graph.find(path)
-            if place is not None:
-                return not place.kind.is_leaf
-        return False
+        known = self._choice.get(place)
+        if known is None and self.subset.is_all:
+            return True
+        if known is None:
+            known = self._choice[place] = self.wanted(place.spot)
+        return known
 
     # --- the walk ---------------------------------------------------------------------------------------------------
 
     def _walk(self) -> None:
         seen: set[tuple[Place, int]] = set()
-        level: list[tuple[Place, int | None, bool, bool]] = [
-            (place, self.index.roots.get(name), False, False) for name, place in self.graph.roots.items()
-        ]
-        level += [(place, node, True, False) for place, node in self._mapped_places.items()]
+        mapped, given, nodes = self.renames.places, self.renames.given, self.index.nodes
+        level: list[tuple[Place, int | None, bool]] = []
+        for name, place in self.graph.roots.items():
+            node = self.index.roots.get(name)
+            if node is not None and (None, name) in given:
+                node = None
+                if place not in mapped:
+                    self._bereave(place, given[None, name])
+            level.append((place, node, False))
+        level += [(place, node, True) for place, node in mapped.items()]
         while level:
-            deeper = []
-            for place, found, deliberate, below_module in level:
-                is_mapped = place in self._mapped_places
-                node = self._mapped_places[place] if is_mapped else found
+            deeper: list[tuple[Place, int | None, bool]] = []
+            for place, found, deliberate in level:
+                node = mapped.get(place, found) if mapped else found
                 if node is None or (place, node) in seen:
                     continue
                 seen.add((place, node))
-                deliberate = deliberate or is_mapped
-                record = self.index.nodes[node]
+                deliberate = deliberate or place in mapped
+                record = nodes[node]
                 if place.kind.is_leaf or record.kind.is_leaf:
                     self._pair_leaf(place, node, deliberate)
                     continue
                 self.objects.setdefault(node, []).append(place)
-                is_module = isinstance(place.thing, Module)
-                if is_module and not below_module:
-                    self.modules.append((place.thing, node, place.path))
                 edges = dict(record.edges)
+                if given:
+                    edges = {e: n for e, n in record.edges if (node, e) not in given}
+                edges = with_names_of_now(type(place.thing), edges)
+                lost = self._lost(place, node) if given else {}
                 for edge, child in place.edges.items():
-                    deeper.append((child, edges.get(edge), deliberate, below_module or is_module))
+                    below = edges.get(edge)
+                    if below is not None or child in mapped:
+                        deeper.append((child, below, deliberate))
+                    elif edge in lost:
+                        self._bereave(child, lost[edge])
                 for edge, below in edges.items():
-                    if edge not in place.edges or self._mapped_places.get(place.edges[edge], below) != below:
+                    child_here = place.edges.get(edge)
+                    if child_here is None or (mapped and mapped.get(child_here, below) != below):
                         self._leftovers.append((place, edge, below, joined(place.path, edge)))
             level = deeper
+
+    def _lost(self, place: Place, node: int) -> dict[Edge, str]:
+        """What map= gave away below a node: edges, and the entries."""
+        given = self.renames.given
+        edges = {edge: given[node, edge] for edge, _ in self.index.nodes[node].edges if (node, edge) in given}
+        return with_names_of_now(type(place.thing), edges)
+
+    def _bereave(self, place: Place, taker: str) -> None:
+        for leaf in leaves_of(place):
+            self.bereft.setdefault(leaf, taker)
 
     def _pair_leaf(self, place: Place, node: int, deliberate: bool) -> None:
         record = self.index.nodes[node]
@@ -166,11 +158,11 @@ class Match:
             self._receivers |= {leaf: taker for leaf in leaves_of(place) if leaf is not taker}
             place = taker
             if not place.kind.is_leaf:
-                self._candidates.setdefault(place, []).append(node)
+                self.candidates.setdefault(place, []).append(node)
                 return
         same = place.kind is record.kind or (place.kind in _STATES and record.kind in _STATES)
         if same and (record.tensor is not None or place.kind is not Kind.VARIABLE):
-            self._candidates.setdefault(place, []).append(node)
+            self.candidates.setdefault(place, []).append(node)
             if deliberate:
                 self._deliberate.add(place)
         elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):
@@ -186,7 +178,7 @@ class Match:
 
     def _choose(self) -> None:
         for place in self.graph.places:
-            nodes = self._candidates.get(place)
+            nodes = self.candidates.get(place)
             if not (place.kind.is_leaf or nodes) or not self.has(place):
                 continue
             if not nodes:
@@ -195,16 +187,15 @@ class Match:
                     self.fresh += [place] if place not in leaves_of(taker) else []
                 elif place not in self._blamed:
                     self.missing.append(place)
-                continue
-            different: dict[Any, int] = {}
-            for node in nodes:
-                different.setdefault(self._content(node), node)
-            if len(different) > 1:
-                sources = ", ".join(self.paths[node] for node in different.values())
+            elif len(nodes) > 1 and not self._agree(nodes):
+                sources = ", ".join(self.paths[node] for node in nodes)
                 reason = f"is one object in the program; the checkpoint has different values for it: {sources}"
                 self.conflicts.append(Conflict(AmbiguousSharing, place.path, reason))
             elif self.fits(place, nodes[0]):
                 self.pairs[place] = nodes[0]
+
+    def _agree(self, nodes: list[int]) -> bool:
+        return len({self._content(node) for node in dict.fromkeys(nodes)}) == 1
 
     def _content(self, node: int) -> Any:
         """Equal for nodes with equal values; nodes of other chunks count as different."""
@@ -236,31 +227,51 @@ class Match:
     def _unshared(self) -> tuple[Unshared, ...]:
         places: dict[int, list[Place]] = {}
         for place, node in self.pairs.items():
-            if place not in self._deliberate:
-                places.setdefault(node, []).append(place)
+            places.setdefault(node, []).append(place)
+        several = {node: [p for p in found if p not in self._deliberate] for node, found in places.items() if found[1:]}
         return tuple(
-            Unshared(self.paths[node], tuple(p.path for p in found)) for node, found in places.items() if len(found) > 1
+            Unshared(self.paths[node], tuple(p.path for p in found)) for node, found in several.items() if found[1:]
         )
+
+    def _check_renames(self) -> None:
+        """Raise for entries of ``map=`` that say nothing: of a part that is left out, or of nothing that will come."""
+        for path, place in self.renames.named.items():
+            if not any(self.has(leaf) for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates):
+                raise ArgumentError(
+                    f"map= names {path!r}, which only= or skip= leaves out",
+                    "its value would not be restored",
+                    "leave it out of map=, or let only= and skip= allow it",
+                )
+        for path in self.mapped:
+            above = self.graph.parent_of(path)
+            if above is None or not self._waits(*above):
+                raise no_such_path(path, self.graph)
 
     # --- what is left of the checkpoint -----------------------------------------------------------------------------
 
     def _leave_over(self) -> None:
-        used = {node for nodes in self._candidates.values() for node in nodes}
+        used = {node for nodes in self.candidates.values() for node in nodes}
         for place, edge, node, path in self._leftovers:
             waits = edge not in place.edges and self._waits(place, edge)
-            for leaf_path, leaf in self._leaves_left(node, path, used, place.module):
-                record = self.index.nodes[leaf]
-                can_wait = waits and record.kind is Kind.VARIABLE and record.tensor is not None
-                (self.awaited if can_wait else self.unused)[leaf_path] = leaf
+            self._leave(self._leaves_left(node, path, used, place.module), waits)
+        for path, node in self.mapped.items():
+            above = self.graph.parent_of(path)
+            self._leave(self._leaves_left(node, path, used, above[0].module if above is not None else None), True)
         for place, node in self._strangers:
             self.unused |= dict(self._leaves_left(node, place.path, used, place.module))
+
+    def _leave(self, leaves: Iterable[tuple[str, int]], waits: bool) -> None:
+        for path, leaf in leaves:
+            record = self.index.nodes[leaf]
+            can_wait = waits and record.kind is Kind.VARIABLE and record.tensor is not None
+            (self.awaited if can_wait else self.unused)[path] = leaf
 
     def _leaves_left(self, node: int, path: str, used: set[int], owner: Module | None) -> Iterator[tuple[str, int]]:
         """The leaves below that were asked for and that nothing took; all of them are there to be selected."""
         for leaf_path, leaf in self._leaves_below(node, path):
             spot = saved_spot(self.index, leaf, leaf_path, owner)
-            self.spots.append(spot)
-            if leaf not in used and self.wanted(spot):
+            self.absent.setdefault(leaf, spot)
+            if self.wanted(spot) and leaf not in used and leaf_path not in self.awaited:
                 yield leaf_path, leaf
 
     def _waits(self, place: Place, edge: Edge) -> bool:
@@ -275,6 +286,7 @@ class Match:
         """Leaves with the program paths that they would have: every edge once."""
         waiting = [(path, self.mapped.get(path, node))]
         seen: set[int] = set()
+        given = self.renames.given
         while waiting:
             path, node = waiting.pop()
             record = self.index.nodes[node]
@@ -282,79 +294,29 @@ class Match:
                 yield path, node
             elif node not in seen:
                 seen.add(node)
-                below = [(joined(path, edge), child) for edge, child in reversed(record.edges)]
-                waiting += [(p, self.mapped.get(p, child)) for p, child in below]
+                for edge, child in reversed(record.edges):
+                    below = joined(path, edge)
+                    if below in self.mapped or (node, edge) not in given:
+                        waiting.append((below, self.mapped.get(below, child)))
 
-    # --- slots ------------------------------------------------------------------------------------------------------
-
-    def slots(self) -> Iterator[tuple[SlotRecord, Place, Place | None, str, bool]]:
-        """Where the saved slots go: slot, optimizer, Variable or None, program path, whether the Variable is awaited.
-
-        Neither a Variable nor an awaited one: the program lacks what the slot belongs to.
-        """
-        variables: dict[int, list[Place]] = {}
-        for place, nodes in self._candidates.items():
-            for node in nodes:
-                variables.setdefault(node, []).append(place)
-        waiting = {node: path for path, node in reversed(self.awaited.items())}
-        for slot in self.index.slots:
-            for optimizer in self.objects.get(slot.optimizer, ()):
-                awaited = waiting.get(slot.variable)
-                takers: list[Place | None] = [p for p in variables.get(slot.variable, ()) if p.kind is Kind.VARIABLE]
-                for variable in takers or [None]:
-                    owner = variable.path if variable is not None else awaited or self.paths[slot.variable]
-                    path = slot_path(optimizer.path, slot.name, owner)
-                    spot = saved_spot(self.index, slot.slot, path, optimizer.module)
-                    self.spots.append(spot)
-                    if self.wanted(spot):
-                        yield slot, optimizer, variable, path, variable is None and awaited is not None
-
-    def advice(self, place: Place) -> str:
-        """The nearest values of the checkpoint that nothing took, those of equal shape first."""
-        taken = {node for nodes in self._candidates.values() for node in nodes}
-        taken |= {slot.slot for slot in self.index.slots}
-        free = {
-            path: self.index.nodes[node].tensor
-            for node, path in self.paths.items()
-            if self.index.nodes[node].tensor is not None and node not in taken
-        }
-        shape = tuple(place.thing.shape) if place.kind is Kind.VARIABLE else None
-        same = [
-            path for path, tensor in free.items() if tensor is not None and self.index.tensors[tensor].shape == shape
-        ]
-        return _nearest(place.path, same, " of its shape") or _nearest(place.path, free)
-
-
-def all_of(place: Place) -> dict[Place, None]:
-    """An object and everything below it, each once."""
-    seen: dict[Place, None] = {}
-    waiting = [place]
-    while waiting:
-        here = waiting.pop()
-        if here not in seen:
-            seen[here] = None
-            waiting += here.edges.values()
-    return seen
-
-
-def leaves_of(place: Place) -> list[Place]:
-    """All leaves below an object, each once."""
-    return [here for here in all_of(place) if here.kind.is_leaf]
+    def idle_roots(self) -> list[Place]:
+        """Roots that were asked for and of which nothing matched."""
+        busy = {place.path.partition("/")[0] for place in self.pairs}
+        paired = {place for places in self.objects.values() for place in places}
+        idle: list[Place] = []
+        seen = {place.path.partition("/")[0] for place in self.graph.places if place.kind.is_leaf}
+        for root in self.graph.roots.values():
+            asked = self.subset.is_all or root.path not in self._seen or root.path in self.asked
+            if root.path in busy or not asked:
+                continue
+            if root.path not in self._seen | seen and root in paired:  # it has nothing to restore, and is there
+                continue
+            if not any(place in self.pairs for place in all_of(root)):
+                idle.append(root)
+        return idle
 
 
 def _described(kind: Kind, edges: list[str]) -> str:
     if kind.is_leaf:
         return "a leaf" if kind is Kind.VARIABLE else f"a leaf ({'Python state' if kind in _STATES else 'random key'})"
     return f"a node with the children {', '.join(edges[:4])}{', ...' if len(edges) > 4 else ''}"
-
-
-def _nearest(path: str, paths: Iterable[str], what: str = "") -> str:
-    """Words that name the most similar paths: those that share most, and above all their end."""
-    matcher = SequenceMatcher(b=path, autojunk=False)
-    scored = []
-    for candidate in list(paths)[:2000]:
-        matcher.set_seq1(candidate)
-        if matcher.quick_ratio() > 0.4 and (ratio := matcher.ratio()) > 0.4:
-            scored.append((ratio, candidate))
-    best = [candidate for _, candidate in sorted(scored, reverse=True)[:2]]
-    return f"; nearest{what}: {', '.join(best)}" if best else ""

@@ -1,5 +1,7 @@
 """Paths: how a node of the object graph is called, in a program, in a checkpoint, on the command line alike."""
 
+import re
+
 from graftax.checkpoint.index import Edge, Index
 
 STATE = "get_state()"
@@ -17,6 +19,16 @@ def escaped(edge: Edge) -> str:
     if text.isidentifier() or text.isdecimal():
         return text
     return "".join(f"%{ord(c):02X}" if c in "%/" or ord(c) < 32 or ord(c) == 127 else c for c in text) or "%"
+
+
+def unescaped(text: str) -> str:
+    """The edge that a component of a path stands for, as text.
+
+    Example:
+        >>> unescaped("a%2Fb"), unescaped("%")
+        ('a/b', '')
+    """
+    return "" if text == "%" else re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
 def joined(path: str, edge: Edge) -> str:
@@ -44,3 +56,17 @@ def node_paths(index: Index) -> dict[int, str]:
         if slot.slot not in paths and slot.optimizer in paths and slot.variable in paths:
             paths[slot.slot] = slot_path(paths[slot.optimizer], slot.name, paths[slot.variable])
     return paths
+
+
+def find_edge(index: Index, path: str) -> tuple[int, tuple[int | None, Edge]] | None:
+    """The node to which a path leads, any of its paths, and the last edge there; None if there is none."""
+    first, *rest = path.split("/")
+    parent: int | None = None
+    found: tuple[Edge, int] | None
+    found = next(((name, n) for name, n in index.roots.items() if escaped(name) == first), None)
+    for component in rest:
+        if found is None:
+            return None
+        parent = found[1]
+        found = next(((edge, child) for edge, child in index.nodes[parent].edges if escaped(edge) == component), None)
+    return None if found is None else (found[1], (parent, found[0]))

@@ -195,6 +195,14 @@ class Reader:
                 f"{record.name} ends at byte {offset + count:,}, {early:,} bytes too early", "it was cut"
             )
 
+    def mapped(self, file: int) -> memoryview | None:
+        """A data file mapped into memory; None where files cannot be mapped."""
+        record = self.index.files[file]
+        try:
+            return self._where(record).mapped(record.name)
+        except FileNotFoundError:
+            raise _missing(record) from None
+
     def check_block(self, data: memoryview, chunk: Chunk, block: int, name: str) -> None:
         """Raise unless ``data`` is block number ``block`` of the chunk as it was written."""
         found = self._function(data)

@@ -175,6 +175,9 @@ class RemoteFolder:
         view[: len(data)] = data
         return len(data)
 
+    def mapped(self, name: str) -> None:
+        """Nothing: what is elsewhere cannot be mapped."""
+
     def is_current(self) -> bool:
         """True if the index is still the one that was there."""
         return self._mark() == self._index

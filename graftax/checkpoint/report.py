@@ -49,6 +49,14 @@ class Conflict(NamedTuple):
     reason: str
 
 
+class Trainable(NamedTuple):
+    """Something that was trained when it was saved, or was not, other than in the program; ``now`` is how it is now."""
+
+    path: str
+    saved: bool
+    now: bool
+
+
 class Unshared(NamedTuple):
     """One Variable of the checkpoint that is several in the program; each of them got the value."""
 
@@ -65,15 +73,18 @@ _ORDER = (
     MissingInCheckpoint,
     UnusedInCheckpoint,
 )
-_SHOWN = 20
+SHOWN = 20
+"""Conflicts that a message names; the report has all."""
 
 
 class RestoreReport:
     """What a restore did.
 
-    ``restored``, ``missing`` (in the checkpoint), ``unused`` (of the checkpoint), ``conflicts``, ``unshared`` and
-    ``fresh`` (slots that the checkpoint does not have and that stay as they were) are tuples; ``deferred`` lists the
-    paths whose values wait for Variables that are made later, and shrinks as they come.
+    ``restored``, ``missing`` (in the checkpoint), ``unused`` (of the checkpoint), ``conflicts``, ``unshared``,
+    ``fresh`` (slots that the checkpoint does not have and that stay as they were), and ``trainable`` (what was trained
+    or frozen otherwise when it was saved) are tuples; ``deferred`` lists the paths whose values wait for Variables that
+    are made later, and shrinks as they come. ``random`` is True if the global seed and its stream came back, False if
+    they stayed as they are, None if the checkpoint has none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
@@ -87,6 +98,8 @@ class RestoreReport:
         self.conflicts: tuple[Conflict, ...] = ()
         self.unshared: tuple[Unshared, ...] = ()
         self.fresh: tuple[str, ...] = ()
+        self.trainable: tuple[Trainable, ...] = ()
+        self.random: bool | None = None
         self._waiting: Waiting | None = None
 
     @property
@@ -138,9 +151,9 @@ class RestoreReport:
         kinds = {conflict.error for conflict in conflicts}
         chosen = next(kind for kind in _ORDER if kind in kinds)
         lines = [f"{c.path}: {c.reason}" for c in sorted(conflicts, key=lambda c: _ORDER.index(c.error))]
-        more = [f"and {len(lines) - _SHOWN} more, all in .report"] if len(lines) > _SHOWN else []
+        more = [f"and {len(lines) - SHOWN} more, all in .report"] if len(lines) > SHOWN else []
         error = chosen(
-            f"{what}: {self.path}" + "".join(f"\n    {line}" for line in (*lines[:_SHOWN], *more)),
+            f"{what}: {self.path}" + "".join(f"\n    {line}" for line in (*lines[:SHOWN], *more)),
             _WHY[chosen] + effect,
             instead or _INSTEAD[chosen],
         )
@@ -159,6 +172,8 @@ class RestoreReport:
             "conflicts": [{"error": c.error.__name__, "path": c.path, "reason": c.reason} for c in self.conflicts],
             "unshared": [u._asdict() for u in self.unshared],
             "fresh": self.fresh,
+            "trainable": [t._asdict() for t in self.trainable],
+            "random": self.random,
             "deferred": self.deferred,
         }
 
@@ -176,12 +191,19 @@ class RestoreReport:
         rows += [("conflict", c.path, c.reason) for c in self.conflicts]
         rows += [("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared]
         rows += [("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh]
+        rows += [("trainable", t.path, _told(t)) for t in self.trainable]
+        rows += [("kept", "gx.random", "the global seed and its stream stay")] if self.random is False else []
         rows += [("deferred", path, "waits for its Variable") for path in deferred]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{what:{widths[0]}}  {path:{widths[1]}}  {text}".rstrip() for what, path, text in rows]
         return "\n  ".join([f"{self.path}: {', '.join(counts)} (mode {self.mode})", *lines])
 
     __repr__ = __str__
+
+
+def _told(flag: Trainable) -> str:
+    was, now = ("trained" if flag.saved else "frozen"), ("trained" if flag.now else "frozen")
+    return f"was {was} when it was saved; is {now} now"
 
 
 def _source(restored: Restored) -> str:

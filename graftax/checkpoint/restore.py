@@ -6,112 +6,194 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.deferred import Session, WaitingSlot, cast_to
-from graftax.checkpoint.expressions import take, undo
-from graftax.checkpoint.graph import Graph, Place
-from graftax.checkpoint.index import Index, Kind
-from graftax.checkpoint.loading import load
-from graftax.checkpoint.matching import Match, all_of
+from graftax.checkpoint.deferred import Session, cast_to
+from graftax.checkpoint.freezing import Flag, flags
+from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Place, Root
+from graftax.checkpoint.index import Kind
+from graftax.checkpoint.loading import values_of
+from graftax.checkpoint.matching import Match
+from graftax.checkpoint.nearest import Nearest
+from graftax.checkpoint.paths import joined
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.report import Conflict, Restored, RestoreReport
-from graftax.checkpoint.state import resembling, revived
+from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
+from graftax.checkpoint.slot_matching import SlotMatch
+from graftax.checkpoint.state import revived
 from graftax.checkpoint.subset import Subset, saved_spot
-from graftax.core.errors import ArgumentError, MissingInCheckpoint, StateError, UnusedInCheckpoint
+from graftax.checkpoint.transaction import Transaction, uninterrupted
+from graftax.checkpoint.uncollected import uncollected
+from graftax.core import user_line
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, StateError, UnusedInCheckpoint
+from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.module import Module
 from graftax.variables.state import storage
 
 MODES = ("exact", "cover", "overlap")
 CASTS = ("exact", "safe", "any")
+FROM = ("saved", "program")
+
+
+def check_choices(mode: str, cast: str, trainable: str | None, renames: Mapping[str, str] | None) -> None:
+    """Raise if an argument of a restore is none of those that there are."""
+    for name, value, known in (("mode", mode, MODES), ("cast", cast, CASTS), ("trainable", trainable, FROM)):
+        if value not in known and not (name == "trainable" and value is None):
+            raise ArgumentError(f"{name}={value!r}", "there is no such choice", " or ".join(map(repr, known)))
+    if renames is not None and not isinstance(renames, Mapping):
+        raise ArgumentTypeError(
+            f"map={renames!r:.80}",
+            "it takes paths of the program, and for each the path of the checkpoint that its value comes from",
+            'map={"model/head": "model/classifier"}',
+        )
 
 
 def restore(
     path: str | os.PathLike[str],
-    graph: Graph,
+    roots: Mapping[str, Root],
     subset: Subset,
     renames: Mapping[str, str],
     mode: str,
     cast: str,
+    trainable: str | None = None,
 ) -> RestoreReport:
-    """Give the chosen part of a graph its saved values; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
-    for name, value, known in (("mode", mode, MODES), ("cast", cast, CASTS)):
-        if value not in known:
-            raise ArgumentError(f"{name}={value!r}", "there is no such choice", " or ".join(map(repr, known)))
+    """Give the chosen part of some roots its saved values; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
     if storage.frames.top is not None:
         raise StateError(
             "restore() inside a function that is being compiled or differentiated",
             "the values would become part of that function",
             "restore before calling it",
         )
-    with Reader(path) as reader:
+    with uncollected():  # until all that is needed only here is gone again
+        return _restore(path, Graph(roots), subset, renames, mode, cast, trainable)
+
+
+def _restore(
+    path: str | os.PathLike[str],
+    graph: Graph,
+    subset: Subset,
+    renames: Mapping[str, str],
+    mode: str,
+    cast: str,
+    trainable: str | None,
+) -> RestoreReport:
+    with Reader(path) as reader, Transaction(graph) as changes:
         reader.check_files()
         match = Match(reader.index, graph, subset, renames, mode, cast)
+        slots = SlotMatch(match)
+        random = _random(match)
+        subset.check()
         report = RestoreReport(os.fspath(path), mode)
         report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
-        waiting = _plan_slots(match)
-        subset.check(match.spots)
         _judge(match, report)
-        nodes = {*match.pairs.values(), *match.awaited.values()}
-        nodes |= {slot.node for slots in waiting.values() for slot in slots}
-        values = _read(reader, nodes)
-    notes = _assign(match, values)
-    if match.awaited:
-        session = Session(reader.index, match.paths, match.mapped, cast)
-        kept = {*match.awaited.values(), *(slot.node for slots in waiting.values() for slot in slots)}
-        session.begin({node: values[node] for node in kept}, match.awaited, waiting)
-        session.attach(match.modules)
-        report.wait_for(session)
-    report.restored = tuple(_restored(match, place, node, notes) for place, node in match.pairs.items())
+        waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
+        values = values_of(reader, {*match.pairs.values(), *waiting})
+        known = flags(match, _whose(trainable, mode, subset))
+        ready = _on_devices(match, values)
+        session = _session(match, slots, {node: values[node] for node in waiting}, cast)
+        if trainable is None:
+            _warn_of_thawing(known)
+        with uninterrupted() as raise_if_interrupted:
+            notes = _apply_python(match, changes, values)
+            if random is not None:
+                changes.set_random(graph.random, random)
+            raise_if_interrupted()
+            _apply_values(match, changes, ready, known, session)
+        report.restored = _restored(match, notes)
+        report.random = None if reader.index.random is None else random is not None
+        report.trainable = tuple(flag.told for flag in known)
+        if session is not None:
+            report.wait_for(session)
     return report
 
 
-def _plan_slots(match: Match) -> dict[int, list[WaitingSlot]]:
-    """Pair the slots, making those that the optimizers have not made yet; returns those whose Variables wait."""
-    waiting: dict[int, list[WaitingSlot]] = {}
-    existing = {(s.optimizer, s.name, s.variable): s.slot for s in match.graph.slots}
-    blocked = bool(match.conflicts)
-    for record, optimizer, variable, path, is_awaited in match.slots():
-        if is_awaited:
-            waiting.setdefault(record.variable, []).append(WaitingSlot(optimizer.thing, record.name, path, record.slot))
-            continue
-        if variable is None:
-            match.unused[path] = record.slot
-            continue
-        place = existing.get((optimizer, record.name, variable))
-        if place is None and not blocked:
-            made = optimizer.thing._gx_ensure_slot(record.name, variable.thing)
-            if made is None:
-                match.unused[path] = record.slot
-            else:
-                place = Place(made, Kind.VARIABLE, path)
-        if place is not None and match.fits(place, record.slot):
-            match.pairs[place] = record.slot
-    return waiting
+def _random(match: Match) -> Any:
+    """The saved global seed, if it is to come back: with a whole program, or where it is asked for."""
+    saved = revived(match.index.random, {})
+    wanted = saved is not None and match.wanted(RANDOM_SPOT)
+    return saved if wanted and (match.mode == "exact" or match.subset.is_narrow) else None
+
+
+def _whose(trainable: str | None, mode: str, subset: Subset) -> bool:
+    """Whether what is trained is as it was saved, rather than as it is in the program."""
+    if trainable is None:
+        return mode == "exact" and not subset.is_narrow
+    return trainable == "saved"
+
+
+def _warn_of_thawing(known: list[Flag]) -> None:
+    """Tell that what the program has frozen will be trained: elsewhere, loading weights leaves that alone."""
+    thawed = [flag.path for flag in known if flag.is_applied and flag.saved]
+    if thawed:
+        some = ", ".join(thawed[:3]) + (", …" if len(thawed) > 3 else "")
+        user_line.warn(
+            f"the restore unfreezes {len(thawed)} of what the program has frozen, as it was saved: {some}. "
+            'Instead: trainable="program" keeps it frozen; trainable="saved" says that this is meant'
+        )
 
 
 def _judge(match: Match, report: RestoreReport) -> None:
     """Fill the report, and raise if the mode does not allow what is in it."""
-    report.missing = tuple(place.path for place in match.missing)
+    report.missing = tuple([place.path for place in match.missing])
     report.unused = tuple(match.unused)
     report.conflicts = tuple(match.conflicts)
     report.unshared = match.unshared
     slots = [slot.slot for slot in match.graph.slots]
-    slots = [slot for slot in slots if match.has(slot) and slot not in match.pairs]
-    report.fresh = tuple(place.path for place in [*match.fresh, *slots])
+    slots = [slot for slot in slots if slot not in match.pairs and match.has(slot)]
+    report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
     conflicts = list(match.conflicts)
-    conflicts += _idle_roots(match)
+    known = ", ".join(match.index.roots)
+    conflicts += [
+        Conflict(MissingInCheckpoint, root.path, f"matched nothing; the roots of the checkpoint are: {known}")
+        for root in match.idle_roots()
+        if not _told(root, match)
+    ]
     if report.mode != "overlap":
-        conflicts += [
-            Conflict(MissingInCheckpoint, place.path, f"has no value in the checkpoint{match.advice(place)}")
-            for place in match.missing
-        ]
+        conflicts += _missing(match)
     if report.mode == "exact":
         conflicts += [
-            Conflict(UnusedInCheckpoint, path, f"is in the checkpoint{_as(path, match.paths[node])} and has no place")
+            Conflict(UnusedInCheckpoint, path, match.reasons.get(path) or _no_place(match, path, node))
             for path, node in match.unused.items()
         ]
     if conflicts:
         raise report.failure(conflicts, instead=_graft_first(match))
+
+
+def _told(root: Place, match: Match) -> bool:
+    """True if what the checkpoint has under that root, or what is wrong there, is told one by one."""
+    inside = f"{root.path}/"
+    told = [*match.awaited, *(place.path for place in match.bereft), *(conflict.path for conflict in match.conflicts)]
+    told += match.unused if match.mode == "exact" else ()
+    return any(path == root.path or path.startswith(inside) for path in told)
+
+
+def _missing(match: Match) -> list[Conflict]:
+    """What has no value; for those that are shown, with what may have been meant."""
+    if not match.missing:
+        return []
+    taken = {*match.pairs.values(), *(node for nodes in match.candidates.values() for node in nodes)}
+    taken |= {slot.slot for slot in match.index.slots}
+    nodes, tensors = match.index.nodes, match.index.tensors
+    free = [
+        (path, tensors[tensor].shape)
+        for node, path in match.paths.items()
+        if node not in taken and (tensor := nodes[node].tensor) is not None
+    ]
+    candidates = Nearest(free)
+    conflicts = []
+    for i, place in enumerate(match.missing):
+        reason = "has no value in the checkpoint"
+        if place in match.bereft:
+            taker = match.bereft[place]
+            reason = f"has no value: map= gives the one of its place to {taker!r}; name both in map= to take it twice"
+        elif i < SHOWN:
+            shape = tuple(place.thing.shape) if place.kind is Kind.VARIABLE else None
+            reason += candidates.to(place.path, shape)
+        conflicts.append(Conflict(MissingInCheckpoint, place.path, reason))
+    return conflicts
+
+
+def _no_place(match: Match, path: str, node: int) -> str:
+    source = match.paths[node]
+    return f"is in the checkpoint{'' if path == source else f' as {source}'} and has no place"
 
 
 def _graft_first(match: Match) -> str:
@@ -123,84 +205,83 @@ def _graft_first(match: Match) -> str:
     return f"declare the adapters first: gx.graft(model, gx.reparam.LoRA(rank=..., name={names[0]!r}), where=...)"
 
 
-def _as(path: str, source: str) -> str:
-    return "" if path == source else f" as {source}"
+# --- changes ----------------------------------------------------------------------------------------------------------
 
 
-def _idle_roots(match: Match) -> list[Conflict]:
-    """Roots that were asked for and matched nothing: an error in every mode."""
-    paired = {place for places in match.objects.values() for place in places}
-    told = [*match.awaited, *(conflict.path for conflict in match.conflicts)]
-    told += match.unused if match.mode == "exact" else ()  # named one by one
-    conflicts = []
-    for root in match.graph.roots.values():
-        inside = f"{root.path}/"
-        below = [spot for spot in match.spots if spot.path == root.path or spot.path.startswith(inside)]
-        if not below:
-            busy = root in paired
-        else:
-            busy = not any(match.wanted(spot) for spot in below)
-        busy = busy or any(place in match.pairs for place in all_of(root))
-        if not busy and not any(path == root.path or path.startswith(inside) for path in told):
-            known = ", ".join(match.index.roots)
-            reason = f"matched nothing; the roots of the checkpoint are: {known}"
-            conflicts.append(Conflict(MissingInCheckpoint, root.path, reason))
-    return conflicts
+def _on_devices(match: Match, values: Mapping[int, Any]) -> list[tuple[Any, Any]]:
+    """Storages and their new values, put on the devices all at once."""
+    takers: dict[int, list[tuple[Any, Any]]] = {}
+    nodes, tensors = match.index.nodes, match.index.tensors
+    for place, node in match.pairs.items():
+        if place.kind is Kind.VARIABLE:
+            there, value = place.thing._storage, values[node]
+            if tensors[nodes[node].payload[0]].dtype != place.thing.dtype:
+                value = cast_to(place.thing, value)
+            takers.setdefault(id(there.backend), []).append((there, value))
+    ready = []
+    for found in takers.values():
+        backend = found[0][0].backend
+        made = backend.arrays.adopted([value for _, value in found])
+        ready += [(there, value) for (there, _), value in zip(found, made, strict=True)]
+    return ready
 
 
-def _read(reader: Reader, nodes: set[int]) -> dict[int, Any]:
-    """The values of nodes: arrays, or Python state."""
-    index = reader.index
-    tensors = {node: tensor for node in nodes if (tensor := index.nodes[node].tensor) is not None}
-    arrays = load(reader, {tensor for node in nodes for tensor in index.nodes[node].tensors})
-    values: dict[int, Any] = {}
-    for node in nodes:
-        record = index.nodes[node]
-        array: HostArray | None = arrays[tensors[node]] if node in tensors else None
-        if record.kind is Kind.VARIABLE:
-            values[node] = array
-        elif record.kind is Kind.BYTES:
-            values[node] = record.payload[1] if array is None else array.tobytes()
-        else:
-            values[node] = revived(record.payload, arrays)
-    return values
-
-
-def _assign(match: Match, values: dict[int, Any]) -> dict[Place, str]:
-    """Everything that may fail first, then assignments, which cannot; returns notes for the report."""
-    variables = [(place.thing, values[node]) for place, node in match.pairs.items() if place.kind is Kind.VARIABLE]
-    ready = [
-        (variable, variable._storage.backend.arrays.asarray(cast_to(variable, value), variable.dtype))
-        for variable, value in variables
-    ]
+def _apply_python(match: Match, changes: Transaction, values: Mapping[int, Any]) -> dict[Place, str]:
+    """What code of others has a part in, and so may fail; returns notes for the report."""
     notes: dict[Place, str] = {}
-    moved: list[tuple[Any, Any]] = []
-    done: list[tuple[Any, Any]] = []
-    try:
-        for place, node in match.pairs.items():
-            if isinstance(place.thing, Reparam) and place.kind is Kind.OBJECT:
-                notes[place], before = take(place.thing, cast_to(place.thing, values[node]), place.path)
-                moved += before
-        for place, node in match.pairs.items():
-            if place.kind not in (Kind.VARIABLE, Kind.OBJECT):
-                state = place.thing.get_state()
-                if state is not None or values[node] is not None:
-                    done.append((place.thing, state))
-                    place.thing.set_state(resembling(values[node], state))
-    except BaseException:
-        for module, state in reversed(done):
-            module.set_state(state)
-        undo(moved)
-        raise
-    for variable, value in ready:
-        variable.assign(value)
+    for place, node in match.pairs.items():
+        if isinstance(place.thing, Reparam) and place.kind is Kind.OBJECT:
+            notes[place] = changes.take(place.thing, cast_to(place.thing, values[node]), place.path)
+    for place, node in match.pairs.items():
+        if place.kind not in (Kind.VARIABLE, Kind.OBJECT):
+            changes.set_state(place.thing, values[node])
     return notes
 
 
-def _restored(match: Match, place: Place, node: int, notes: dict[Place, str]) -> Restored:
-    index: Index = match.index
-    tensor = index.nodes[node].tensor
-    if place.kind not in (Kind.VARIABLE, Kind.OBJECT) or tensor is None:
-        return Restored(place.path, match.paths[node])
-    saved = index.tensors[tensor]
-    return Restored(place.path, match.paths[node], saved.dtype, saved.shape, notes.get(place, ""))
+def _apply_values(
+    match: Match, changes: Transaction, ready: list[tuple[Any, Any]], known: list[Flag], session: Session | None
+) -> None:
+    for there, value in ready:
+        changes.write(there, value)
+    for flag in known:
+        if flag.is_applied:
+            changes.set_trainable(flag.thing, flag.saved)
+    if session is None:
+        return
+    homes: dict[Place, int | None] = {}
+    for node, places in match.objects.items():
+        for place in places:
+            homes.setdefault(place, node)
+    for path in match.mapped:
+        above = match.graph.parent_of(path)
+        if above is not None:
+            homes.setdefault(above[0], None)
+    for place, home in homes.items():
+        session.leave_alone(joined(place.path, e) for e, c in place.edges.items() if _is_weight(c))
+        if isinstance(place.thing, Module):
+            changes.hang(place.thing, session.deferred(place.thing, home, place.path))
+
+
+def _is_weight(place: Place) -> bool:
+    return place.kind.is_leaf or isinstance(place.thing, VariableLike)
+
+
+def _session(match: Match, slots: SlotMatch, values: dict[int, Any], cast: str) -> Session | None:
+    if not match.awaited:
+        return None
+    session = Session(match.index, match.paths, match.mapped, frozenset(match.renames.given), cast)
+    session.begin(values, match.awaited, slots.waiting)
+    return session
+
+
+def _restored(match: Match, notes: dict[Place, str]) -> tuple[Restored, ...]:
+    paths, nodes, tensors = match.paths, match.index.nodes, match.index.tensors
+    found = []
+    for place, node in match.pairs.items():
+        tensor = nodes[node].tensor if place.kind in (Kind.VARIABLE, Kind.OBJECT) else None
+        if tensor is None:
+            found.append(Restored(place.path, paths[node]))
+        else:
+            saved = tensors[tensor]
+            found.append(Restored(place.path, paths[node], saved.dtype, saved.shape, notes.get(place, "")))
+    return tuple(found)

@@ -9,7 +9,8 @@ from graftax.checkpoint import values
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.drawing import Drawing, Seen, Sketch
 from graftax.checkpoint.files import FileSystem
-from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Root
+from graftax.checkpoint.not_saved import Beside, plain_attributes
 from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.uncollected import uncollected
 from graftax.checkpoint.waiting import add_waiting
@@ -23,7 +24,9 @@ class SaveReport(NamedTuple):
     """What a save wrote, and which slots it had to leave out because their Variable was not part of it.
 
     ``waiting`` are the paths of restored values that still wait for layers that are not built: the new checkpoint has
-    them as the one has that they come from.
+    them as the one has that they come from. ``plain`` are attributes of classes of yours that hold numbers, text or
+    other data, and are no Variables: they are not saved. ``beside`` names optimizers of compiled models that are no
+    root, and so not saved either.
     """
 
     path: str
@@ -32,11 +35,18 @@ class SaveReport(NamedTuple):
     nbytes: int
     left_out: tuple[str, ...]
     waiting: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"saved {self.arrays:,} arrays, {self.nbytes:,} bytes, at {self.path}"]
         lines += [f"  left out {path}: its variable was not saved" for path in self.left_out]
         lines += [f"  passed on {path}: it still waits for its layer to be built" for path in self.waiting]
+        lines += [f"  not saved: {part}; make it a root: Checkpoint(..., optimizer=...)" for part in self.beside]
+        if self.plain:
+            some = ", ".join(self.plain[:3]) + (", ..." if len(self.plain) > 3 else "")
+            count = f"{len(self.plain):,} plain attribute{'s' if len(self.plain) > 1 else ''}"
+            lines.append(f"  not saved: {count}, {some}; keep what changes in Variables or in get_state()")
         return "\n".join(lines)
 
 
@@ -46,12 +56,14 @@ class Prepared(NamedTuple):
     draft: Draft
     left_out: tuple[str, ...]
     waiting: tuple[str, ...]
+    plain: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def report(self, path: str, nbytes: int | None = None) -> SaveReport:
         """What is told of it; without the size of its files, that of its arrays."""
         items = self.draft.items
         size = sum(item.nbytes for item in items) if nbytes is None else nbytes
-        return SaveReport(path, self.draft.step, len(items), size, self.left_out, self.waiting)
+        return SaveReport(path, self.draft.step, len(items), size, *self[1:])
 
 
 def write(
@@ -94,7 +106,8 @@ class Preparation:
         values.encode(meta, "meta")
         sketch = self._drawn(path, subset)
         draft = sketch.filled(step, deepcopy(meta), writer_record())
-        return Prepared(draft, sketch.left_out, sketch.waiting)
+        beside = sketch.beside.told() if sketch.beside is not None else ()
+        return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside)
 
     def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
         """The sketch of the last time, if nothing has changed since, or a new one."""
@@ -116,6 +129,7 @@ def _is_pending(thing: Any) -> bool:
 def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketch:
     add_waiting(graph)
     leaves = [place for place in graph.places if place.kind.is_leaf]
+    random = graph.random if RANDOM_SPOT in subset else None
     subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])
     chosen = {place for place in leaves if place.spot in subset}
     if not chosen:
@@ -134,7 +148,9 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
     for slot in graph.slots:
         if slot.slot.spot in subset:
             drawing.add_slot(slot)
-    return drawing.sketch()
+    plain = plain_attributes(graph) if subset.is_all else ()
+    beside = Beside(graph) if subset.is_all else None
+    return drawing.sketch()._replace(random=random, plain=plain, beside=beside)
 
 
 def _is_stream_of_unbuilt(thing: Any) -> bool:

@@ -34,6 +34,10 @@ class Folder(Protocol):
         """Fill ``view`` from a file; returns how many bytes there were."""
         ...
 
+    def mapped(self, name: str) -> memoryview | None:
+        """A file mapped into memory, to be read only; None where files cannot be mapped."""
+        ...
+
     def is_current(self) -> bool:
         """True if the path still leads here; False once another checkpoint has taken its place."""
         ...

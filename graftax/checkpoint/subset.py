@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
-from graftax.core.selectors import SelectorLike, Tally, compile_selector
+from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.variables.graph.module import Module
 
 
@@ -50,7 +50,9 @@ def saved_spot(index: Index, node: int, path: str, owner: Module | None = None) 
 
 
 class Subset:
-    """A test of spots.
+    """A test of spots; notes on the way which parts of the selectors matched.
+
+    Paths written out are looked up, so that choosing costs one look at each spot, however many paths are given.
 
     Args:
         only: What is meant; everything, unless told.
@@ -58,31 +60,83 @@ class Subset:
     """
 
     def __init__(self, only: SelectorLike | None = None, skip: SelectorLike | None = None) -> None:
-        self._only = None if only is None else compile_selector(only)
-        self._skip = None if skip is None or skip == () or skip == [] else compile_selector(skip)
+        self._only = None if only is None else _Part("only=", only)
+        self._skip = None if skip is None or skip == () or skip == [] else _Part("skip=", skip)
 
     @property
     def is_all(self) -> bool:
         """True if nothing is left out."""
         return self._only is None and self._skip is None
 
-    def __contains__(self, spot: Spot) -> bool:
-        if self._only is not None and not self._only.sees(spot.paths, spot.role, spot.item):
-            return False
-        return self._skip is None or not self._skip.sees(spot.paths, spot.role, spot.item)
+    @property
+    def is_narrow(self) -> bool:
+        """True if only a part is meant that was chosen."""
+        return self._only is not None
 
-    def check(self, spots: Iterable[Spot]) -> None:
-        """Raise if a selector, or a part of one, matches none of these.
+    def __contains__(self, spot: Spot) -> bool:
+        chosen = self._only is None or self._only.sees(spot)
+        skipped = self._skip is not None and self._skip.sees(spot)
+        return chosen and not skipped
+
+    def skips(self, spot: Spot) -> bool:
+        """True if it is left out by ``skip``."""
+        return self._skip is not None and self._skip.sees(spot)
+
+    def check(self, spots: Iterable[Spot] = ()) -> None:
+        """Raise if a selector, or a part of one, matches none of these, nor one that was tested before.
 
         Raises:
             SelectorError: it does not, so it was given in vain.
         """
         if self.is_all:
             return
-        known = list(spots)
-        for what, selector in (("only=", self._only), ("skip=", self._skip)):
-            if selector is not None:
-                tally = Tally(selector)
-                for spot in known:
-                    tally.see(spot.paths, spot.role, spot.item)
-                tally.check(what)
+        for spot in spots:
+            _ = spot in self
+        for part in (self._only, self._skip):
+            if part is not None:
+                part.check()
+
+
+class _Part:
+    """One selector at work: its paths in a table, its globs as patterns; anything else sees whole spots."""
+
+    def __init__(self, what: str, given: SelectorLike) -> None:
+        self._what = what
+        self._selector = compile_selector(given)
+        self._spots: dict[str, Spot] = {}
+        globs = _globs(self._selector)
+        self._literals = None if globs is None else {g.test.text: g for g in globs if "*" not in g.test.text}
+        self._globs = [] if globs is None else [g for g in globs if "*" in g.test.text]
+        self._hit: set[int] = set()
+        self._tally = Tally(self._selector) if globs is None else None
+
+    def sees(self, spot: Spot) -> bool:
+        if self._tally is not None:
+            return self._tally.see(spot.paths, spot.role, spot.item)
+        self._spots[spot.path] = spot
+        found = False
+        for path in (spot.path, *spot.wholes) if spot.wholes else (spot.path,):
+            literal = self._literals.get(path)  # type: ignore[union-attr]
+            if literal is not None:
+                self._hit.add(id(literal))
+                found = True
+            for one in self._globs:
+                if one.test.matches(path):
+                    self._hit.add(id(one))
+                    found = True
+        return found
+
+    def check(self) -> None:
+        if self._tally is None:
+            if len(self._hit) == len(self._literals or ()) + len(self._globs):
+                return
+            self._tally = Tally(self._selector)  # says which part, and what may have been meant
+            for spot in self._spots.values():
+                self._tally.see(spot.paths, spot.role, spot.item)
+        self._tally.check(self._what)
+
+
+def _globs(selector: Selector) -> list[Selector] | None:
+    """The globs of which one must match; None if the selector is no such thing."""
+    parts = selector.parts if selector.kind == "any" else (selector,)
+    return list(parts) if all(part.kind == "glob" for part in parts) else None

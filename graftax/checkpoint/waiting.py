@@ -64,7 +64,7 @@ class _Found:
                     self.below(there, deeper)
             elif (source := deferred.leaf(edge)) is not None:
                 place.edges[edge] = self._leaf(*source, path, place)
-            elif deeper is not None and deeper.waiting():
+            elif deeper is not None and deeper.node is not None and deeper.waiting():
                 holder = WaitingPlace(deeper.session, deeper.node, path, None, place.module)
                 self.below(holder, deeper)
                 if holder.edges:

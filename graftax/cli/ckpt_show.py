@@ -21,11 +21,13 @@ def run(options: Namespace) -> int:
         tally.check("--only")
     if options.json:
         head = {"path": options.checkpoint, "step": index.step, "created": index.created, "bytes": index.nbytes}
-        print_json({**head, "meta": index.meta, "entries": lines})
+        print_json({**head, "meta": index.meta, "random": index.random, "entries": lines})
         return 0
     step = "" if index.step is None else f"step {index.step:,}, "
     print(f"{options.checkpoint}: {step}{len(index.tensors):,} arrays, {size(index.nbytes)}, {moment(index.created)}")
     table([_row(line) for line in lines], right=(3,), indent="  ")
+    if index.random is not None:
+        print(f"gx.random {short(index.random)}")
     for key, value in index.meta.items():
         print(f"meta {printable(key)} = {short(value)}")
     return 0

@@ -339,6 +339,10 @@ class RenameConflict(MatchError):
     """Two renames that land on one target."""
 
 
+class MissingArray(CheckpointError, KeyError):
+    """A path under which a checkpoint holds no array."""
+
+
 class SaveError(CheckpointError):
     """A save that could not be finished; nothing was published."""
 

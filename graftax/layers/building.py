@@ -297,9 +297,7 @@ def warn_if_not_held(layer: Buildable, context: CallContext) -> None:
     root = context.root
     if layer._gx_owner is not None or root is None or root is layer:
         return
-    for _ in walk(root):  # adopts what was appended to lists since
-        pass
-    if layer._gx_owner is None:
+    if not any(node is layer for node in walk(root)):  # also where the layer holds its parent, and so is owned by none
         user_line.warn(
             f"{layer._gx_title()} is built in a call of {root._gx_path or root.name!r} ({type(root).__name__}), which "
             "does not hold it: its weights are neither trained nor saved with it, and new ones are made if it "

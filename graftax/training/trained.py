@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graftax.layers.layer import Layer
@@ -10,6 +10,7 @@ from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback, CallbackList
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import Objectives
+from graftax.variables.graph.module import Module
 
 
 class Trained(Layer):
@@ -38,6 +39,11 @@ class Trained(Layer):
     def _gx_has_own_train_step(self) -> bool:
         """Whether the step of training is one of the user's."""
         raise NotImplementedError
+
+    def _gx_beside(self) -> Mapping[str, Module]:
+        """Return the optimizer: its slots are those of whatever it trains, so that it is saved as a root of its own."""
+        optimizer = self._gx_objectives.optimizer if self._gx_objectives is not None else None
+        return {"optimizer": optimizer} if isinstance(optimizer, Module) else {}
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """Return a step by name, compiled where that can be; with ``check_nans`` it raises for what is not finite."""

@@ -9,7 +9,7 @@ import secrets
 import weakref
 from collections import Counter
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import xxhash
 
@@ -26,6 +26,7 @@ class _Global:
         self.seed = secrets.randbits(32)
         self.epoch = 0
         self.roots = 0
+        self.taken: frozenset[int] = frozenset()  # numbers of roots that were restored
 
 
 _state = _Global()
@@ -33,7 +34,7 @@ _state = _Global()
 
 def reset(seed: int) -> None:
     """Start over with a seed: roots count from zero again."""
-    _state.seed, _state.roots = seed, 0
+    _state.seed, _state.roots, _state.taken = seed, 0, frozenset()
     _state.epoch += 1
 
 
@@ -68,10 +69,37 @@ def root_number(owner: Node | None) -> int:
     if known is not None and known[0] == _state.epoch:
         return known[1]
     number = _state.roots
-    _state.roots += 1
+    while number in _state.taken:
+        number += 1
+    _state.roots = number + 1
     if isinstance(root, Branch):
         object.__setattr__(root, "_gx_seed_root", (_state.epoch, number))
     return number
+
+
+def known_number(root: Branch) -> int | None:
+    """The number of a root that has drawn from the global seed; None if it has not."""
+    known = root._gx_seed_root
+    return known[1] if known is not None and known[0] == _state.epoch else None
+
+
+def number(root: Branch, value: int) -> None:
+    """Let a root have that number, and no other that comes later, for the global seed that there is."""
+    _state.taken |= {value}
+    object.__setattr__(root, "_gx_seed_root", (_state.epoch, value))
+
+
+Mark: TypeAlias = tuple[int, int, int, frozenset[int]]
+
+
+def mark() -> Mark:
+    """How the global seed is now, to go back there."""
+    return _state.seed, _state.epoch, _state.roots, _state.taken
+
+
+def back_to(point: Mark) -> None:
+    """Be as at a mark."""
+    _state.seed, _state.epoch, _state.roots, _state.taken = point
 
 
 _drawn: dict[int, tuple[weakref.ref[Any], int, Counter[str]]] = {}

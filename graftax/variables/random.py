@@ -162,6 +162,42 @@ def _global_stream() -> _GlobalStream:
     return _global[0]
 
 
+def stream_state() -> list[int] | None:
+    """The key of the global stream, and its number among the roots; None before the first draw."""
+    if not _global:
+        return None
+    stream = _global[0]
+    number = keys.known_number(stream)
+    if number is None:  # it has not drawn since the seed was set
+        return None
+    return [*(int(part) for part in stream.state.numpy()), number]
+
+
+def set_stream_state(state: list[int] | None) -> None:
+    """Let the global stream go on from there; None: from where the seed begins."""
+    if state is None:
+        if _global:
+            _global[0].start_over(keys.get_random_seed())
+        return
+    stream = _global_stream()
+    stream.state.assign(np.asarray(state[:2], "uint32"))
+    keys.number(stream, state[2])
+
+
+def stream_mark() -> tuple[Array, tuple[int, int] | None] | None:
+    """How the global stream is now, to go back there; None if there is none."""
+    return (_global[0].state.value, _global[0]._gx_seed_root) if _global else None
+
+
+def back_to_stream(point: tuple[Array, tuple[int, int] | None] | None) -> None:
+    """Be as at a mark; without one, as before the first draw."""
+    if point is None:
+        _global.clear()
+    elif _global:
+        _global[0].state.assign(point[0])
+        object.__setattr__(_global[0], "_gx_seed_root", point[1])
+
+
 @door
 def set_random_seed(seed: int) -> None:
     """Make everything random that is built or drawn from now on follow from one number.
@@ -213,8 +249,8 @@ def normal(
 ) -> Array:
     """Draw normal numbers.
 
-    The global stream, from which they come without ``seed``, is part of no checkpoint. For a resume that draws the same
-    numbers, give ``seed`` a `SeedGenerator` that the model holds.
+    The global stream, from which they come without ``seed``, is saved with every whole checkpoint and comes back with a
+    whole program. A `SeedGenerator` that the model holds goes with the model alone.
 
     Args:
         shape: Shape of the result.

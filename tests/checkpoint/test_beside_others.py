@@ -48,7 +48,7 @@ class Running:
             raise self.error
 
 
-def test_c10_saves_beside_a_training_thread_are_of_one_moment(tmp_path, toys):
+def test_saves_beside_a_training_thread_are_of_one_moment(tmp_path, toys):
     variables = [gx.Variable(np.zeros(n, "float32")) for n in (3, 20_000, 5, 1)]
     other = gx.Variable(np.zeros(100, "float32"))
 
@@ -75,7 +75,7 @@ def test_c10_saves_beside_a_training_thread_are_of_one_moment(tmp_path, toys):
     assert float(variables[0].numpy()[0]) == training.rounds + 1  # nothing that was trained is lost
 
 
-def test_c10_beside_fit(tmp_path):
+def test_beside_fit(tmp_path):
     model = gx.Sequential([gx.layers.Dense(8), gx.layers.Dense(1)])
     model.compile("adam", "mse")
     x, y = np.ones((64, 4), "float32"), np.ones((64, 1), "float32")
@@ -104,7 +104,7 @@ def test_a_step_that_waits_for_a_save_that_waits_for_it_goes_on(toys):
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-def test_c11_readers_beside_an_overwrite(tmp_path, toys, exchanges):
+def test_readers_beside_an_overwrite(tmp_path, toys, exchanges):
     class Plain(FileSystem):
         def fsync(self, descriptor):
             pass
@@ -134,14 +134,14 @@ def test_c11_readers_beside_an_overwrite(tmp_path, toys, exchanges):
 
 
 @pytest.mark.parametrize("block", [(64 << 20) + 1, 1 << 62])
-def test_c14_forged_blocks(tmp_path, toys, block):
+def test_forged_blocks(tmp_path, toys, block):
     index = commit(tmp_path / "c", toys.draft({"x": np.zeros(10)}))
     (tmp_path / "c" / "graph.msgpack").write_bytes(seal(encode(index._replace(block=block))))
     with pytest.raises(CorruptMetadata, match="67,108,864 bytes"):
         verify(tmp_path / "c")
 
 
-def test_c14_sparse_files_that_claim_what_is_not_there(tmp_path, toys):
+def test_sparse_files_that_claim_what_is_not_there(tmp_path, toys):
     index = commit(tmp_path / "c", toys.draft({"x": np.zeros(512)}))
     grown = 40 << 30
     [file], [tensor] = index.files, index.tensors
@@ -160,7 +160,7 @@ def test_c14_sparse_files_that_claim_what_is_not_there(tmp_path, toys):
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE, errno.EIO])
-def test_d15_what_the_system_refuses_is_called_by_its_name(tmp_path, toys, monkeypatch, number):
+def test_what_the_system_refuses_is_called_by_its_name(tmp_path, toys, monkeypatch, number):
     commit(tmp_path / "c", toys.draft({"x": np.zeros(10)}))
     plain = os.open
 

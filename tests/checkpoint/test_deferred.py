@@ -205,7 +205,7 @@ def test_skip_and_map_reach_into_what_is_not_built(saved, toys):
         v.assign(np.full(v.shape, i + 1, "float32"))
     path = saved(m=old)
     new = toys.Stack(2, 2)
-    mapped = {"m/layers/1/bias": "m/layers/0/bias"}
+    mapped = {f"m/layers/{i}/bias": "m/layers/0/bias" for i in (0, 1)}
     report = Checkpoint(m=new).restore(path, skip="m/layers/0/kernel", map=mapped)
     new.build(2)
     report.assert_consumed()

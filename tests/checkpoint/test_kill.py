@@ -97,7 +97,7 @@ def test_killed_at_any_moment(tmp_path, mode):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     print(mode, found)
-    assert found["returned"] > 50
+    assert found["returned"] > 20
     assert found["swept"] > 10
 
 

@@ -67,7 +67,7 @@ def test_cm3_numbering_goes_on_and_never_back(tmp_path, toys):
     assert manager.save(8).step == 8
 
 
-def test_cm6_the_same_step_again_is_nothing(tmp_path, toys):
+def test_cm6_cm7_the_same_step_again_is_nothing(tmp_path, toys):
     manager = CheckpointManager(tmp_path, v=toys.number(1))
     assert manager.save(3).step == 3
     assert manager.save(3) is None

@@ -91,3 +91,85 @@ def test_slot_shapes_are_checked_too(saved, toys):
     with pytest.raises(ShapeMismatch, match=r"slots\(momentum\)/w"):
         Checkpoint(w=v, optimizer=toys.Optimizer()).restore(path)
     assert value(v) == 0
+
+
+def test_skipping_a_variable_skips_its_slots(saved, toys):
+    model, optimizer = toys.Stack(2, 2, inputs=1), toys.Optimizer()
+    for v in model.variables:
+        optimizer._gx_ensure_slot("momentum", v).assign(np.full(v.shape, 5, "float32"))
+    path = saved(model=model, optimizer=optimizer)
+    fresh, other = toys.Stack(2, 3, inputs=1), toys.Optimizer()  # another head
+    Checkpoint(model=fresh, optimizer=other).restore(path, skip="model/layers/1/**").assert_consumed()
+    head = fresh.layers[1].bias
+    assert value(other._gx_ensure_slot("momentum", head)) == [0, 0, 0]
+    assert value(other._gx_ensure_slot("momentum", fresh.layers[0].bias)) == [5, 5]
+    body, other = toys.Stack(2, inputs=1), toys.Optimizer()  # none
+    Checkpoint(model=body, optimizer=other).restore(path, skip="model/layers/1/**").assert_consumed()
+    late, other = toys.Stack(2, 3), toys.Optimizer()  # not built
+    report = Checkpoint(model=late, optimizer=other).restore(path, skip="model/layers/1/**")
+    late.build(1)
+    report.assert_consumed()
+    assert value(other._gx_ensure_slot("momentum", late.layers[1].bias)) == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("before", "after"), [("Lion", "SGD"), ("Adam", "Yogi"), ("Adam", "NAdam")])
+def test_slots_belong_to_a_class_of_optimizers(saved, before, after):
+    def program(name):
+        w = gx.Variable([1.0, 2.0])
+        kinds = {"SGD": lambda: gx.optimizers.SGD(0.1, momentum=0.9), "NAdam": lambda: gx.optimizers.Nadam(0.1)}
+        optimizer = kinds.get(name, lambda: getattr(gx.optimizers, name)(0.1))()
+        optimizer.apply([np.ones(2, "float32")], [w])
+        return {"w": w, "optimizer": optimizer}
+
+    path = saved(**program(before))
+    new = program(after)
+    kept = [value(v) for v in new["optimizer"].variables]
+    with pytest.raises(UnusedInCheckpoint, match=f"is a slot of {before}, and the program has"):
+        Checkpoint(**new).restore(path)
+    assert [value(v) for v in new["optimizer"].variables] == kept
+    report = Checkpoint(**new).restore(path, mode="cover")
+    assert report.unused
+    assert len(report.fresh) == len(report.unused)
+    Checkpoint(**program(before)).restore(path).assert_consumed()
+
+
+def test_a_class_of_optimizers_says_what_it_was_called(saved):
+    class Old(gx.optimizers.SGD):
+        pass
+
+    class New(gx.optimizers.SGD):
+        checkpoint_aliases = {"Old": "New"}  # noqa: RUF012
+
+    def program(kind):
+        w, optimizer = gx.Variable([1.0]), kind(0.1, momentum=0.9)
+        optimizer.apply([np.ones(1, "float32")], [w])
+        return {"w": w, "optimizer": optimizer}
+
+    path = saved(**program(Old))
+    Checkpoint(**program(New)).restore(path).assert_consumed()
+
+
+def test_what_every_optimizer_keeps_survives_another_class(saved):
+    def program(kind, **more):
+        w, optimizer = gx.Variable([1.0]), kind(0.1, ema_momentum=0.9, **more)
+        optimizer.apply([np.ones(1, "float32")], [w])
+        return {"w": w, "optimizer": optimizer}
+
+    path = saved(**program(gx.optimizers.SGD))
+    report = Checkpoint(**program(gx.optimizers.Adam)).restore(path, mode="cover")
+    assert [r.path for r in report.restored if "slots(" in r.path] == ["optimizer/slots(moving_average)/w"]
+
+
+def test_only_biases_beside_an_optimizer(saved, toys):
+    model, optimizer = toys.Stack(2, inputs=1), toys.Optimizer()
+    for v in model.variables:
+        optimizer._gx_ensure_slot("momentum", v)
+    path = saved(model=model, optimizer=optimizer)
+    fresh, other = toys.Stack(2, inputs=1), toys.Optimizer()
+    report = Checkpoint(model=fresh, optimizer=other).restore(path, only="**/bias").assert_consumed()
+    assert [r.path for r in report.restored] == [
+        "model/layers/0/bias",
+        "optimizer/slots(momentum)/model/layers/0/bias",
+    ]
+    path = saved(model=model, optimizer=toys.Optimizer())  # without slots: nothing of it was asked for
+    Checkpoint(model=fresh, optimizer=toys.Optimizer()).restore(path, only="**/bias").assert_consumed()

@@ -57,3 +57,37 @@ def test_resuming_is_exact(tmp_path, built):
     report.assert_consumed()
     for a, b in zip(straight.model.variables, resumed.model.variables, strict=True):
         np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=a.path)
+
+
+def fitted(model, first, last):
+    x = np.linspace(-1, 1, 48, dtype="float32").reshape(12, 4)
+    return model.fit(x, x[:, :1] ** 2, batch_size=4, initial_epoch=first, epochs=last, verbose=0).history["loss"]
+
+
+class Noisy(gx.Layer):
+    """Draws from the global stream."""
+
+    def call(self, x):
+        return x + gx.random.normal(x.shape, stddev=0.1)
+
+
+def compiled():
+    model = gx.Sequential([layers.Dense(8, activation="relu"), Noisy(), layers.Dropout(0.3), layers.Dense(1)])
+    model.compile(gx.optimizers.Adam(1e-2), "mse")
+    return model
+
+
+def test_fit_resumes_in_a_process_that_sets_no_seed(tmp_path):
+    """Orders of rows, dropout and the global stream follow from what is saved."""
+    gx.set_random_seed(21)
+    straight = compiled()
+    fitted(straight, 0, 2)
+    gx.Checkpoint(model=straight, optimizer=straight.optimizer).save(tmp_path / "c", step=2)
+    expected = fitted(straight, 2, 4)
+    gx.set_random_seed(99)  # as a new process has
+    resumed = compiled()
+    resumed(np.zeros((4, 4), "float32"))
+    gx.Checkpoint(model=resumed, optimizer=resumed.optimizer).restore(tmp_path / "c").assert_consumed()
+    assert fitted(resumed, 2, 4) == expected
+    for a, b in zip(straight.variables, resumed.variables, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=a.path)

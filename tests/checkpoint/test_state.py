@@ -87,13 +87,13 @@ def test_without_an_example_they_keep_names_and_values(tmp_path, toys):
     ],
     ids=["text", "object", "key", "set", "long", "function"],
 )
-def test_b7_what_no_reader_takes_is_refused_at_the_save(tmp_path, toys, state, match):
+def test_what_no_reader_takes_is_refused_at_the_save(tmp_path, toys, state, match):
     with pytest.raises(UnsupportedValue, match=match):
         Checkpoint(data=toys.Position(state)).save(tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_b7_keys_and_ranks_that_no_reader_takes(tmp_path, toys):
+def test_keys_and_ranks_that_no_reader_takes(tmp_path, toys):
     one = toys.number(1)
     for roots, match in (
         ({"d": {"k" * 5000: one}}, "a key of 5,000 characters"),

@@ -187,7 +187,7 @@ def test_a_remote_reader_goes_on_beside_an_overwrite(toys):
     fsspec.filesystem("memory").store.clear()
 
 
-def test_a6_a_scheme_is_never_a_folder(tmp_path, toys, monkeypatch):
+def test_a_scheme_is_never_a_folder(tmp_path, toys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for url in ("nosuchscheme://bucket/x", "gs2://bucket/x"):
         with pytest.raises(ArgumentError, match="fsspec has no file system"):
@@ -199,13 +199,13 @@ def test_a6_a_scheme_is_never_a_folder(tmp_path, toys, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_a6_without_fsspec_the_extra_is_named(toys, monkeypatch):
+def test_without_fsspec_the_extra_is_named(toys, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(ArgumentError, match=r"graftax\[fsspec\]"):
         Checkpoint(v=toys.number(1)).save("s3://bucket/x")
 
 
-def test_d18_paths_that_are_none(toys):
+def test_paths_that_are_none(toys):
     checkpoint = Checkpoint(v=toys.number(1))
     for call in (checkpoint.save, checkpoint.restore):
         with pytest.raises(ArgumentTypeError, match="fsdecode"):

@@ -158,7 +158,7 @@ def test_a_record_that_cannot_be_read_counts_by_its_age():
         assert (is_alive(record, 10), is_alive(record, 1e6)) == (True, False)
 
 
-def test_d17_staging_is_private_and_the_checkpoint_is_as_the_umask_says(tmp_path, toys):
+def test_staging_is_private_and_the_checkpoint_is_as_the_umask_says(tmp_path, toys):
     seen = []
 
     class Looking(FileSystem):
@@ -175,7 +175,7 @@ def test_d17_staging_is_private_and_the_checkpoint_is_as_the_umask_says(tmp_path
     assert stat.S_IMODE((tmp_path / "c").stat().st_mode) == 0o750
 
 
-def test_d17_a_failed_save_leaves_no_folders(tmp_path, toys):
+def test_a_failed_save_leaves_no_folders(tmp_path, toys):
     class Full(FileSystem):
         def fsync(self, descriptor):
             raise OSError(28, "no space")
@@ -185,7 +185,7 @@ def test_d17_a_failed_save_leaves_no_folders(tmp_path, toys):
     assert os.listdir(tmp_path) == []
 
 
-def test_d17_a_link_is_refused_with_and_without_a_slash(tmp_path, toys):
+def test_a_link_is_refused_with_and_without_a_slash(tmp_path, toys):
     commit(tmp_path / "c", toys.draft(OLD))
     (tmp_path / "latest").symlink_to("c")
     for path in (f"{tmp_path}/latest", f"{tmp_path}/latest/", f"{tmp_path}/latest//", f"{tmp_path}/x/../latest/"):

@@ -82,11 +82,13 @@ def test_ls(run, folder):
 def test_show(run):
     code, out, _ = run("show", "c")
     assert code == 0
-    assert [line.split()[:3] for line in out.splitlines()[2:]] == [
+    *lines, random = out.splitlines()[2:]
+    assert [line.split()[:3] for line in lines] == [
         ["net/kernel", "float32", "(2,"],
         ["net/half", "bfloat16", "(3,)"],
         ["net/count", "int32", "()"],
     ]
+    assert random.startswith("gx.random {'seed': ")
     code, out, _ = run("show", "c", "--only", "**/half", "--json")
     (entry,) = json.loads(out)["entries"]
     assert (entry["path"], entry["dtype"], entry["shape"], entry["bytes"]) == ("net/half", "bfloat16", [3], 6)

@@ -19,14 +19,14 @@ def test_the_version(capsys):
     assert capsys.readouterr().out == f"graftax {gx.__version__}\n"
 
 
-def test_d18_json_has_no_nan(tmp_path, capsys):
+def test_json_has_no_nan(tmp_path, capsys):
     gx.Checkpoint(v=gx.Variable([1.0])).save(tmp_path / "c", meta={"a": float("nan"), "b": [float("inf")]})
     assert main(["ckpt", "show", str(tmp_path / "c"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))
     assert found["meta"] == {"a": "nan", "b": ["inf"]}
 
 
-def test_d18_closed_standard_output():
+def test_closed_standard_output():
     run = subprocess.run(
         f"{shlex.quote(sys.executable)} -m graftax ckpt ls . >&-", shell=True, capture_output=True, check=False
     )

@@ -34,6 +34,12 @@ class NumpyArrays:
         array.flags.writeable = False
         return array
 
+    def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+        """The same arrays, which cannot be written to any more."""
+        for value in values:
+            value.flags.writeable = False
+        return list(values)
+
     def is_array(self, x: Any) -> bool:
         """Tell whether it is a NumPy array or scalar."""
         return (

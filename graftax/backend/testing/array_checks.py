@@ -102,6 +102,17 @@ def _memory(kit: Kit) -> None:
     kit.close(y, X, "an array after its values on the host were written to")
 
 
+def _adoption(kit: Kit) -> None:
+    raw = np.arange(4 * 3 + 64, dtype="uint8")
+    start = -raw.ctypes.data % 64
+    aligned, other = raw[start : start + 8].view("float32"), np.array([[True, False]])
+    made = kit.backend.arrays.adopted([aligned, other, np.zeros((0, 2), "int32")])
+    assert [kit.backend.arrays.is_array(x) for x in made] == [True] * 3
+    for x, source in zip(made, (aligned, other, np.zeros((0, 2), "int32")), strict=True):
+        assert str(x.dtype) == source.dtype.name
+        kit.close(x, source, "an array that took over the memory of one of NumPy")
+
+
 def _weak_references(kit: Kit) -> None:
     x = kit.array(X)
     alive = weakref.ref(x)
@@ -268,6 +279,7 @@ CHECKS = [
         conversion=_conversion,
         refusals=_refusals,
         memory=_memory,
+        adoption=_adoption,
         weak_references=_weak_references,
         operators=_operators,
         dtypes_that_meet=_dtypes_that_meet,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentError
@@ -71,6 +71,14 @@ class SlotKeeper(Checked):
         self._gx_make_slots(variable, name)
         state = self._gx_slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
+
+    def _gx_forget_slots(self, but: Collection[int]) -> None:
+        """Be without the slots that none of these ids stands for."""
+        for _, state in self._gx_slots.items():  # noqa: PERF102
+            for name, slot in list(state.slots.items()):
+                if all(id(part) not in but for _, part in parts_of(name, slot)):
+                    del state.slots[name]
+                    structure.bump()
 
     def _gx_slot_class(self, name: str) -> str:
         """Return the class that gives slots of that name their meaning: the base, for what every optimizer keeps."""

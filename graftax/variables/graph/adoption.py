@@ -55,7 +55,12 @@ def deliver(pending: Pending, edge: Edge, node: Node) -> None:
 
 
 def set_pending(module: Adopting, pending: Pending | None) -> None:
-    """Let values wait below a Module; those whose Variables exist already are delivered at once."""
+    """Let values wait below a Module; those whose Variables exist already are delivered at once.
+
+    A Module below which values of the same restore wait already keeps them: it is held twice, or holds its own parent.
+    """
+    if pending is not None and module._gx_pending is not None and pending.is_of(module._gx_pending):
+        return
     object.__setattr__(module, "_gx_pending", pending)
     if pending is None:
         return

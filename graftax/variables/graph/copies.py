@@ -21,6 +21,10 @@ class Pending(Protocol):
         """Return what waits below this edge, or None."""
         ...
 
+    def is_of(self, other: object) -> bool:
+        """True if both come from the same restore."""
+        ...
+
     def waiting(self) -> tuple[str, ...]:
         """Return the paths of the values that still wait here and below."""
         ...

@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
@@ -68,6 +68,9 @@ class Module(Adopting, Holder, Constructed):
 
     untracked: ClassVar[frozenset[str]] = frozenset()
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
+
+    checkpoint_aliases: ClassVar[Mapping[str, str]] = {}
+    """What attributes were called in older checkpoints, and the class itself: names of before, and names of now."""
 
     _gx_name: str | None = None
     _gx_built_later: ClassVar[bool] = False
@@ -280,9 +283,16 @@ class Module(Adopting, Holder, Constructed):
         """Return Variables kept for other Variables; optimizers have some."""
         return ()
 
+    def _gx_forget_slots(self, but: Collection[int]) -> None:
+        """Be without the slots whose ids are not among these, which were made in vain."""
+
     def _gx_slot_class(self, name: str) -> str:
         """Return the class that gives slots of that name their meaning: those of another never take their values."""
         return type(self).__name__
+
+    def _gx_beside(self) -> Mapping[str, Module]:
+        """Return what it is trained with and does not hold, by the names of attributes."""
+        return {}
 
     def get_state(self) -> Any:
         """Return plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""

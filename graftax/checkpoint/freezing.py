@@ -1,0 +1,62 @@
+"""What was trained when a checkpoint was saved, beside what the program trains."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from graftax.checkpoint.graph import Place
+from graftax.checkpoint.index import Kind, NodeRecord
+from graftax.checkpoint.matching import Match
+from graftax.checkpoint.report import Trainable
+from graftax.variables.graph.module import Module
+from graftax.variables.trainability import Trainability
+from graftax.variables.variable import Variable
+
+
+class Flag(NamedTuple):
+    """A Variable or Module whose ``trainable`` differs from what was saved."""
+
+    thing: Variable | Module
+    path: str
+    saved: bool
+    is_applied: bool
+
+    @property
+    def told(self) -> Trainable:
+        """What the report says of it."""
+        return Trainable(self.path, self.saved, self.saved == self.is_applied)
+
+
+def flags(match: Match, as_saved: bool) -> list[Flag]:
+    """Where what is trained differs, in the parts that were asked for.
+
+    Args:
+        match: What was paired.
+        as_saved: Whether the program is to be as the checkpoint.
+    """
+    found: list[Flag] = []
+    nodes = match.index.nodes
+    for place, node in match.pairs.items():
+        if place.kind is not Kind.VARIABLE or place.role == "slot":
+            continue
+        record, trainability = nodes[node], place.thing.trainability
+        if record.payload[1] != trainability.trained and not _rests(record, trainability):
+            found.append(Flag(place.thing, place.path, record.payload[1], as_saved))
+    for node, places in match.objects.items():
+        frozen = bool((nodes[node].payload or {}).get("frozen"))
+        found += [
+            Flag(place.thing, place.path, not frozen, as_saved)
+            for place in places
+            if isinstance(place.thing, Module) and place.thing._gx_frozen != frozen and _is_asked_for(place, match)
+        ]
+    return found
+
+
+def _rests(record: NodeRecord, trainability: Trainability) -> bool:
+    """Whether an expression keeps it as it is, on either side: that is not what was saved, nor what changes."""
+    attributes = record.payload[3]
+    return bool(trainability.resting or (attributes.get("resting") and not attributes.get("frozen")))
+
+
+def _is_asked_for(place: Place, match: Match) -> bool:
+    return not match.subset.is_narrow or any(match.has(child) for child in place.edges.values())

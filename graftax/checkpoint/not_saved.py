@@ -1,0 +1,72 @@
+"""What a save does not take along, so that its report can say so: plain attributes, and optimizers beside the roots."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+from graftax.checkpoint.graph import Graph, keeps_state
+from graftax.checkpoint.paths import joined
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import holds_node, names_by_class
+
+_DATA = (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, np.ndarray, np.generic)
+
+
+def plain_attributes(graph: Graph) -> tuple[str, ...]:
+    """The paths of plain attributes that hold data, of classes that are not of this package.
+
+    Arguments of the constructor, which the program gives again, do not count, nor what `get_state` may have.
+    """
+    found: list[str] = []
+    for place in graph.places:
+        module = place.thing
+        if not isinstance(module, Module) or place.kind.is_leaf or _is_ours(type(module)) or keeps_state(module):
+            continue
+        names = names_by_class[type(module)]
+        known = names.ignored | names.words.keys() | _arguments[type(module)]
+        found += [
+            joined(place.path, name)
+            for name, value in vars(module).items()
+            if name not in known and not name.startswith("_gx_") and isinstance(value, _DATA) and not holds_node(value)
+        ]
+    return tuple(found)
+
+
+class Beside:
+    """What Modules of a graph train with and do not hold."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._known = {id(place.thing) for place in graph.places}
+        self._trained = [
+            (place.path, place.thing)
+            for place in graph.places
+            if isinstance(place.thing, Module) and type(place.thing)._gx_beside is not Module._gx_beside
+        ]
+
+    def told(self) -> tuple[str, ...]:
+        """Those that have something to save: their paths and their classes, for the report."""
+        return tuple(
+            [
+                f"{joined(path, name)} ({type(part).__name__})"
+                for path, module in self._trained
+                for name, part in module._gx_beside().items()
+                if id(part) not in self._known and part._gx_slot_records()
+            ]
+        )
+
+
+def _is_ours(kind: type[object]) -> bool:
+    return kind.__module__.startswith("graftax.")
+
+
+class _Arguments(dict[type[Module], frozenset[str]]):
+    """Names of the arguments of constructors, by class."""
+
+    def __missing__(self, kind: type[Module]) -> frozenset[str]:
+        self[kind] = found = frozenset(inspect.signature(kind.__init__).parameters)
+        return found
+
+
+_arguments = _Arguments()

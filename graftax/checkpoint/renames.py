@@ -1,0 +1,197 @@
+"""What ``map=`` says: which places of a program take values from elsewhere, and what their old places lose by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from graftax.checkpoint.graph import Graph, Place
+from graftax.checkpoint.index import Edge, Index, SlotRecord
+from graftax.checkpoint.nearest import nearest
+from graftax.checkpoint.paths import find_edge, unescaped
+from graftax.checkpoint.report import Conflict
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, RenameConflict
+from graftax.variables.graph.module import Module
+
+_SLOT = re.compile(r"(?P<optimizer>.+?)/slots\((?P<name>[^/]*)\)/(?P<variable>.+)")
+
+SlotKey = tuple[Place, str, Place]
+"""A slot of a program: optimizer, name, Variable."""
+
+
+class _Source(NamedTuple):
+    """A value of the checkpoint: its node, and the edge that leads there, or the slot that it is."""
+
+    node: int
+    edge: tuple[int | None, Edge] | None = None
+    slot: SlotRecord | None = None
+
+
+class Renames:
+    """The entries of ``map=``, found in program and checkpoint.
+
+    Args:
+        index: The checkpoint.
+        graph: The program.
+        paths: Checkpoint paths of nodes.
+        given: Paths of the program and the paths of the checkpoint that they take their values from; globs on both
+            sides with as many stars, of which each stands for the same text.
+    """
+
+    def __init__(self, index: Index, graph: Graph, paths: Mapping[int, str], given: Mapping[str, str]) -> None:
+        self._index = index
+        self._graph = graph
+        self._paths = paths
+        self._slots = {paths[slot.slot]: slot for slot in index.slots} if given else {}
+        self.places: dict[Place, int] = {}
+        self.later: dict[str, int] = {}  # paths of the program that are not there yet
+        self.slots: dict[SlotKey, int] = {}
+        self.named: dict[str, Place] = {}  # entries that were written out, by program path
+        self.given: dict[tuple[int | None, Edge], str] = {}  # edges of the checkpoint, and the path that has them now
+        self.given_slots: dict[int, str] = {}
+        self.conflicts: list[Conflict] = []
+        self._sources: dict[Place | SlotKey | str, str] = {}
+        globs: list[tuple[str, str]] = []
+        for path, source in given.items():
+            _check_entry(path, source)
+            if "*" in path or "*" in source:
+                globs.append((path, source))
+            else:
+                self._resolve(path, source, True)
+        for path, source in globs:
+            self._expand(path, source)
+
+    def _resolve(self, path: str, source: str, is_named: bool) -> None:
+        found = self._find(source)
+        if found is None:
+            near = nearest(source, self._paths.values())
+            self.conflicts.append(
+                Conflict(MissingInCheckpoint, path, f"map= names {source!r}, which the checkpoint has not{near}")
+            )
+            return
+        key = self._target(path)
+        known = self._sources.setdefault(key, source)
+        if known != source:
+            if is_named:
+                reason = f"map= gives the same object {known!r} and {source!r}"
+                self.conflicts.append(Conflict(RenameConflict, path, reason))
+            return
+        if isinstance(key, Place):
+            self.places[key] = found.node
+            if is_named:
+                self.named[path] = key
+        elif isinstance(key, tuple):
+            self.slots[key] = found.node
+        else:
+            self.later[path] = found.node
+        if found.slot is not None:
+            self.given_slots[found.slot.slot] = path
+        elif found.edge is not None:
+            self.given[found.edge] = path
+
+    # --- globs --------------------------------------------------------------------------------------------------------
+
+    def _expand(self, path: str, source: str) -> None:
+        pattern = _captures(source)
+        if pattern.groups != path.count("*") - path.count("**"):
+            raise ArgumentError(
+                f"map= has {path!r}: {source!r}",
+                "each star of one side stands for what the star at its place matches on the other",
+                "as many stars, in their order, on both sides",
+            )
+        found = False
+        leaves_only = source.endswith("**")
+        for node, saved in self._paths.items():
+            match = pattern.fullmatch(saved)
+            if match is None or (leaves_only and not self._index.nodes[node].kind.is_leaf):
+                continue
+            target = _filled(path, match.groups())
+            if self._place(target) is not None or self._graph.parent_of(target) is not None:
+                found = True
+                self._resolve(target, saved, False)
+        if not found:
+            raise ArgumentError(
+                f"map= has {path!r}: {source!r}",
+                "nothing in the checkpoint fits the glob and has a place in the program",
+                f"globs as in only=, whole components from a root on{nearest(source, self._paths.values())}",
+            )
+
+    # --- paths --------------------------------------------------------------------------------------------------------
+
+    def _find(self, path: str) -> _Source | None:
+        slot = self._slots.get(path)
+        if slot is not None:
+            return _Source(slot.slot, None, slot)
+        found = find_edge(self._index, path)
+        return None if found is None else _Source(*found)
+
+    def _place(self, path: str) -> Place | SlotKey | None:
+        place = self._graph.find(path)
+        if place is not None:
+            return place
+        parts = _SLOT.fullmatch(path)
+        if parts is None:
+            return None
+        optimizer, variable = self._graph.find(parts["optimizer"]), self._graph.find(parts["variable"])
+        if optimizer is None or variable is None or not isinstance(optimizer.thing, Module):
+            return None
+        return optimizer, unescaped(parts["name"]), variable
+
+    def _target(self, path: str) -> Place | SlotKey | str:
+        place = self._place(path)
+        if place is not None:
+            return place
+        if self._graph.parent_of(path) is None:
+            raise no_such_path(path, self._graph)
+        return path
+
+
+def no_such_path(path: str, graph: Graph) -> ArgumentError:
+    """The error for an entry whose path the program has not."""
+    known = [place.path for place in graph.places] + [slot.slot.path for slot in graph.slots]
+    return ArgumentError(
+        f"map= names {path!r}",
+        f"the program has no such path{nearest(path, known)}",
+        'map={"program path": "checkpoint path"}, whole components from a root on',
+    )
+
+
+def _check_entry(path: object, source: object) -> None:
+    for text in (path, source):
+        if not isinstance(text, str) or not text:
+            raise ArgumentTypeError(
+                f"map= has {path!r:.60}: {source!r:.60}",
+                "it takes paths of the program and of the checkpoint, as text",
+                'map={"model/head": "model/classifier"}',
+            )
+
+
+def _captures(glob: str) -> re.Pattern[str]:
+    """The glob as a pattern whose groups are what its stars stand for."""
+    pieces = []
+    components = glob.split("/")
+    for i, component in enumerate(components):
+        last = i == len(components) - 1
+        if component == "**":
+            pieces.append("(.+)" if last else "((?:[^/]+/)*)")
+        else:
+            pieces.append("([^/]*)".join(re.escape(piece) for piece in component.split("*")) + ("" if last else "/"))
+    return re.compile("".join(pieces))
+
+
+def _filled(glob: str, texts: tuple[str, ...]) -> str:
+    """The glob with its stars replaced."""
+
+    def pieces() -> Iterator[str]:
+        rest = iter(texts)
+        components = glob.split("/")
+        for i, component in enumerate(components):
+            if component == "**":
+                yield next(rest).rstrip("/")
+            else:
+                yield re.sub(r"\*", lambda _: next(rest), component)
+            if i < len(components) - 1:
+                yield "/"
+
+    return re.sub("//+", "/", "".join(pieces())).lstrip("/")

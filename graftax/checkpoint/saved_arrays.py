@@ -1,0 +1,278 @@
+"""The arrays of a checkpoint by path, without any program: each is read when it is asked for, as a whole or in part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.host import host_dtype
+from graftax.checkpoint.arrays import HostArray, from_bytes
+from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.index import Chunk, Kind, TensorRecord
+from graftax.checkpoint.loading import load, values_of
+from graftax.checkpoint.nearest import nearest
+from graftax.checkpoint.paths import find_edge, node_paths
+from graftax.checkpoint.reader import Reader, located
+from graftax.checkpoint.state import revived
+from graftax.checkpoint.subscripts import bounds, meets, within
+from graftax.checkpoint.uncollected import uncollected
+from graftax.core.argument_kinds import checked_flag
+from graftax.core.errors import ArgumentError, MissingArray, StateError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Shape
+
+
+class SavedArrays(Mapping[str, HostArray]):
+    """A checkpoint as a mapping of paths, slots of optimizers included, to NumPy arrays; read when asked for.
+
+    Made by `graftax.checkpoint.read`. Every array that is read is checked against its checksums. What an overwrite puts
+    in the place of the checkpoint meanwhile changes nothing. Close it, or use it in a ``with`` block.
+    """
+
+    @uncollected()
+    def __init__(self, path: str | os.PathLike[str], mmap: bool) -> None:
+        self._reader = Reader(path)
+        self._maps: dict[int, HostArray] | None = None
+        try:
+            self._reader.check_files()
+            if mmap:
+                self._maps = _maps(self._reader)
+            index = self._reader.index
+            self._nodes = {
+                path: node for node, path in node_paths(index).items() if index.nodes[node].tensor is not None
+            }
+        except BaseException:
+            self._reader.close()
+            raise
+        self._is_open = True
+
+    @property
+    def path(self) -> str:
+        """Where the checkpoint lies."""
+        return self._reader.path
+
+    @property
+    def step(self) -> int | None:
+        """The number under which it was saved; None if it has none."""
+        return self._reader.index.step
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The caller's own values."""
+        found: dict[str, Any] = revived(self._reader.index.meta, {})
+        return found
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Python state by path, as `get_state` of the objects gave it."""
+        index = self._open().index
+        paths = {
+            node: path for node, path in node_paths(index).items() if index.nodes[node].kind in (Kind.VALUE, Kind.BYTES)
+        }
+        values = values_of(self._reader, paths)
+        return {path: values[node] for node, path in paths.items()}
+
+    def __getitem__(self, path: str) -> HostArray:
+        tensor = self._tensor(path)
+        if self._maps is not None:
+            whole: HostArray = self.get_slice(path)[...]
+            return whole
+        return load(self._open(), [tensor])[tensor]
+
+    def get_slice(self, path: str) -> SavedArray:
+        """One array of which nothing is read until it is indexed; then only what the index meets.
+
+        Args:
+            path: Its path.
+
+        Raises:
+            MissingArray: there is no such array.
+        """
+        return SavedArray(self, path, self._open().index.tensors[self._tensor(path)])
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str) and self._find(path) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __enter__(self) -> SavedArrays:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its files; arrays that were read stay, also those of ``mmap=True``."""
+        if self._is_open:
+            self._is_open = False
+            self._reader.close()
+
+    def __repr__(self) -> str:
+        return f"SavedArrays({self.path!r}, {len(self):,} arrays)"
+
+    def _open(self) -> Reader:
+        if not self._is_open:
+            raise StateError(
+                f"reading from {self.path}", "it was closed", "read inside of the with block, or do not close it"
+            )
+        return self._reader
+
+    def _find(self, path: str) -> int | None:
+        index = self._reader.index
+        node = self._nodes.get(path)
+        if node is None:
+            found = find_edge(index, path)
+            node = None if found is None else found[0]
+        return None if node is None else index.nodes[node].tensor
+
+    def _tensor(self, path: str) -> int:
+        tensor = self._find(path)
+        if tensor is None:
+            raise MissingArray(
+                f"no array {path!r:.200} in {self.path}",
+                f"paths are those of graftax ckpt show{nearest(str(path), self._nodes)}",
+                "list(arrays) has them all",
+            )
+        return tensor
+
+    def _bytes(self, file: int, offset: int, size: int) -> HostArray:
+        if self._maps is None:
+            found = np.empty(size, np.uint8)
+            self._open().read_into(found.data, file, offset)
+            return found
+        return self._maps[file][offset : offset + size]
+
+    def _rows(self, record: TensorRecord, chunk: Chunk, low: int, high: int) -> HostArray:
+        """Rows of a chunk, from ``low`` up to ``high``, checking the blocks that they touch; of what is packed, all."""
+        reader = self._open()
+        rows = chunk.extent[0] if chunk.extent else 1
+        row = chunk.nbytes // rows if rows else 0
+        is_packed = DTYPES[record.dtype].layout == "packed"
+        begin, end = (0, chunk.nbytes) if is_packed else (low * row, high * row)
+        block = reader.index.block
+        first, last = begin // block, -(-end // block)
+        start = first * block
+        held = self._bytes(chunk.file, chunk.offset + start, min(last * block, chunk.nbytes) - start)
+        with located(reader.path):
+            for number in range(first, last):
+                piece = held[number * block - start : (number + 1) * block - start]
+                reader.check_block(piece.data, chunk, number, record.name)
+        shape = (high - low, *chunk.extent[1:]) if chunk.extent and not is_packed else chunk.extent
+        found = from_bytes(held[begin - start : end - start], record.dtype, shape)
+        return found[low:high] if is_packed and chunk.extent else found
+
+
+def _maps(reader: Reader) -> dict[int, HostArray]:
+    found = {}
+    for file in range(len(reader.index.files)):
+        mapped = reader.mapped(file)
+        if mapped is None:
+            raise ArgumentError(
+                f"mmap=True for {reader.path}", "only files of a local disk can be mapped", "mmap=False"
+            )
+        found[file] = np.frombuffer(mapped, np.uint8)
+    return found
+
+
+class SavedArray:
+    """One array of a checkpoint: what it is like is known, its values are read as far as they are asked for.
+
+    Args:
+        arrays: The checkpoint.
+        path: The path of the array.
+        record: What its index says of it.
+    """
+
+    def __init__(self, arrays: SavedArrays, path: str, record: TensorRecord) -> None:
+        self._arrays = arrays
+        self._record = record
+        self.path = path
+
+    @property
+    def shape(self) -> Shape:
+        """Its shape."""
+        return self._record.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self._record.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Its dtype."""
+        return host_dtype(self._record.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on disk."""
+        return self._record.nbytes
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentError(f"len() of {self.path!r}", "its shape is ()", "arrays[path]")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        """The part of it, as NumPy's arrays have it; only the rows between the first and the last of them are read."""
+        box = bounds(index, self.shape)
+        low, high = (box[0].start, box[0].stop) if box else (0, 1)
+        parts = []
+        for chunk in self._record.chunks:
+            begin = chunk.start[0] if chunk.start else 0
+            size = chunk.extent[0] if chunk.extent else 1
+            if meets(chunk.start, chunk.extent, box):
+                first, last = max(low - begin, 0), min(high - begin, size)
+                parts.append((chunk, begin + first, self._arrays._rows(self._record, chunk, first, last)))
+        if len(parts) == 1 and len(self._record.chunks) == 1:
+            ((_, first, found),) = parts
+            return found[within(index, self.shape, first, len(found) if found.shape else 1)]
+        whole = np.empty((high - low, *self.shape[1:]) if self.shape else (), self.dtype)
+        for chunk, first, found in parts:
+            place = [slice(s, s + e) for s, e in zip(chunk.start, chunk.extent, strict=True)]
+            place[:1] = [slice(first - low, first - low + len(found))]
+            whole[tuple(place)] = found
+        return whole[within(index, self.shape, low, high - low)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> HostArray:
+        return np.array(self[...], dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"SavedArray({self.path!r}, shape={self.shape}, dtype={self._record.dtype})"
+
+
+@door
+def read(path: str | os.PathLike[str], *, mmap: bool = False) -> SavedArrays:
+    """Open a checkpoint as a mapping of paths to NumPy arrays, without the program that saved it.
+
+    Paths are those that ``graftax ckpt show`` prints. Nothing but the index is read before an array is asked for, and
+    ``get_slice`` reads a part of one. Needs NumPy, and no other backend.
+
+    Args:
+        path: The checkpoint, or a URL of one.
+        mmap: Map the files into memory rather than copy from them: arrays are read-only, cost memory only where they
+            are looked at, and must not be used once somebody has changed the files. Defaults to False.
+
+    Raises:
+        NotACheckpoint, IncompleteCheckpoint: there is none.
+        CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
+        ArgumentError: ``mmap`` for a checkpoint that is not on a local disk.
+
+    Example:
+        >>> import os, tempfile
+        >>> import graftax as gx
+        >>> path = os.path.join(tempfile.mkdtemp(), "first")
+        >>> _ = gx.Checkpoint(model={"w": gx.Variable([[1.0, 2.0], [3.0, 4.0]])}).save(path)
+        >>> with gx.checkpoint.read(path) as arrays:
+        ...     print(list(arrays), arrays["model/w"].sum(), arrays.get_slice("model/w")[1:])
+        ['model/w'] 10.0 [[3. 4.]]
+    """
+    return SavedArrays(path, checked_flag("mmap", mmap))

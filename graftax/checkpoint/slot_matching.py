@@ -1,0 +1,98 @@
+"""Pairing slots: each goes to the slot of the same name, of the same optimizer, for the same Variable."""
+
+from __future__ import annotations
+
+from graftax.checkpoint.deferred import WaitingSlot
+from graftax.checkpoint.former_names import is_class
+from graftax.checkpoint.graph import Place, SlotPlace
+from graftax.checkpoint.index import Kind, SlotRecord
+from graftax.checkpoint.matching import Match
+from graftax.checkpoint.paths import slot_path
+from graftax.checkpoint.renames import SlotKey
+from graftax.checkpoint.subset import Spot, saved_spot
+from graftax.variables.graph.module import Module
+
+
+class SlotMatch:
+    """The slots of a `Match`, whose pairs and leftovers they join; those that optimizers have not made yet are made.
+
+    ``waiting`` are those whose Variables wait, by the node of the Variable.
+    """
+
+    def __init__(self, match: Match) -> None:
+        self._match = match
+        self.waiting: dict[int, list[WaitingSlot]] = {}
+        self._existing: dict[SlotKey, SlotPlace] = {
+            (slot.optimizer, slot.name, slot.variable): slot for slot in match.graph.slots if slot.variable is not None
+        }
+        self._variables: dict[int, list[Place]] = {}
+        for place, nodes in match.candidates.items():
+            if place.kind is Kind.VARIABLE:
+                for node in nodes:
+                    self._variables.setdefault(node, []).append(place)
+        self._awaited = {node: path for path, node in reversed(match.awaited.items())}
+        for record in match.index.slots:
+            if record.slot not in match.renames.given_slots:
+                for optimizer in match.objects.get(record.optimizer, ()):
+                    self._of(record, optimizer)
+        for key, node in match.renames.slots.items():
+            self._take(key, node)
+
+    def _of(self, record: SlotRecord, optimizer: Place) -> None:
+        match = self._match
+        variables: list[Place | None] = [*self._variables.get(record.variable, ())]
+        for variable in variables or [None]:
+            place = variable.spot if variable is not None else self._absent(record)
+            path = slot_path(optimizer.path, record.name, place.path)
+            wanted = match.wanted(saved_spot(match.index, record.slot, path, optimizer.module))
+            if not wanted or match.subset.skips(place):  # a slot goes with its Variable
+                continue
+            has_place = variable is not None or record.variable in self._awaited
+            if not has_place or not self._is_same_class(record, optimizer.thing, path):
+                match.unused[path] = record.slot
+            elif variable is not None:
+                key = optimizer, record.name, variable
+                if key not in match.renames.slots:
+                    self._take(key, record.slot)
+            else:
+                waiting = WaitingSlot(optimizer.thing, record.name, path, record.slot)
+                self.waiting.setdefault(record.variable, []).append(waiting)
+
+    def _absent(self, record: SlotRecord) -> Spot:
+        """A Variable that the program has not: what selectors see of it."""
+        match = self._match
+        path = self._awaited.get(record.variable)
+        known = match.absent.get(record.variable)
+        if path is None and known is not None:
+            return known
+        return saved_spot(match.index, record.variable, path or match.paths[record.variable])
+
+    def _is_same_class(self, record: SlotRecord, optimizer: object, path: str) -> bool:
+        if not isinstance(optimizer, Module):
+            return False
+        nodes = self._match.index.nodes
+        saved = nodes[record.slot].payload[3].get("keeper")
+        now = optimizer._gx_slot_class(record.name)
+        if type(saved) is not str:  # files that do not say it
+            saved, now = nodes[record.optimizer].type.rpartition(".")[2], type(optimizer).__name__
+        if is_class(saved, type(optimizer), now):
+            return True
+        self._match.reasons[path] = f"is a slot of {saved}, and the program has {now} there"
+        return False
+
+    def _take(self, key: SlotKey, node: int) -> None:
+        match = self._match
+        optimizer, name, variable = key
+        path = slot_path(optimizer.path, name, variable.path)
+        known = self._existing.get(key)
+        if known is not None:
+            place = known.slot
+        else:
+            made = None if match.conflicts else optimizer.thing._gx_ensure_slot(name, variable.thing)
+            if made is None:
+                if not match.conflicts:
+                    match.unused[path] = node
+                return
+            place = Place(made, Kind.VARIABLE, path)
+        if match.fits(place, node):
+            match.pairs[place] = node

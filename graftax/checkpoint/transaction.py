@@ -1,0 +1,124 @@
+"""Transaction: what a restore changes, all of it or nothing, whatever stops it on the way."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from graftax.checkpoint.expressions import take, undo
+from graftax.checkpoint.graph import Graph
+from graftax.checkpoint.state import resembling
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.structure import structure
+from graftax.variables.random_state import RandomState
+from graftax.variables.state import storage
+from graftax.variables.state.storage import Storage
+from graftax.variables.trainability import Trainability
+from graftax.variables.variable import Variable
+
+
+class Transaction:
+    """Takes back, when its block ends with an exception, what was changed through it, and the slots made meanwhile."""
+
+    def __init__(self, graph: Graph) -> None:
+        modules = [place.thing for place in graph.places if isinstance(place.thing, Module)]
+        keepers = [m for m in modules if type(m)._gx_slot_records is not Module._gx_slot_records]
+        self._slots = [(keeper, {id(record.slot) for record in keeper._gx_slot_records()}) for keeper in keepers]
+        self._undo: list[Callable[[], None]] = []
+        self._written: list[tuple[Storage, Any]] = []
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if error is not None:
+            with uninterrupted():
+                self._take_back(error)
+
+    def _take_back(self, error: BaseException) -> None:
+        for place, value in reversed(self._written):
+            place.write(value)
+        for step in reversed(self._undo):
+            try:
+                step()
+            except Exception as other:  # noqa: BLE001 - the rest is taken back all the same
+                error.add_note(f"taking back what was restored, {type(other).__name__}: {other}")
+        for keeper, known in self._slots:
+            keeper._gx_forget_slots(known)
+
+    # --- changes ------------------------------------------------------------------------------------------------------
+
+    def take(self, expression: Any, value: Any, path: str) -> str:
+        """Give an expression a value; returns how near it came."""
+        note, before = take(expression, value, path)
+        self._undo.append(lambda: undo(before))
+        return note
+
+    def set_state(self, module: Module, state: Any) -> None:
+        """Give a Module its Python state; None for one that has none is nothing new."""
+        before = module.get_state()
+        if before is None and state is None:
+            return
+        before = copy.deepcopy(before)  # it may be the very dict that the Module goes on to change
+        self._undo.append(lambda: module.set_state(before))
+        module.set_state(resembling(state, before))
+
+    def set_random(self, random: RandomState, state: Any) -> None:
+        """Let the global seed and its stream be as they were saved."""
+        self._undo.append(random.point_of_return())
+        random.set_state(state)
+
+    def write(self, place: Storage, value: Any) -> None:
+        """Give a Variable a value of its backend, shape and dtype."""
+        self._written.append((place, place.buffer))
+        place.write(value)
+
+    def set_trainable(self, thing: Variable | Module, trainable: bool) -> None:
+        """Freeze or unfreeze a Variable, or what is made below a Module later."""
+        storage.changing(thing, "trainable" if isinstance(thing, Variable) else "_gx_frozen")
+        structure.bump()
+        if isinstance(thing, Variable):
+            before = thing.trainability
+            self._undo.append(lambda: _set_trainability(thing, before))
+            _set_trainability(thing, Trainability(before.made or trainable, not trainable, before.resting))
+        else:
+            frozen = thing._gx_frozen
+            self._undo.append(lambda: object.__setattr__(thing, "_gx_frozen", frozen))
+            object.__setattr__(thing, "_gx_frozen", not trainable)
+
+    def hang(self, module: Module, pending: Any) -> None:
+        """Let values wait below a Module."""
+        before = module._gx_pending
+        self._undo.append(lambda: object.__setattr__(module, "_gx_pending", before))
+        object.__setattr__(module, "_gx_pending", pending)
+
+
+def _set_trainability(variable: Variable, trainability: Trainability) -> None:
+    variable.trainability = trainability
+    structure.bump()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[Callable[[], None]]:
+    """Hold a Ctrl-C back until the block is done; what is given raises it earlier, where that does no harm."""
+    came: list[Any] = []
+    usual = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(usual):  # nobody is told, or somebody outside of Python
+        yield lambda: None
+        return
+
+    def raise_now() -> None:
+        if came:
+            usual(*came.pop())
+
+    signal.signal(signal.SIGINT, lambda *about: came.append(about))
+    try:
+        yield raise_now
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    raise_now()

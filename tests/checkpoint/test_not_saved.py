@@ -1,0 +1,44 @@
+"""A save says what it does not take along: plain attributes, and the optimizer of a compiled model."""
+
+import numpy as np
+
+import graftax as gx
+from graftax.checkpoint.checkpoint import Checkpoint
+
+
+class Counts(gx.Layer):
+    def __init__(self, units, rate=0.1):
+        super().__init__()
+        self.units = units  # the program gives it again
+        self.rate = rate
+        self.dense = gx.layers.Dense(units)
+        self.epoch = 0
+        self.table = np.zeros(3)
+        self._seen = [1, 2]
+        self.function = np.exp
+        self.nothing = None
+
+    def call(self, x):
+        return self.dense(x)
+
+
+def test_plain_attributes_are_told(tmp_path, toys):
+    layer = Counts(2)
+    layer(np.ones((1, 3), "float32"))
+    report = Checkpoint(net=layer, data=toys.Position(3)).save(tmp_path / "c")
+    assert report.plain == ("net/epoch", "net/table", "net/_seen")
+    assert "not saved: 3 plain attributes, net/epoch, net/table, net/_seen; keep what changes" in str(report)
+    assert Checkpoint(net=layer).save(tmp_path / "d", only="net/**").plain == ()
+    assert "not saved" not in str(Checkpoint(net=layer.dense).save(tmp_path / "e"))
+
+
+def test_the_optimizer_of_a_compiled_model_is_told(tmp_path):
+    model = gx.Sequential([gx.layers.Dense(1)])
+    model.compile(gx.optimizers.Adam(0.1), "mse")
+    model(np.ones((2, 3), "float32"))
+    assert Checkpoint(model=model).save(tmp_path / "before").beside == ()  # there is nothing to lose
+    model.fit(np.ones((2, 3), "float32"), np.ones((2, 1), "float32"), verbose=0)
+    report = Checkpoint(model=model).save(tmp_path / "after")
+    assert report.beside == ("model/optimizer (Adam)",)
+    assert "not saved: model/optimizer (Adam); make it a root" in str(report)
+    assert Checkpoint(model=model, optimizer=model.optimizer).save(tmp_path / "both").beside == ()
