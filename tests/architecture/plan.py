@@ -44,6 +44,10 @@ LAZY = {
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
     ("graftax.training.callbacks.progress", "import_module"): "rich is optional: the extra graftax[progress]",
+    (
+        "graftax.checkpoint.foreign.readers.optional_library",
+        "import_module",
+    ): "h5py and orbax-checkpoint are optional: the extras graftax[h5] and graftax[orbax]",
     ("graftax.checkpoint.remote_storage", "import_module"): "fsspec is optional: the extra graftax[fsspec]",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
