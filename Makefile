@@ -23,7 +23,7 @@ REFERENCES := $(VENV)-references
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples,progress]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples]'
 	touch $@
 
 $(REFERENCES)/$(INSTALLED): pyproject.toml

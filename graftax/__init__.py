@@ -22,6 +22,7 @@ _MODULES = {
     "callbacks": "graftax.training.callbacks",
     "checkpoint": "graftax.checkpoint",
     "constraints": "graftax.variables.constraints",
+    "data": "graftax.training.data",
     "errors": "graftax.core.errors",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
@@ -32,6 +33,8 @@ _MODULES = {
     "random": "graftax.variables.random",
     "regularizers": "graftax.variables.regularizers",
     "reparam": "graftax.reparam",
+    "summary": "graftax.training.summary",
+    "training": "graftax.training",
 }
 """Namespaces of graftax, and where they live."""
 
@@ -50,7 +53,7 @@ _NAMES = {
     "Module": "graftax.variables.graph.module",
     "Optimizer": "graftax.optimizers.optimizer",
     "Reparam": "graftax.reparam.base",
-    "SeedGenerator": "graftax.variables.random",
+    "SeedGenerator": "graftax.variables.streams",
     "Sequential": "graftax.training.sequential",
     "Slot": "graftax.optimizers.engine.slot",
     "Variable": "graftax.variables.variable",
@@ -77,6 +80,9 @@ _NAMES = {
     "jit": "graftax.transforms.compile.jit",
     "jvp": "graftax.transforms.gradients.jvp",
     "map_fn": "graftax.transforms.flow.scan",
+    "memory_report": "graftax.training.display.memory_report",
+    "plot_history": "graftax.training.display.history_plot",
+    "plot_model": "graftax.training.display.model_drawing",
     "py_function": "graftax.transforms.py_function",
     "recompute_grad": "graftax.transforms.gradients.custom_gradient",
     "remat": "graftax.transforms.flow.remat",
@@ -84,7 +90,7 @@ _NAMES = {
     "scan": "graftax.transforms.flow.scan",
     "select": "graftax.core.selectors",
     "set_dtype_policy": "graftax.layers.policy",
-    "set_random_seed": "graftax.variables.random",
+    "set_random_seed": "graftax.variables.streams",
     "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
@@ -108,6 +114,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import ops as ops
     from graftax import optimizers as optimizers
     from graftax import reparam as reparam
+    from graftax import training as training
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
     from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.core import errors as errors
@@ -127,7 +134,12 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.reparam.graft import graft as graft
     from graftax.reparam.graft import ungraft as ungraft
     from graftax.training import callbacks as callbacks
+    from graftax.training import data as data
+    from graftax.training import summary as summary
     from graftax.training.callbacks.callback import Callback as Callback
+    from graftax.training.display.history_plot import plot_history as plot_history
+    from graftax.training.display.memory_report import memory_report as memory_report
+    from graftax.training.display.model_drawing import plot_model as plot_model
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
     from graftax.transforms.compile.jit import jit as jit
@@ -176,9 +188,9 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.variables.creation import variable_creator_scope as variable_creator_scope
     from graftax.variables.graph.explain import explain as explain
     from graftax.variables.graph.module import Module as Module
-    from graftax.variables.random import SeedGenerator as SeedGenerator
-    from graftax.variables.random import set_random_seed as set_random_seed
     from graftax.variables.spec import VariableSpec as VariableSpec
+    from graftax.variables.streams import SeedGenerator as SeedGenerator
+    from graftax.variables.streams import set_random_seed as set_random_seed
     from graftax.variables.variable import Variable as Variable
 else:
     __all__ = ["__version__", *sorted((*_MODULES, *_NAMES))]

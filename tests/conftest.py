@@ -51,8 +51,10 @@ settings.load_profile("suite")
 
 # --- the lanes --------------------------------------------------------------------------------------------------------
 
-PEERS = {"keras", "optax", "torch"}
-"""What tests compare with that is not among the requirements of the quick tests."""
+PEERS = {
+    "datasets", "grain", "keras", "mlflow", "optax", "pandas", "tensorboard", "tensorboardX", "torch", "wandb",
+}  # fmt: skip
+"""What tests compare with, or feed from, that is not among the requirements of the quick tests."""
 
 ASKING = {"importorskip", "import_module", "find_spec", "__import__"}
 """Functions that import, or look for, the module that they are given by name."""

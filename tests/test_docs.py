@@ -18,7 +18,8 @@ MODULES = {
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Namespaces that are public, besides the names of graftax itself.
-NAMESPACES = ("adapters", "layers", "optimizers", "losses", "metrics", "reparam", "callbacks")
+NAMESPACES = ("adapters", "layers", "optimizers", "losses", "metrics", "reparam", "callbacks", "data")
+NAMESPACES += ("summary", "training")
 
 # Public names without an example of their own, and why.
 NO_EXAMPLE: dict[str, str] = {}

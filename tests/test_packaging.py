@@ -31,12 +31,13 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS)
 def test_every_requirement_has_both_bounds(requirement):
-    assert re.fullmatch(r"[a-z0-9-]+(\[[a-z]+\])?>=\d+(\.\d+)*,<\d+(\.\d+)*", requirement)
+    assert re.fullmatch(r"[a-z0-9-]+(\[[a-z0-9]+\])?>=\d+(\.\d+)*,<\d+(\.\d+)*", requirement)
 
 
-def test_the_extra_all_holds_every_other_extra():
+def test_the_extra_all_holds_every_other_extra_but_those_of_devices():
     (line,) = EXTRAS["all"]
-    assert set(line.removeprefix("graftax[").removesuffix("]").split(",")) == set(EXTRAS) - {"all"}
+    apart = {"all", "cuda12", "cuda13", "tpu"}  # one machine has one of these
+    assert set(line.removeprefix("graftax[").removesuffix("]").split(",")) == set(EXTRAS) - apart
 
 
 def test_classifiers_name_the_supported_pythons():

@@ -29,3 +29,7 @@ class Callbacks(Tracing, Protocol):
     def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
         """Call ``function(*args)`` for its effect alone, which happens at each run."""
         ...
+
+    def settle(self) -> None:
+        """Wait until the effects of all programs that were started have happened."""
+        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from graftax.backend.program import Program
@@ -25,6 +26,10 @@ class Compiling(Tracing, Protocol):
         Raises:
             CompileError: it needs the value of a traced array; the message names the line.
         """
+        ...
+
+    def profile(self, directory: str) -> AbstractContextManager[None]:
+        """Write down what the programs that run inside do and how long it takes, as a trace that Perfetto opens."""
         ...
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:

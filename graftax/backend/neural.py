@@ -75,7 +75,7 @@ class Neural(Protocol):
         ...
 
     def ctc_loss(self, labels: Array, logits: Array, label_lengths: Array, logit_lengths: Array, blank: int) -> Array:
-        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none.
+        """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none.
 
         ``(batch, labels), (batch, steps, classes), (batch,), (batch,) -> (batch,)``; logits have 32 bits at least, and
         labels beyond the length of a row are anything.

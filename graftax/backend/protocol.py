@@ -99,7 +99,7 @@ class Arrays(Neural, Packing, Protocol):
         ...
 
     def solve_triangular(self, x: Array, y: Array, lower: bool, adjoint: bool) -> Array:
-        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        """Return the solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
         ...
 
     def slice(self, x: Array, begin: Array, shape: Shape) -> Array:

@@ -20,7 +20,7 @@ if sys.byteorder != "little":  # the files are little-endian, and no backend run
 
 
 def to_bytes(array: HostArray, path: str) -> memoryview:
-    """The bytes of an array as a data file holds them, without a copy where possible.
+    """Return the bytes of an array as a data file holds them, without a copy where possible.
 
     Raises:
         UnsupportedValue: the format has no such dtype.
@@ -33,7 +33,7 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
 
 @cache
 def dtype_name(dtype: Any) -> str:
-    """The name of a dtype, which NumPy puts together each time."""
+    """Return the name of a dtype, which NumPy puts together each time."""
     return str(dtype.name)
 
 
@@ -52,7 +52,7 @@ def check_dtype(name: str, path: str) -> None:
 
 
 def from_bytes(data: HostArray, dtype: str, shape: Shape) -> HostArray:
-    """The array that these bytes hold, sharing their memory where possible."""
+    """Return the array that these bytes hold, sharing their memory where possible."""
     kind = DTYPES[dtype]
     if kind.layout == "packed":
         data = _unpacked(data, kind.bits)[: int(np.prod(shape, dtype=object))]
@@ -85,7 +85,7 @@ def aligned(size: int) -> HostArray:
 
 
 def castable(source: str, target: str, cast: str) -> bool:
-    """True if a cast policy lets values of one dtype become another: ``exact``, ``safe`` (widening) or ``any``."""
+    """Return True if a cast policy, ``exact``, ``safe`` (widening) or ``any``, lets one dtype become another."""
     if source == target or cast == "any":
         return True
     return cast == "safe" and bool(np.can_cast(host_dtype(source), host_dtype(target), "safe"))

@@ -46,7 +46,7 @@ class Background(Generic[T]):
 
     @property
     def is_busy(self) -> bool:
-        """True while work is in flight."""
+        """Return True while work is in flight."""
         return self._thread is not None and self._thread.is_alive()
 
     def check(self) -> None:

@@ -18,7 +18,7 @@ FUNCTIONS: dict[str, Callable[..., int]] = {DEFAULT: digest, "crc32": zlib.crc32
 
 
 def block_sums(data: memoryview, block: int = BLOCK, kind: str = DEFAULT) -> bytes:
-    """The checksums of the blocks of ``data``, 8 bytes each, the last block possibly short."""
+    """Return the checksums of the blocks of ``data``, 8 bytes each, the last block possibly short."""
     function = FUNCTIONS[kind]
     if len(data) <= block:
         return function(data).to_bytes(8, "little") if len(data) else b""

@@ -34,7 +34,7 @@ class ChunkTable:
         return len(self._tensors)
 
     def chunks(self, tensor: int, rank: int) -> Iterator[Chunk]:
-        """The chunks of an array, as the table says."""
+        """Yield the chunks of an array, as the table says."""
         for row in range(bisect_left(self._tensors, tensor), bisect_right(self._tensors, tensor)):
             first = self._boxes[row]
             if self._boxes[row + 1] - first != 2 * rank:
@@ -46,7 +46,7 @@ class ChunkTable:
 
 
 def built_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
-    """The content of a table; rows are the numbers of arrays and their chunks, ordered by array."""
+    """Return the content of a table; rows are the numbers of arrays and their chunks, ordered by array."""
     tensors, files = array("I"), array("I")
     offsets, nbytes, boxes, sums, numbers = (array("Q") for _ in range(5))
     parts = []
@@ -69,7 +69,7 @@ def built_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
 
 
 def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
-    """A table, checked as a whole.
+    """Return a table, checked as a whole.
 
     Args:
         data: Its content.
@@ -105,7 +105,7 @@ def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
 
 
 def corrupt(name: str, why: str) -> CorruptMetadata:
-    """The error for a table that cannot be used."""
+    """Return the error for a table that cannot be used."""
     return CorruptMetadata(f"the chunk table {name}", why, "use another checkpoint; this one was damaged or forged")
 
 

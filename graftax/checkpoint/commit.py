@@ -124,7 +124,7 @@ def _write(
 def _indexed(
     writing: Writing, draft: Draft, save_id: bytes, files: list[FileRecord], chunks: dict[int, Chunk], inline: int
 ) -> tuple[Index, bytes]:
-    """The index, and its bytes; chunk tables are written."""
+    """Return the index, and its bytes; chunk tables are written."""
     tensors = _tensors(draft.items, chunks)
     index = Index(
         save_id,
@@ -149,7 +149,7 @@ def _indexed(
 
 
 def _tensors(items: Sequence[Item], chunks: dict[int, Chunk]) -> tuple[TensorRecord, ...]:
-    """One record for each name; items of one name are boxes of one array."""
+    """Return one record for each name; items of one name are boxes of one array."""
     if all(item.whole is None for item in items):
         return tuple(
             [
@@ -198,7 +198,7 @@ def _check_readable(body: bytes, tables: dict[str, bytes]) -> None:
 
 
 def _pieces(head: bytes, items: Sequence[Item], sums: list[bytes]) -> Iterator[memoryview]:
-    """The content of a data file; the checksums of an item are in ``sums`` once its last piece was taken."""
+    """Yield the content of a data file; the checksums of an item are in ``sums`` once its last piece was taken."""
     yield memoryview(head)
     for item in items:
         data = item.data

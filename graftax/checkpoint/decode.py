@@ -51,7 +51,7 @@ ReadTable = Callable[[str, int, int], ChunkTable]
 
 @uncollected()
 def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Index:
-    """The checked index.
+    """Return the checked index.
 
     Args:
         body: What was inside of the envelope.
@@ -157,7 +157,7 @@ def _check_target(target: Any) -> None:
 
 
 def is_target(name: str) -> bool:
-    """True if a checkpoint beside another may be referred to by that name."""
+    """Return True if a checkpoint beside another may be referred to by that name."""
     if not name or len(name.encode(errors="replace")) > 255 or name in (".", ".."):
         return False
     return not any(c in "/\\\0" for c in name) and STAGING.fullmatch(name) is None
@@ -180,7 +180,7 @@ def _tables(raw: list[Any]) -> tuple[TableRecord, ...]:
 
 
 def _shape(raw: Any, what: str, known: dict[Shape, Shape]) -> Shape:
-    """The checked shape; ``known`` holds those already checked, since most arrays look like others."""
+    """Return the checked shape; ``known`` holds those already checked, since most arrays look like others."""
     if type(raw) is not list:
         corrupt(f"array {what!r:.200}", "a shape is an array of sizes")
     shape = tuple(raw)
@@ -369,7 +369,7 @@ def _slots(raw: list[Any], nodes: tuple[NodeRecord, ...], roots: dict[str, int])
 
 
 def _reached(roots: dict[str, int], nodes: tuple[NodeRecord, ...]) -> set[int]:
-    """The nodes to which roots lead."""
+    """Return the nodes to which roots lead."""
     found = set(roots.values())
     waiting = list(found)
     while waiting:

@@ -45,7 +45,7 @@ class Sketch(NamedTuple):
     beside: Beside | None = None
 
     def filled(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
-        """The draft with references to the arrays of this moment, and copies of the Python state."""
+        """Return the draft with references to the arrays of this moment, and copies of the Python state."""
         states = [(number, place, place.thing.get_state()) for number, place in self.states]
         random = self.random.get_state() if self.random is not None else None
         items, nodes = list(self.items), list(self.nodes)
@@ -67,7 +67,7 @@ class _States:
         self._names = {item.name for item in items}
 
     def node(self, node: NodeRecord, place: Place, state: Any) -> NodeRecord:
-        """The node with the state."""
+        """Return the node with the state."""
         if type(state) is not bytes:
             return node._replace(payload=frozen(state, place.path, self._array))
         raw = memoryview(state)
@@ -75,7 +75,7 @@ class _States:
         return node._replace(kind=Kind.BYTES, payload=("bytes", kept))
 
     def _array(self, array: Any, path: str) -> int:
-        """An array of Python state; two under one path, as of the keys 1 and "1", are told apart by a number."""
+        """Add an array of Python state; two under one path, as of the keys 1 and "1", are told apart by a number."""
         free = next(name for i in count() if (name := f"{path}~{i}" if i else path) not in self._names)
         return self._add(Item(array.dtype.name, array.shape, free, to_bytes(array, path)))
 
@@ -126,7 +126,7 @@ class Drawing:
         self._slots.append(SlotRecord(numbers[slot.optimizer], slot.name, numbers[slot.variable], numbers[slot.slot]))
 
     def sketch(self) -> Sketch:
-        """What was drawn."""
+        """Return what was drawn."""
         return Sketch(
             self._items,
             self._holes,
@@ -165,7 +165,7 @@ class Drawing:
 
 
 def checked(item: Item, names: set[str]) -> Item:
-    """An item under a name of its own, which a reader accepts.
+    """Return an item under a name of its own, which a reader accepts.
 
     Raises:
         UnsupportedValue: no reader would accept its name, its dtype or its rank.
@@ -240,7 +240,7 @@ class Seen:
                 self._note(thing, known)
 
     def is_still(self, roots: Mapping[str, Any]) -> bool:
-        """True if nothing has changed since."""
+        """Return True if nothing has changed since."""
         if list(roots) != list(self._roots) or not all(map(is_, roots.values(), self._roots.values())):
             return False
         if not all(one.is_same() for one in self._exact):
@@ -270,18 +270,18 @@ class _Holder:
         self.keys = tuple(container) if isinstance(container, dict) else None
 
     def is_same(self) -> bool:
-        """True if the very same things are in there, in the same order."""
+        """Return True if the very same things are in there, in the same order."""
         now = self.container
         if len(now) != len(self.held):
             return False
         return all(map(is_, now.values() if self.keys is not None else now, self.held))
 
     def has_same_keys(self) -> bool:
-        """True if they are under the same keys."""
+        """Return True if they are under the same keys."""
         return self.keys is None or tuple(self.container) == self.keys
 
     def is_alike(self) -> bool:
-        """True if only values have changed that have no place in the graph, such as numbers; these are taken over."""
+        """Return True if only numbers and the like have changed, which the graph does not follow; take them over."""
         now = _Holder(self.container)
         if _structural(now) != _structural(self):
             return False
@@ -290,7 +290,7 @@ class _Holder:
 
 
 def _structural(holder: _Holder) -> list[tuple[Any, int]]:
-    """Where in a container there is what a graph follows, or what graftax itself keeps."""
+    """Return where in a container there is what a graph follows, or what graftax itself keeps."""
     keys: Sequence[Any] = holder.keys if holder.keys is not None else range(len(holder.held))
     return [
         (key, id(value))

@@ -21,7 +21,7 @@ class DType(NamedTuple):
 
     @property
     def scalar_bytes(self) -> int:
-        """Bytes of one element on its own."""
+        """Return bytes of one element on its own."""
         return -(-self.bits // 8)
 
 
@@ -49,12 +49,12 @@ DTYPES = _table()
 
 @lru_cache(maxsize=4096)
 def nbytes(dtype: str, shape: Shape) -> int:
-    """Bytes that an array takes in a data file."""
+    """Return bytes that an array takes in a data file."""
     return -(-prod(shape) * DTYPES[dtype].bits // 8)
 
 
 def stored_shape(dtype: str, shape: Shape) -> Shape:
-    """The shape under which another tool sees the array."""
+    """Return the shape under which another tool sees the array."""
     layout = DTYPES[dtype].layout
     if layout == "pair":
         return (*shape, 2)

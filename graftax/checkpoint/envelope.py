@@ -17,7 +17,7 @@ _FIELDS = struct.Struct("<HHIQ")
 
 
 def seal(body: bytes) -> bytes:
-    """The content of ``graph.msgpack``.
+    """Return the content of ``graph.msgpack``.
 
     Raises:
         LimitExceeded: no reader would accept it.
@@ -33,7 +33,7 @@ def seal(body: bytes) -> bytes:
 
 
 def opened(data: bytes) -> memoryview:
-    """The body inside, checked.
+    """Return the body inside, checked.
 
     Raises:
         CorruptMetadata: it is damaged, or no index at all.

@@ -3,6 +3,7 @@
 import os
 import zipfile
 from contextlib import suppress
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ from graftax.checkpoint.files import FileSystem, storage_error, write_all
 from graftax.checkpoint.layout import Item, header
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.paths import node_paths
+from graftax.checkpoint.places import place_of
 from graftax.checkpoint.reader import Reader
+from graftax.checkpoint.remote_storage import RemoteStorage
 from graftax.checkpoint.subset import Subset, saved_spot
 from graftax.core.errors import ArgumentError, DestinationExists
 
@@ -38,7 +41,8 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         ArgumentError: a dtype that the kind of file does not hold.
         SelectorError: a selector matches nothing.
     """
-    if os.path.lexists(path):
+    place, where = place_of(path)
+    if place.is_there(where):
         raise DestinationExists(f"{path} exists", "nothing is replaced", "another name, or remove it first")
     with Reader(checkpoint) as reader:
         reader.check_files()
@@ -52,7 +56,13 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         tensors = {path: tensor for node, path in chosen.items() if (tensor := index.nodes[node].tensor) is not None}
         loaded = load(reader, tensors.values())
     arrays = {path: loaded[tensor] for path, tensor in tensors.items()}
-    _write(path, arrays, reader.index.save_id)
+    if isinstance(place, RemoteStorage):
+        with TemporaryDirectory() as folder:
+            local = os.path.join(folder, os.path.basename(where))
+            _write(local, arrays, reader.index.save_id)
+            place.put_file(local, where)
+    else:
+        _write(where, arrays, reader.index.save_id)
     left_out = tuple(name for name in chosen.values() if name not in tensors)
     strange = {array.dtype.name for array in arrays.values() if array.dtype.isbuiltin != 1}
     return ExportReport(

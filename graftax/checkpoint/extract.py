@@ -9,7 +9,7 @@ from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumbered
-from graftax.checkpoint.subset import Subset, saved_spot
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
 from graftax.core.errors import ArgumentError
 
 
@@ -66,6 +66,7 @@ class _Part:
         index, paths = self._index, node_paths(self._index)
         slots = {slot.slot: slot for slot in index.slots}
         spots = {n: saved_spot(index, n, path) for n, path in paths.items() if index.nodes[n].kind.is_leaf}
+        has_random = index.random is not None and RANDOM_SPOT in subset
         subset.check(spots.values())
         chosen = {node for node, spot in spots.items() if spot in subset and node not in slots}
         reached = _with_ancestors(index, chosen)
@@ -80,11 +81,12 @@ class _Part:
         if not reached:
             raise ArgumentError(f"nothing to extract from {reader.path}", "only= and skip= leave nothing")
         self._nodes = {node: i for i, node in enumerate(sorted(reached))}
+        self._random = index.random if has_random else None
         self._items: list[Item] = []
         self._tensors: dict[int, int] = {}
 
     def draft(self) -> Draft:
-        """The part as a draft, whose arrays are read when it is their turn."""
+        """Return the part as a draft, whose arrays are read when it is their turn."""
         index = self._index
         for node in self._nodes:
             for tensor in index.nodes[node].tensors:
@@ -93,7 +95,7 @@ class _Part:
         roots = {name: self._nodes[node] for name, node in index.roots.items() if node in self._nodes}
         number = self._nodes
         slots = [SlotRecord(number[s.optimizer], s.name, number[s.variable], number[s.slot]) for s in self._slots]
-        return Draft(self._items, nodes, roots, slots, index.step, index.meta, index.writer)
+        return Draft(self._items, nodes, roots, slots, index.step, index.meta, index.writer, self._random)
 
     def _tensor(self, number: int) -> None:
         if number in self._tensors:

@@ -21,19 +21,19 @@ class FileSystem:
     """The calls of the operating system that a save makes, and nothing else."""
 
     def exists(self, path: str) -> bool:
-        """True if anything, a dangling link included, is there."""
+        """Return True if anything, a dangling link included, is there."""
         return os.path.lexists(path)
 
     def is_directory(self, path: str) -> bool:
-        """True if a directory, and no link to one, is there."""
+        """Return True if a directory, and no link to one, is there."""
         return os.path.isdir(path) and not os.path.islink(path)
 
     def listdir(self, path: str) -> list[str]:
-        """Names in a directory."""
+        """Return names in a directory."""
         return os.listdir(path)
 
     def free(self, path: str) -> int:
-        """Bytes that this user may still write there."""
+        """Return bytes that this user may still write there."""
         status = os.statvfs(path)
         return status.f_bavail * status.f_frsize
 
@@ -120,11 +120,11 @@ class FileSystem:
         raise OSError(number, os.strerror(number), one, None, other)
 
     def modified(self, path: str) -> float:
-        """When a file or directory last changed, in seconds since the epoch."""
+        """Return when a file or directory last changed, in seconds since the epoch."""
         return os.stat(path, follow_symlinks=False).st_mtime
 
     def read(self, path: str) -> bytes:
-        """The content of a small file."""
+        """Return the content of a small file."""
         with open(path, "rb") as file:
             return file.read(1 << 16)
 
@@ -165,7 +165,7 @@ def remove_tree(fs: FileSystem, path: str) -> None:
 
 
 def storage_error(error: OSError, doing: str) -> SaveError:
-    """The error of graftax for a failed call."""
+    """Return the error of graftax for a failed call."""
     if error.errno in _FULL:
         return StorageFull(
             f"{doing}: {error}",

@@ -27,7 +27,7 @@ class Entry(NamedTuple):
 
 
 def entries(folder: str) -> list[Entry]:
-    """Everything in a folder, or the one checkpoint that is there itself.
+    """Return everything in a folder, or the one checkpoint that is there itself.
 
     Raises:
         NotACheckpoint: there is no such folder.
@@ -47,7 +47,7 @@ def entries(folder: str) -> list[Entry]:
 
 
 def natural(name: str) -> tuple[object, ...]:
-    """A key for sorting: ``step-9`` before ``step-10``."""
+    """Return a key for sorting: ``step-9`` before ``step-10``."""
     digits = ""
     for c in reversed(name):
         if not ("0" <= c <= "9"):
@@ -86,7 +86,7 @@ def _told(name: str, state: str, note: str, found: Summary) -> Entry:
 
 
 def _set_aside(storage: Storage, folder: str, name: str, final: str) -> Entry:
-    """A whole checkpoint under a hidden name: a save was killed while it replaced one by the other."""
+    """Return a whole checkpoint under a hidden name: a save was killed while it replaced one by the other."""
     here = _entry(storage, folder, final, ())
     try:
         found = summary(storage, storage.join(folder, name))

@@ -59,7 +59,7 @@ def summary(storage: Storage, path: str) -> Summary:
 
 
 def referrers(storage: Storage, folder: str, name: str) -> list[str]:
-    """The names of the checkpoints in a folder that refer to the one of that name, those put aside included."""
+    """Return the names of the checkpoints in a folder that refer to the one of that name, those put aside included."""
     try:
         names = sorted(storage.names(folder))
     except OSError:

@@ -7,18 +7,13 @@ from typing import Any, TypeAlias
 
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
-from graftax.checkpoint.subset import Spot
+from graftax.checkpoint.subset import RANDOM, Spot
 from graftax.core.errors import ArgumentError, ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.adapted import adapter_of
 from graftax.variables.graph.module import Module, Node, items_of, walk
 from graftax.variables.random_state import RandomState
 from graftax.variables.variable import Variable
-
-RANDOM = "gx.random"
-"""The path by which selectors know the global seed and its stream; no root has this name."""
-
-RANDOM_SPOT = Spot(RANDOM, "seed")
 
 Root: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 

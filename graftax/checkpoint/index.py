@@ -35,7 +35,7 @@ class Kind(IntEnum):
 
     @property
     def is_leaf(self) -> bool:
-        """True if nodes of the kind hold a value and have no children."""
+        """Return True if nodes of the kind hold a value and have no children."""
         return self is Kind.VARIABLE or self > Kind.DICT
 
 
@@ -53,7 +53,7 @@ class FileRecord(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The name, with that of the other checkpoint."""
+        """Return the name, with that of the other checkpoint."""
         return self.name if self.target is None else f"{self.target}/{self.name}"
 
 
@@ -87,13 +87,13 @@ class TensorRecord(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes on disk; of several chunks, each begins a byte of its own."""
+        """Return bytes on disk; of several chunks, each begins a byte of its own."""
         if type(self.chunks) is tuple:
             return sum([chunk.nbytes for chunk in self.chunks])
         return self.bytes_of(self.shape)
 
     def bytes_of(self, extent: Shape) -> int:
-        """Bytes that a box takes in a file."""
+        """Return bytes that a box takes in a file."""
         return -(-prod(extent) * DTYPES[self.dtype].bits // 8)
 
 
@@ -115,7 +115,7 @@ class NodeRecord(NamedTuple):
 
     @property
     def tensor(self) -> int | None:
-        """The array that the node holds, if it does."""
+        """Return the array that the node holds, if it does."""
         if self.kind is Kind.VARIABLE:
             found: int | None = self.payload[0]
             return found
@@ -125,7 +125,7 @@ class NodeRecord(NamedTuple):
 
     @property
     def tensors(self) -> tuple[int, ...]:
-        """All arrays that the node holds, those inside of Python state, too."""
+        """Return all arrays that the node holds, those inside of Python state, too."""
         if self.kind is Kind.VALUE:
             return tuple([array.number for array in values.arrays_in(self.payload)])
         return () if self.tensor is None else (self.tensor,)
@@ -160,17 +160,17 @@ class Index(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its own data files."""
+        """Return bytes of its own data files."""
         return sum(file.size for file in self.files if file.target is None)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The other checkpoints that it refers to."""
+        """Return the other checkpoints that it refers to."""
         return tuple(dict.fromkeys(file.target for file in self.files if file.target is not None))
 
 
 def encode(index: Index) -> bytes:
-    """The msgpack body of an index.
+    """Return the msgpack body of an index.
 
     Raises:
         UnsupportedValue: a Python value in it cannot be saved.
@@ -198,7 +198,7 @@ def encode(index: Index) -> bytes:
 
 
 def _wire(node: NodeRecord) -> NodeRecord:
-    """A node in the terms that `values.pack` takes."""
+    """Return a node in the terms that `values.pack` takes."""
     if node.kind is Kind.VALUE:
         return node._replace(payload=values.encode(node.payload, "state"))
     if node.kind is Kind.DICT:

@@ -34,12 +34,12 @@ class Item(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes in the file."""
+        """Return bytes in the file."""
         return nbytes(self.dtype, self.shape)
 
     @property
     def data(self) -> memoryview:
-        """The bytes themselves."""
+        """Return the bytes themselves."""
         return self.source if isinstance(self.source, memoryview) else self.source()
 
     @property
@@ -49,7 +49,7 @@ class Item(NamedTuple):
 
 
 def arranged(items: Sequence[Item], max_file: int = MAX_FILE, max_tensors: int = MAX_TENSORS) -> list[list[int]]:
-    """Which items go into which file, in order; each process has files of its own."""
+    """Return which items go into which file, in order; each process has files of its own."""
     sizes = [item.nbytes for item in items]
 
     def rank(i: int) -> tuple[int, int, int]:
@@ -69,7 +69,7 @@ def arranged(items: Sequence[Item], max_file: int = MAX_FILE, max_tensors: int =
 
 
 def header(items: Sequence[Item], save_id: bytes) -> bytes:
-    """The safetensors header, padded with spaces so that the data begins at a multiple of 4096."""
+    """Return the safetensors header, padded with spaces so that the data begins at a multiple of 4096."""
     metadata = json.dumps({"graftax": "1", "save_id": save_id.hex()})
     parts = [f'{{"__metadata__":{metadata}']
     begin = 0
@@ -86,7 +86,7 @@ def header(items: Sequence[Item], save_id: bytes) -> bytes:
 
 
 def entry(dtype: str, shape: Shape, offset: int) -> dict[str, Any]:
-    """How an array is described in the header."""
+    """Return how an array is described in the header."""
     return {
         "dtype": DTYPES[dtype].stored,
         "shape": list(stored_shape(dtype, shape)),
@@ -95,7 +95,7 @@ def entry(dtype: str, shape: Shape, offset: int) -> dict[str, Any]:
 
 
 def header_entries(index: Index, file: int) -> dict[str, Any]:
-    """What the header of a file must say, but for its metadata."""
+    """Return what the header of a file must say, but for its metadata."""
     begin = index.files[file].data_begin
     return {
         chunk_name(t.name, t.shape, chunk): entry(t.dtype, chunk.extent, chunk.offset - begin)
@@ -106,7 +106,7 @@ def header_entries(index: Index, file: int) -> dict[str, Any]:
 
 
 def chunk_name(name: str, shape: Shape, chunk: Chunk) -> str:
-    """The name under which other tools see a chunk."""
+    """Return the name under which other tools see a chunk."""
     return box_name(name, shape, chunk.start, chunk.extent)
 
 

@@ -28,15 +28,15 @@ class LocalFolder:
         self._seen = os.fstat(self._directory)
 
     def names(self) -> list[str]:
-        """What it holds, sorted."""
+        """Return what it holds, sorted."""
         return sorted(os.listdir(self._directory))
 
     def size(self, name: str) -> int:
-        """Bytes of a file."""
+        """Return bytes of a file."""
         return os.fstat(self._descriptor(name)).st_size
 
     def allocated(self, name: str) -> int:
-        """Bytes that the file takes on the device."""
+        """Return bytes that the file takes on the device."""
         return os.fstat(self._descriptor(name)).st_blocks * 512
 
     def read_into(self, view: memoryview, name: str, offset: int) -> int:
@@ -54,7 +54,7 @@ class LocalFolder:
         return done
 
     def mapped(self, name: str) -> memoryview:
-        """A file mapped into memory, which stays there after the directory is closed."""
+        """Return a file mapped into memory, which stays there after the directory is closed."""
         descriptor = self._descriptor(name)
         try:
             return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
@@ -62,7 +62,7 @@ class LocalFolder:
             raise _failed(f"mapping {name}", error) from error
 
     def is_current(self) -> bool:
-        """True if the path still leads to this directory."""
+        """Return True if the path still leads to this directory."""
         try:
             return os.path.samestat(self._seen, os.stat(self.path, follow_symlinks=False))
         except OSError:

@@ -24,32 +24,46 @@ class LocalStorage:
         self.fs = fs or FileSystem()
 
     def absolute(self, path: str) -> str:
-        """The path in full."""
+        """Return the path in full."""
         return os.path.abspath(path)
 
     def split(self, path: str) -> tuple[str, str]:
-        """The folder around a path, and its name there."""
+        """Return the folder around a path, and its name there."""
         return os.path.split(os.path.abspath(path))
 
     def join(self, folder: str, name: str) -> str:
-        """The path of a name in a folder."""
+        """Return the path of a name in a folder."""
         return os.path.join(folder, name)
 
     def names(self, folder: str) -> list[str]:
-        """Names in a folder."""
+        """Return names in a folder."""
         return self.fs.listdir(folder)
 
     def is_checkpoint(self, path: str) -> bool:
-        """True if there is a directory with an index; the index is not read."""
+        """Return True if there is a directory with an index; the index is not read."""
         return self.fs.exists(os.path.join(path, GRAPH)) and self.fs.is_directory(path)
 
+    def is_there(self, path: str) -> bool:
+        """Return True if anything is there, a dangling link included."""
+        return self.fs.exists(path)
+
     def is_directory(self, path: str) -> bool:
-        """True if a directory is there."""
+        """Return True if a directory is there."""
         return self.fs.is_directory(path)
 
     def open(self, path: str) -> LocalFolder:
         """Open a directory for reading."""
         return LocalFolder(path)
+
+    def is_being_replaced(self, path: str) -> bool:
+        """Return True if a living process has put aside what was there, where two directories cannot be exchanged."""
+        folder, name = self.split(path)
+        with suppress(OSError):
+            for other in self.names(folder):
+                match = STAGING.fullmatch(other)
+                if match and match["name"] == name and match["state"] == "old":
+                    return is_alive(self.fs.read(os.path.join(folder, f".owner-{match['nonce']}")), 0)
+        return False
 
     def begin(self, path: str, overwrite: bool, needed: int) -> LocalWriting:
         """Begin to write a checkpoint."""
@@ -101,7 +115,7 @@ class LocalStorage:
                 self.fs.unlink(os.path.join(folder, name))
 
     def _is_owned(self, folder: str, name: str, nonce: str) -> bool:
-        """True if a living process is at work on it, or may be."""
+        """Return True if a living process is at work on it, or may be."""
         try:
             age = time.time() - self.fs.modified(os.path.join(folder, name))
         except OSError:

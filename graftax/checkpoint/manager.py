@@ -42,7 +42,7 @@ class CheckpointManager:
         monitor: The metric that says which is best.
         goal: ``"min"`` if it is to become small, ``"max"`` if large. Defaults to ``"min"``.
         keep_every: Checkpoints whose step is a multiple of this stay besides.
-        roots: Names and objects, as for `Checkpoint`.
+        roots: Names and objects, as for `Checkpoint`; without any there is no saving, only looking.
 
     Raises:
         ArgumentError: a number is less than one, or given in vain.
@@ -81,11 +81,33 @@ class CheckpointManager:
                 f"{os.fspath(directory)} is a checkpoint", "a manager takes the folder around several", "its parent"
             )
         self.directory = os.fspath(directory)
-        self.checkpoint = Checkpoint(**roots)
-        self._preparation = Preparation(self.checkpoint.roots)
+        self._checkpoint = Checkpoint(**roots) if roots else None
+        self._preparation = Preparation(self._checkpoint.roots if self._checkpoint is not None else {})
         self._background: Background[SaveReport] = Background()
         self._saved: int | None = None
         self._storage.sweep(self._folder)
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What is saved and restored.
+
+        Raises:
+            StateError: the manager was made without roots.
+        """
+        if self._checkpoint is None:
+            raise StateError(
+                f"a manager of {self.directory} without roots",
+                "it knows what is in the folder, and nothing that could be saved or restored",
+                "CheckpointManager(directory, model=model, optimizer=optimizer)",
+            )
+        return self._checkpoint
+
+    def hold(self, **roots: Root) -> None:
+        """Save and restore these from now on, besides the roots that there are; one of the same name gives way."""
+        there = {} if self._checkpoint is None else self._checkpoint.roots
+        if any(there.get(name) is not root for name, root in roots.items()):
+            self._checkpoint = Checkpoint(**{**there, **roots})
+            self._preparation = Preparation(self._checkpoint.roots)
 
     # --- what there is ------------------------------------------------------------------------------------------------
 
@@ -122,6 +144,7 @@ class CheckpointManager:
         meta: Mapping[str, Any] | None = None,
         base: str | os.PathLike[str] | None = None,
         async_: bool = False,
+        competes: bool = True,
     ) -> Record | None:
         """Save as ``step-<step>``, then delete what is not to stay.
 
@@ -131,6 +154,8 @@ class CheckpointManager:
             meta: Values of your own, as for `Checkpoint.save`.
             base: A checkpoint in the same folder that arrays may be referred to in, as for `Checkpoint.save`.
             async_: Return as soon as all values are taken, and write beside the program; see `wait`.
+            competes: Whether it may be one of the best, and so needs the metric that is monitored; False for one
+                between two validations. Defaults to True.
 
         Returns:
             The record, or None if the newest checkpoint, made by this manager, has that step already.
@@ -140,13 +165,14 @@ class CheckpointManager:
             AsyncSaveFailed: the save before, beside the program, has failed.
             SaveError: it could not be written; nothing was published, and nothing deleted.
         """
+        _ = self.checkpoint  # raises if there is nothing to save
         self._background.check()
         highest = max([*self._steps(), -1 if self._saved is None else self._saved], default=-1)
         step = highest + 1 if step is None else step
         if step == highest and step == self._saved:
             return None
         self._check_step(step, highest)
-        rated = self._rated(metrics)
+        rated = self._rated(metrics, competes)
         if meta is not None and "metrics" in meta:
             raise ArgumentError("meta with the key 'metrics'", "that is where metrics= are kept", "another key")
         path = self._path(step)
@@ -183,7 +209,7 @@ class CheckpointManager:
                 f"manager.rewind({step - 1}) deletes the later ones; or another directory; or a step above {highest}",
             )
 
-    def _rated(self, metrics: Mapping[str, float] | None) -> dict[str, float]:
+    def _rated(self, metrics: Mapping[str, float] | None, competes: bool) -> dict[str, float]:
         rated: dict[str, float] = {}
         for name, value in (metrics or {}).items():
             try:
@@ -193,11 +219,11 @@ class CheckpointManager:
                     f"metrics[{name!r}] = {value!r:.80}", "a metric is a number", f"{name}=float(...)"
                 ) from error
         monitor = self.retention.monitor
-        if monitor is not None and monitor not in rated:
+        if competes and monitor is not None and monitor not in rated:
             raise ArgumentError(
                 f"metrics with {', '.join(rated) or 'nothing'}",
                 f"the manager was made with monitor={monitor!r}",
-                f'metrics={{"{monitor}": ...}}',
+                f'metrics={{"{monitor}": ...}}, or competes=False for a save between two validations',
             )
         return rated
 
@@ -212,6 +238,7 @@ class CheckpointManager:
         map: Mapping[str, str] | None = None,
         mode: str = "exact",
         cast: str = "exact",
+        trainable: str | None = None,
     ) -> RestoreReport:
         """Restore the latest whole checkpoint; where there is none, nothing is restored.
 
@@ -221,6 +248,7 @@ class CheckpointManager:
             map: Likewise.
             mode: Likewise.
             cast: Likewise.
+            trainable: Likewise.
 
         Returns:
             The report, which has the step; ``path`` is None where nothing was restored.
@@ -228,7 +256,7 @@ class CheckpointManager:
         self.wait()
         found = self.latest()
         path = None if found is None else found.path
-        return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast)
+        return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
     @door
     def restore_or_initialize(
@@ -240,6 +268,7 @@ class CheckpointManager:
         map: Mapping[str, str] | None = None,
         mode: str = "exact",
         cast: str = "exact",
+        trainable: str | None = None,
     ) -> RestoreReport:
         """Restore the latest whole checkpoint, or call a function where there is none.
 
@@ -250,6 +279,7 @@ class CheckpointManager:
             map: Likewise.
             mode: Likewise.
             cast: Likewise.
+            trainable: Likewise.
 
         Returns:
             The report; ``path`` is None where the function was called.
@@ -257,7 +287,7 @@ class CheckpointManager:
         self.wait()
         if self.latest() is None:
             initialize()
-        return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast)
+        return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
     # --- and the folder -----------------------------------------------------------------------------------------------
 
@@ -330,7 +360,8 @@ class CheckpointManager:
             self._storage.remove(record.path)
 
     def __repr__(self) -> str:
-        return f"CheckpointManager({self.directory!r}, {', '.join(self.checkpoint.roots)})"
+        roots = () if self._checkpoint is None else self._checkpoint.roots
+        return f"CheckpointManager({', '.join([repr(self.directory), *roots])})"
 
 
 def name_of(step: int) -> str:

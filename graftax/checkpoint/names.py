@@ -18,15 +18,15 @@ OWNER = re.compile(r"\.owner-(?P<nonce>[0-9a-f]{16})")
 
 
 def data_name(process: int, number: int) -> str:
-    """The name of a data file."""
+    """Return the name of a data file."""
     return f"data-{process:05d}-{number:05d}.safetensors"
 
 
 def table_name(process: int, number: int) -> str:
-    """The name of a chunk table."""
+    """Return the name of a chunk table."""
     return f"chunks-{process:05d}-{number:05d}.table"
 
 
 def is_part(name: str) -> bool:
-    """True if a save makes files of that name."""
+    """Return True if a save makes files of that name."""
     return name == GRAPH or DATA.fullmatch(name) is not None or TABLE.fullmatch(name) is not None

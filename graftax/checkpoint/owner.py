@@ -6,23 +6,26 @@ import socket
 import time
 from typing import Any
 
+_WRITING = 60  # seconds after which a record that cannot be read will never be finished
 _FOREIGN = 24 * 3600  # seconds after which a process that cannot be asked about counts as dead
 
 
 def own_record() -> bytes:
-    """The record of this process."""
+    """Return the record of this process."""
     record = {**_place(), "pid": os.getpid(), "start": _start(os.getpid()), "time": time.time()}
     return json.dumps(record).encode()
 
 
 def is_alive(record: bytes | None, age: float) -> bool:
-    """True if the process of a record may still be at work.
+    """Return True if the process of a record may still be at work.
 
     Args:
         record: What was found; None if there is none.
         age: Seconds since the staging directory last changed; decides where the process cannot be asked about.
     """
     found = _decoded(record)
+    if record is not None and found is None:  # killed while it wrote this, or just writing
+        return age < _WRITING
     here = _place()
     if found is None or any(found.get(key) != here[key] for key in ("host", "pids")):
         return age < _FOREIGN
@@ -49,7 +52,7 @@ def _decoded(record: bytes | None) -> dict[str, Any] | None:
 
 
 def _place() -> dict[str, str]:
-    """What must agree for a process number to mean the same process: host, boot, namespace of numbers."""
+    """Return what must agree for a process number to mean the same process: host, boot, namespace of numbers."""
     try:
         pids = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -58,7 +61,7 @@ def _place() -> dict[str, str]:
 
 
 def _start(pid: int) -> str:
-    """When a process began, as its system counts; empty where that is not told."""
+    """Return when a process began, as its system counts; empty where that is not told."""
     fields = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 

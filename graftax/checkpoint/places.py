@@ -13,7 +13,7 @@ LOCAL = LocalStorage()
 
 
 def place_of(path: str | os.PathLike[str]) -> tuple[Storage, str]:
-    """The storage that a path belongs to, and the path in full.
+    """Return the storage that a path belongs to, and the path in full.
 
     Raises:
         ArgumentTypeError: it is no path.

@@ -37,7 +37,7 @@ class Preemption:
 
     @property
     def came(self) -> bool:
-        """True once a signal has come."""
+        """Return True once a signal has come."""
         return self._came.is_set()
 
     def __enter__(self) -> "Preemption":

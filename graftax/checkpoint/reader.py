@@ -4,6 +4,7 @@ Needs neither NumPy nor a backend.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -27,6 +28,7 @@ from graftax.core.errors import (
 )
 
 _TRIES = 20  # each time another overwrite must have come in between
+_PATIENCE = 2.0  # seconds to wait for what a living process is replacing
 _AHEAD = 64  # files opened ahead, so that nobody can delete them any more
 _SPARSE = 1 << 30  # bytes from which a file must take some space on its device
 _SPARSEST = 1024
@@ -103,7 +105,7 @@ class Reader:
         self._folder.close()
 
     def names(self) -> list[str]:
-        """What the directory holds."""
+        """Return what the directory holds."""
         return self._folder.names()
 
     def _read_graph(self, limit: int) -> bytes:
@@ -129,7 +131,7 @@ class Reader:
         return bytes(data[: self._folder.read_into(memoryview(data), name, 0)])
 
     def _where(self, record: FileRecord) -> Folder:
-        """The directory that holds a data file: this one, or the one that is referred to."""
+        """Return the directory that holds a data file: this one, or the one that is referred to."""
         if record.target is None:
             return self._folder
         if record.target not in self._targets:
@@ -196,7 +198,7 @@ class Reader:
             )
 
     def mapped(self, file: int) -> memoryview | None:
-        """A data file mapped into memory; None where files cannot be mapped."""
+        """Return a data file mapped into memory; None where files cannot be mapped."""
         record = self.index.files[file]
         try:
             return self._where(record).mapped(record.name)
@@ -252,12 +254,16 @@ def _changed(record: FileRecord, how: str) -> CheckpointError:
 
 
 def _opened(storage: Storage, where: str, path: str) -> Folder:
-    try:
-        return storage.open(where)
-    except FileNotFoundError as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise _not_there(storage, path) from None
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return storage.open(where)
+        except FileNotFoundError as error:
+            if isinstance(error, CheckpointError):
+                raise
+            if time.monotonic() > end or not (storage.is_being_replaced(where) or storage.is_checkpoint(where)):
+                raise _not_there(storage, path) from None
+        time.sleep(1e-3)
 
 
 def _not_there(storage: Storage, path: str) -> NotACheckpoint:

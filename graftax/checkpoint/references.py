@@ -53,7 +53,7 @@ class References:
             raise in_use(self._storage.join(self._folder, self._name), users)
 
     def divided(self, items: Sequence[Item]) -> tuple[dict[int, Chunk], list[Item]]:
-        """The chunks of those items that the base has, by position, and the others, which are to be written.
+        """Return the chunks of those items that the base has, by position, and the others, which are to be written.
 
         Equal are arrays of one dtype and shape all of whose blocks have the same checksums.
         """
@@ -86,7 +86,7 @@ class References:
 
 
 def in_use(path: str, users: Sequence[str]) -> CheckpointInUse:
-    """The error for a checkpoint that must stay as it is."""
+    """Return the error for a checkpoint that must stay as it is."""
     shown = ", ".join(users[:5]) + (", ..." if len(users) > 5 else "")
     return CheckpointInUse(
         f"{path} is referred to by {shown}",

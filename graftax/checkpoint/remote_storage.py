@@ -22,7 +22,7 @@ _PART = 16 << 20  # bytes handed over at once
 
 
 def remote_storage(url: str) -> "RemoteStorage":
-    """The storage of a URL such as ``s3://bucket/run``.
+    """Return the storage of a URL such as ``s3://bucket/run``.
 
     Raises:
         ArgumentError: fsspec, or its part for this scheme, is not installed, or knows no such scheme.
@@ -57,37 +57,51 @@ class RemoteStorage:
         self.scheme = scheme
 
     def absolute(self, path: str) -> str:
-        """The URL without a slash at its end."""
+        """Return the URL without a slash at its end."""
         return path.rstrip("/")
 
     def split(self, path: str) -> tuple[str, str]:
-        """The folder around a path, and its name there."""
+        """Return the folder around a path, and its name there."""
         folder, _, name = self.absolute(path).rpartition("/")
         return folder, name
 
     def join(self, folder: str, name: str) -> str:
-        """The path of a name in a folder."""
+        """Return the path of a name in a folder."""
         return f"{folder.rstrip('/')}/{name}"
 
     def names(self, folder: str) -> list[str]:
-        """Names in a folder."""
+        """Return names in a folder."""
         self.fs.invalidate_cache()
         found = (str(path).rstrip("/").rpartition("/")[2] for path in self.fs.ls(folder, detail=False))
         return sorted({name for name in found if name})
 
     def is_checkpoint(self, path: str) -> bool:
-        """True if there is an index; it is not read."""
+        """Return True if there is an index; it is not read."""
         self.fs.invalidate_cache()
         return bool(self.fs.isfile(self.join(path, GRAPH)))
 
+    def is_there(self, path: str) -> bool:
+        """Return True if anything lies under that name."""
+        self.fs.invalidate_cache()
+        return bool(self.fs.exists(path))
+
+    def put_file(self, local: str, path: str) -> None:
+        """Copy a local file, in one step."""
+        with storage_errors(f"writing {path}"):
+            self.fs.put_file(local, path)
+
     def is_directory(self, path: str) -> bool:
-        """True if anything lies under that name."""
+        """Return True if anything lies under that name."""
         self.fs.invalidate_cache()
         return bool(self.fs.isdir(path))
 
     def open(self, path: str) -> "RemoteFolder":
         """Open a directory for reading."""
         return RemoteFolder(self, self.absolute(path))
+
+    def is_being_replaced(self, path: str) -> bool:
+        """Never: an overwrite puts one index in place of the other."""
+        return False
 
     def begin(self, path: str, overwrite: bool, needed: int) -> "RemoteWriting":
         """Begin to write a checkpoint; how much space there is, no object store tells."""
@@ -152,17 +166,17 @@ class RemoteFolder:
         self._index = self._mark()
 
     def names(self) -> list[str]:
-        """What it holds, sorted."""
+        """Return what it holds, sorted."""
         return self._storage.names(self.path)
 
     def size(self, name: str) -> int:
-        """Bytes of a file."""
+        """Return bytes of a file."""
         if name not in self._sizes:
             self._sizes[name] = int(self._storage.fs.size(self._storage.join(self.path, name)))
         return self._sizes[name]
 
     def allocated(self, name: str) -> int:
-        """Bytes that the file takes: its size, as nothing else is known."""
+        """Return bytes that the file takes: its size, as nothing else is known."""
         return self.size(name)
 
     def read_into(self, view: memoryview, name: str, offset: int) -> int:
@@ -179,14 +193,14 @@ class RemoteFolder:
         """Nothing: what is elsewhere cannot be mapped."""
 
     def is_current(self) -> bool:
-        """True if the index is still the one that was there."""
+        """Return True if the index is still the one that was there."""
         return self._mark() == self._index
 
     def close(self) -> None:
         """Nothing is open."""
 
     def _mark(self) -> bytes:
-        """The head of the index, which has its checksum."""
+        """Return the head of the index, which has its checksum."""
         try:
             return bytes(self._storage.fs.cat_file(self._storage.join(self.path, GRAPH), 0, 32))
         except OSError:

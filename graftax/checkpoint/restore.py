@@ -8,7 +8,7 @@ from typing import Any
 
 from graftax.checkpoint.deferred import Session, cast_to
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Place, Root
+from graftax.checkpoint.graph import Graph, Place, Root
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.matching import Match
@@ -18,7 +18,7 @@ from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
 from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.state import revived
-from graftax.checkpoint.subset import Subset, saved_spot
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core import user_line

@@ -52,7 +52,7 @@ class Retention(NamedTuple):
             )
 
     def best(self, records: Iterable[Record]) -> list[Record]:
-        """Those with a value of the monitored metric, the best first; of equal ones the later is better."""
+        """Return those with a value of the monitored metric, the best first; of equal ones the later is better."""
         if self.monitor is None:
             return []
         sign = 1 if self.goal == "min" else -1
@@ -60,7 +60,7 @@ class Retention(NamedTuple):
         return sorted(rated, key=lambda r: (sign * r.metrics[self.monitor or ""], -r.step))
 
     def doomed(self, records: Sequence[Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
-        """Those that go, in an order in which they may be deleted: who refers goes before what it refers to.
+        """Return those that go, in an order in which they may be deleted: who refers goes before what it refers to.
 
         Args:
             records: All there are, in any order.

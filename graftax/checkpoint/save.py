@@ -9,9 +9,9 @@ from graftax.checkpoint import values
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.drawing import Drawing, Seen, Sketch
 from graftax.checkpoint.files import FileSystem
-from graftax.checkpoint.graph import RANDOM_SPOT, Graph, Root
+from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.not_saved import Beside, plain_attributes
-from graftax.checkpoint.subset import Subset
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset
 from graftax.checkpoint.uncollected import uncollected
 from graftax.checkpoint.waiting import add_waiting
 from graftax.checkpoint.writer_record import writer_record
@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
     beside: tuple[str, ...] = ()
 
     def report(self, path: str, nbytes: int | None = None) -> SaveReport:
-        """What is told of it; without the size of its files, that of its arrays."""
+        """Return what is told of it; without the size of its files, that of its arrays."""
         items = self.draft.items
         size = sum(item.nbytes for item in items) if nbytes is None else nbytes
         return SaveReport(path, self.draft.step, len(items), size, *self[1:])
@@ -110,7 +110,7 @@ class Preparation:
         return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside)
 
     def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
-        """The sketch of the last time, if nothing has changed since, or a new one."""
+        """Return the sketch of the last time, if nothing has changed since, or a new one."""
         if subset.is_all and self._sketch is not None and self._seen is not None and self._seen.is_still(self.roots):
             return self._sketch
         graph = Graph(dict(self.roots))

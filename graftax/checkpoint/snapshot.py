@@ -30,7 +30,7 @@ class Taken:
 
 
 def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
-    """The arrays of Variables with these paths, all from the same moment.
+    """Return the arrays of Variables with these paths, all from the same moment.
 
     Raises:
         StateError: one is being traced, so that there is no value now.

@@ -28,7 +28,7 @@ AddArray = Callable[[HostArray, str], int]
 
 
 def frozen(value: Any, path: str, add: AddArray) -> Any:
-    """A copy of Python state that nobody changes any more, in terms of the index.
+    """Return a copy of Python state that nobody changes any more, in terms of the index.
 
     Args:
         value: What `get_state` returned.
@@ -47,23 +47,24 @@ def _frozen(value: Any, path: str, add: AddArray, depth: int) -> Any:
     kind = type(value)
     if isinstance(value, Enum):
         return SavedEnum(_name(kind), value.name, _frozen(value.value, path, add, depth + 1))
+    if isinstance(value, SavedEnum):  # of a class that nobody knew when it was restored
+        return SavedEnum(value.type, value.name, _frozen(value.value, path, add, depth + 1))
     if isinstance(value, np.ndarray):
         return SavedArray(add(np.array(value, order="C", subok=False), path))
     if depth > MAX_DEPTH or (isinstance(value, list | tuple | dict) and len(value) > MAX_LENGTH):
         return value  # what reads it next says why not
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        items = [
-            _frozen(item, f"{path}/{name}", add, depth + 1) for name, item in zip(value._fields, value, strict=True)
-        ]
-        return SavedNamedTuple(_name(kind), tuple(value._fields), tuple(items))
+    fields: tuple[str, ...] | None = getattr(value, "_fields", None) if isinstance(value, tuple) else None
+    if fields is not None:
+        items = [_frozen(item, f"{path}/{name}", add, depth + 1) for name, item in zip(fields, value, strict=True)]
+        return SavedNamedTuple(_name(kind), tuple(fields), tuple(items))
     if kind is list:
         return [_frozen(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)]
     if kind is tuple:
         return tuple([_frozen(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)])
-    if kind is dict:
+    if isinstance(value, dict) and kind is dict:
+        pairs: list[tuple[Any, Any]] = list(value.items())
         return {
-            _frozen_key(key, path): _frozen(item, f"{path}/{str(key)[:100]}", add, depth + 1)
-            for key, item in value.items()
+            _frozen_key(key, path): _frozen(item, f"{path}/{str(key)[:100]}", add, depth + 1) for key, item in pairs
         }
     return value
 
@@ -83,7 +84,7 @@ def _name(kind: type) -> str:
 
 
 def revived(value: Any, arrays: Mapping[int, HostArray]) -> Any:
-    """A decoded Python value, with its NumPy scalars, arrays and named tuples.
+    """Return a decoded Python value, with its NumPy scalars, arrays and named tuples.
 
     Named tuples are of classes made for them; members of enums stay `graftax.checkpoint.values.SavedEnum`, with a name
     and a value; see `resembling`.
@@ -119,8 +120,9 @@ def resembling(value: Any, live: Any) -> Any:
     if isinstance(value, SavedEnum):
         known = type(live).__members__.get(value.name) if isinstance(live, Enum) else None
         return value if known is None else known
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        if not isinstance(live, tuple) or getattr(live, "_fields", None) != value._fields:
+    fields = getattr(value, "_fields", None) if isinstance(value, tuple) else None
+    if fields is not None:
+        if not isinstance(live, tuple) or getattr(live, "_fields", None) != fields:
             return value
         return type(live)(*map(resembling, value, live))
     if type(value) is list or type(value) is tuple:
@@ -135,7 +137,7 @@ def resembling(value: Any, live: Any) -> Any:
 
 
 def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
-    """A value as an index holds it, with other numbers for its arrays."""
+    """Return a value as an index holds it, with other numbers for its arrays."""
     kind = type(value)
     if kind is SavedArray:
         return SavedArray(numbers[value.number])

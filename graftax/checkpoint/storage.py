@@ -14,11 +14,11 @@ class Folder(Protocol):
     path: str
 
     def names(self) -> list[str]:
-        """What it holds, sorted."""
+        """Return what it holds, sorted."""
         ...
 
     def size(self, name: str) -> int:
-        """Bytes of a file.
+        """Return bytes of a file.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -27,7 +27,7 @@ class Folder(Protocol):
         ...
 
     def allocated(self, name: str) -> int:
-        """Bytes that the file takes on the device; its size where that is not known."""
+        """Return bytes that the file takes on the device; its size where that is not known."""
         ...
 
     def read_into(self, view: memoryview, name: str, offset: int) -> int:
@@ -35,11 +35,11 @@ class Folder(Protocol):
         ...
 
     def mapped(self, name: str) -> memoryview | None:
-        """A file mapped into memory, to be read only; None where files cannot be mapped."""
+        """Return a file mapped into memory, to be read only; None where files cannot be mapped."""
         ...
 
     def is_current(self) -> bool:
-        """True if the path still leads here; False once another checkpoint has taken its place."""
+        """Return True if the path still leads here; False once another checkpoint has taken its place."""
         ...
 
     def close(self) -> None:
@@ -70,27 +70,31 @@ class Storage(Protocol):
     """A place for checkpoints; paths are text, as `absolute` gives it."""
 
     def absolute(self, path: str) -> str:
-        """The path in full."""
+        """Return the path in full."""
         ...
 
     def split(self, path: str) -> tuple[str, str]:
-        """The folder around a path, and its name there."""
+        """Return the folder around a path, and its name there."""
         ...
 
     def join(self, folder: str, name: str) -> str:
-        """The path of a name in a folder."""
+        """Return the path of a name in a folder."""
         ...
 
     def names(self, folder: str) -> list[str]:
-        """Names in a folder; raises OSError where there is none."""
+        """Return names in a folder; raises OSError where there is none."""
         ...
 
     def is_checkpoint(self, path: str) -> bool:
-        """True if there is a directory with an index; the index is not read."""
+        """Return True if there is a directory with an index; the index is not read."""
+        ...
+
+    def is_there(self, path: str) -> bool:
+        """Return True if anything is there, a dangling link included."""
         ...
 
     def is_directory(self, path: str) -> bool:
-        """True if a directory is there."""
+        """Return True if a directory is there."""
         ...
 
     def open(self, path: str) -> Folder:
@@ -100,6 +104,10 @@ class Storage(Protocol):
             FileNotFoundError: nothing is there.
             NotACheckpoint, PathViolation: something is there that is no directory, or a link.
         """
+        ...
+
+    def is_being_replaced(self, path: str) -> bool:
+        """Return True if nothing is at the path because a living process is just replacing what was there."""
         ...
 
     def begin(self, path: str, overwrite: bool, needed: int) -> Writing:

@@ -36,6 +36,12 @@ class Spot(NamedTuple):
         return (self.path, *self.wholes)
 
 
+RANDOM = "gx.random"
+"""The path by which selectors know the global seed and its stream; no root has this name."""
+
+RANDOM_SPOT = Spot(RANDOM, "seed")
+
+
 def saved_spot(index: Index, node: int, path: str, owner: Module | None = None) -> Spot:
     """The spot of a leaf of a checkpoint."""
     record = index.nodes[node]

@@ -59,7 +59,7 @@ class SavedNamedTuple(NamedTuple):
 
 
 def encode(value: Any, path: str, depth: int = 0) -> Any:
-    """A value in the terms that `pack` takes.
+    """Return a value in the terms that `pack` takes.
 
     Args:
         value: None, bool, int, float, complex, str, bytes, a NumPy scalar, or list, tuple, dict of these; and what
@@ -132,7 +132,7 @@ def _text(text: str, path: str) -> str:
 
 
 def pack(encoded: Any) -> bytes:
-    """The msgpack bytes of what `encode` gave."""
+    """Return the msgpack bytes of what `encode` gave."""
     return cast(bytes, msgpack.packb(encoded, use_bin_type=True))
 
 
@@ -256,7 +256,7 @@ def _inside(item: Any, what: str) -> Iterable[Any]:
 
 
 def arrays_in(value: Any) -> Iterator[SavedArray]:
-    """The arrays that a checked value names."""
+    """Yield the arrays that a checked value names."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

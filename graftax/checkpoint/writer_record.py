@@ -10,7 +10,7 @@ from graftax.backend import registry
 
 
 def writer_record(processes: int = 1) -> dict[str, str]:
-    """The record of this process, as one of several."""
+    """Return the record of this process, as one of several."""
     package = sys.modules["graftax"]
     record = {
         "graftax": str(package.__version__),

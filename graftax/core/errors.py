@@ -42,9 +42,11 @@ __all__ = [
     "IndexRangeError",
     "KindMismatch",
     "LimitExceeded",
+    "LogError",
     "MatchError",
     "MissingAttributeError",
     "MissingInCheckpoint",
+    "MissingLibraryError",
     "NotACheckpoint",
     "NotBuiltError",
     "NumericsError",
@@ -246,6 +248,14 @@ class TapeError(GraftaxError, RuntimeError, ValueError):
 
 class DataError(GraftaxError, ValueError):
     """Training data that does not fit together."""
+
+
+class LogError(GraftaxError, OSError):
+    """A log of training that could not be written; Variables are as the last step left them."""
+
+
+class MissingLibraryError(GraftaxError, ImportError):
+    """A library is not installed that an optional part of graftax is made with."""
 
 
 # --- checkpoints (notes: section 6 of the format) -------------------------------------------------------------------

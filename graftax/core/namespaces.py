@@ -15,7 +15,7 @@ from graftax.core.names_elsewhere import NAMES
 
 SPACES = (
     "layers", "activations", "losses", "metrics", "optimizers", "optimizers.schedules", "initializers", "regularizers",
-    "constraints", "callbacks", "reparam", "adapters", "random", "backend", "ops",
+    "constraints", "callbacks", "data", "summary", "training", "reparam", "adapters", "random", "backend", "ops",
 )  # fmt: skip
 _MANY = 60
 

@@ -63,4 +63,4 @@ class AlphaDropout(Dropout):
             return ops.zeros_like(x)
         keep = random.bernoulli(self._noise_shape(shape), 1 - self.rate, seed=self.seed_generator)
         factor = ((1 - self.rate) * (1 + self.rate * _DROPPED**2)) ** -0.5
-        return ops.where(keep, x, _DROPPED) * factor - factor * _DROPPED * self.rate
+        return ops.subtract(ops.where(keep, x, _DROPPED) * factor, factor * _DROPPED * self.rate)

@@ -123,8 +123,8 @@ class Attention(Layer):
             if self.scale is not None:
                 total = total * self.scale
             return ops.sum(ops.tanh(total), axis=-1) * self.concat_score_weight
-        scores = ops.matmul(query, ops.swapaxes(key, 1, 2))
-        return scores if self.scale is None else scores * self.scale
+        scores = ops.matmul(wide(query), ops.swapaxes(wide(key), 1, 2))  # products go beyond short formats
+        return scores if self.scale is None else scores * ops.cast(self.scale, scores.dtype)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Array | None:
         """Return that of the query."""

@@ -33,7 +33,7 @@ def checked_padding(value: Padding, space: int, words: Sequence[str] = (), name:
     """
     if isinstance(value, str) and value in words:
         return value
-    given = value.tolist() if isinstance(value, np.ndarray) else value
+    given: Any = value.tolist() if isinstance(value, np.ndarray) else value
     pairs: list[tuple[int, int]] = []
     if isinstance(given, list | tuple):
         if space == 1 and len(given) == 2 and not any(isinstance(part, list | tuple) for part in given):
@@ -59,7 +59,7 @@ def _pair(value: Any) -> tuple[int, int]:
         if isinstance(value, list | tuple):
             low, high = (_size(n) for n in value)
             return low, high
-        return (_size(value),) * 2
+        return _size(value), _size(value)
     except (TypeError, ValueError):
         return -1, -1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
@@ -66,9 +66,9 @@ class ConvTranspose(KernelLayer):
         self.output_padding = None if output_padding is None else self._added(output_padding)
 
     def _added(self, value: int | Sequence[int]) -> Shape:
-        pairs = checked_padding(value, self.space, name="output_padding")
-        added = tuple(high for _, high in pairs)  # type: ignore[misc]  # no words are known
-        if any(low != high or high >= s for (low, high), s in zip(pairs, self.strides, strict=True)):  # type: ignore[misc]
+        pairs: Any = checked_padding(value, self.space, name="output_padding")
+        added: Shape = tuple(high for _, high in pairs)
+        if any(low != high or high >= s for (low, high), s in zip(pairs, self.strides, strict=True)):
             raise ArgumentError(
                 f"output_padding={value!r}, strides={self.strides}",
                 "it says which of the sizes that the strides leave open the output has: a number below the stride",

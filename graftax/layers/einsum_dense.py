@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
@@ -113,7 +114,7 @@ class EinsumDense(KernelLayer):
             dtype=dtype,
         )
         self.equation = equation.replace(" ", "")
-        sizes = tuple(output_shape) if isinstance(output_shape, list | tuple) else (output_shape,)
+        sizes: tuple[Any, ...] = tuple(output_shape) if isinstance(output_shape, list | tuple) else (output_shape,)
         self.output_shape = tuple(n if n is None else positive("output_shape", n) for n in sizes)
         if len(sizes) > len(result):
             raise ArgumentError(

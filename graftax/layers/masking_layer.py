@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+import numpy as np
+
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, ArrayLike
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, both, hide
@@ -36,15 +40,16 @@ class Masking(Layer):
     """
 
     def __init__(
-        self, mask_value: float = 0.0, name: str | None = None, dtype: str | DTypePolicy | None = None
+        self, mask_value: ArrayLike = 0.0, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        try:
-            self.mask_value = float(mask_value) if not isinstance(mask_value, str | bytes) else None
-        except (TypeError, ValueError):
-            self.mask_value = None
-        if self.mask_value is None:
+        number: float | None = None
+        if not isinstance(mask_value, str | bytes):
+            with suppress(TypeError, ValueError):
+                number = float(np.asarray(mask_value))
+        if number is None:
             raise ArgumentTypeError(f"mask_value={mask_value!r:.60}", "it is one number", "mask_value=0.0")
+        self.mask_value = number
 
     def call(self, x: Array) -> Array:
         return hide(x, self._shown(x))

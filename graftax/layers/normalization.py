@@ -153,7 +153,7 @@ class Normalization(Layer):
         self.count.assign(min(total, 2**31 - 1))
 
     def _given(self, shape: Shape) -> tuple[Any, ...]:
-        mean, variance = self.given or ()
+        mean, variance = self.given or (np.zeros(()), np.ones(()))
         try:
             return np.broadcast_to(mean, shape), np.broadcast_to(variance, shape)
         except ValueError:
@@ -212,7 +212,7 @@ def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(unwrap(value), "float32")
     except (TypeError, ValueError):
-        array = np.float32(np.nan)  # type: ignore[assignment]
+        array = np.full((), np.nan, "float32")
     if not np.isfinite(array).all():
         raise ArgumentError(f"{name}={value!r:.60}", "it is a finite number, or an array of such", f"{name}=0.5")
     return array

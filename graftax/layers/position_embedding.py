@@ -107,7 +107,7 @@ class PositionEmbedding(Layer):
         first = checked_start(start)
         arrays = registry.current().arrays
         if shape[1] > self.sequence_length or arrays.is_concrete(first):
-            host = arrays.to_numpy(first) if arrays.is_concrete(first) else 0
+            host = int(arrays.to_numpy(first)) if arrays.is_concrete(first) else 0
             if (error := self._beyond(shape[1], host)) is not None:
                 raise error
         elif traced_checks.wanted():
@@ -173,5 +173,5 @@ class SinePositionEncoding(Layer):
         speeds = ops.power(ops.asarray(self.max_wavelength, dtype), -pair)
         positions = ops.cast(checked_start(start), dtype) + ops.arange(shape[1], dtype=dtype)
         angles = positions[:, None] * speeds
-        encoding = ops.where(features % 2 == 0, ops.sin(angles), ops.cos(angles))
+        encoding = ops.where(ops.equal(features % 2, 0), ops.sin(angles), ops.cos(angles))
         return ops.broadcast_to(narrow(encoding, x), shape)

@@ -156,7 +156,7 @@ class Recurrent(Stateful, RecurrentWeights):
         return x if kept is None else x * kept
 
 
-def over_time(step: Callable[[Any, Any], Any], state: tuple[Array, ...], rows: Any) -> tuple[tuple[Array, ...], Array]:
+def over_time(step: Callable[[Any, Any], Any], state: Any, rows: Any) -> tuple[Any, Array]:
     """Return the last state, and what each step gave, stacked: by a compiled loop, or one in Python."""
     if not rows[0].shape[0]:
         raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")

@@ -8,9 +8,10 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, for_each_axis, positive, single_shape
+from graftax.layers.arguments import array_shape, for_each_axis, narrow, one_of, positive, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.resizing import INTERPOLATIONS, resized
 
 
 class UpSampling(Layer):
@@ -60,7 +61,12 @@ class UpSampling1D(UpSampling):
 class UpSampling2D(UpSampling):
     """Images made larger by whole factors.
 
-    Args: as for `UpSampling3D`, with two axes of space.
+    Args:
+        size: How much larger, along height and width; one number for both. Defaults to 2.
+        interpolation: ``"nearest"``, which repeats pixels, ``"bilinear"``, ``"bicubic"``, ``"lanczos3"`` or
+            ``"lanczos5"``. Defaults to ``"nearest"``.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
 
     Shape:
         ``(batch, height, width, channels) -> (batch, height * size, width * size, channels)``
@@ -72,6 +78,22 @@ class UpSampling2D(UpSampling):
     """
 
     space = 2
+
+    def __init__(
+        self,
+        size: int | Sequence[int] = 2,
+        interpolation: str = "nearest",
+        name: str | None = None,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(size, name, dtype)
+        self.interpolation = one_of("interpolation", interpolation, INTERPOLATIONS)
+
+    def call(self, x: Array) -> Array:
+        if self.interpolation == "nearest":
+            return super().call(x)
+        _, height, width, _ = single_shape(array_shape(x), 4, 4)
+        return narrow(resized(wide(x), height * self.size[0], width * self.size[1], self.interpolation), x)
 
 
 class UpSampling3D(UpSampling):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from graftax.core import hyperparameters as arguments
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
-from graftax.objectives import per_sample, targets
+from graftax.objectives import per_sample, targets, weights
 from graftax.objectives.hiding import Form, Ranges
 
 
@@ -21,7 +22,9 @@ class BinaryCrossentropy(Loss):
 
     Args:
         from_logits: True if predictions are logits, so that ``p = sigmoid(y_pred)``; else they are ``p``.
-        label_smoothing: ``s`` moves targets to ``y_true (1 - s) + s / 2``.
+        label_smoothing: ``s`` moves targets to ``y_true (1 - s) + s / 2``. Defaults to 0.0.
+        pos_weight: How much more a target of 1 counts than one of 0: a number, or one for each place on the last axis.
+            Defaults to None, as much.
         reduction: As for `Loss`.
         name: Its name.
 
@@ -41,19 +44,21 @@ class BinaryCrossentropy(Loss):
         from_logits: bool = False,
         label_smoothing: float = 0.0,
         *,
+        pos_weight: float | Sequence[float] | None = None,
         reduction: str = "sum_over_batch_size",
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
         self.from_logits = arguments.flag("from_logits", from_logits)
         self.label_smoothing = arguments.smoothing(label_smoothing)
+        self.pos_weight = weights.one_or_more("pos_weight", pos_weight)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
-        return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
+        """Compute the crossentropy of each sample."""
+        return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.pos_weight)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Targets in [0, 1], and likewise predictions that are no logits."""
+        """Return the ranges: targets in [0, 1], and likewise predictions that are no logits."""
         return {"y_true": (0, 1)} if self.from_logits else {"y_true": (0, 1), "y_pred": (0, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -68,6 +73,8 @@ class CategoricalCrossentropy(Loss):
         from_logits: True if predictions are logits, so that ``p = softmax(y_pred)``; else ``p = y_pred / sum(y_pred)``.
         label_smoothing: ``s`` moves targets to ``y_true (1 - s) + s / classes``.
         axis: The axis of the classes.
+        class_weight: How much each class counts, a number for each. Defaults to None, all alike. The mean divides by
+            the number of samples, not by the sum of their weights.
         reduction: As for `Loss`.
         name: Its name.
 
@@ -88,6 +95,7 @@ class CategoricalCrossentropy(Loss):
         label_smoothing: float = 0.0,
         axis: int = -1,
         *,
+        class_weight: Sequence[float] | None = None,
         reduction: str = "sum_over_batch_size",
         name: str | None = None,
     ) -> None:
@@ -95,13 +103,16 @@ class CategoricalCrossentropy(Loss):
         self.from_logits = arguments.flag("from_logits", from_logits)
         self.label_smoothing = arguments.smoothing(label_smoothing)
         self.axis = arguments.axis(axis)
+        self.class_weight = weights.of_classes(class_weight)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
-        return per_sample.categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
+        """Compute the crossentropy of each sample."""
+        return per_sample.categorical_crossentropy(
+            y_true, y_pred, self.from_logits, self.label_smoothing, self.axis, self.class_weight
+        )
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Probabilities are not negative; a logit of minus infinity rules a class out."""
+        """Return the ranges: probabilities are not negative; a logit of minus infinity rules a class out."""
         return {"y_pred": (-math.inf if self.from_logits else 0, math.inf)}
 
 
@@ -114,6 +125,8 @@ class SparseCategoricalCrossentropy(Loss):
         from_logits: True if predictions are logits, so that ``p = softmax(y_pred)``; else ``p = y_pred / sum(y_pred)``.
         ignore_class: A label that does not count, such as -1; means are over the others.
         axis: The axis of the classes.
+        class_weight: How much each class counts, a number for each. Defaults to None, all alike. The mean divides by
+            the number of samples, not by the sum of their weights.
         reduction: As for `Loss`.
         name: Its name.
 
@@ -140,6 +153,7 @@ class SparseCategoricalCrossentropy(Loss):
         ignore_class: int | None = None,
         axis: int = -1,
         *,
+        class_weight: Sequence[float] | None = None,
         reduction: str = "sum_over_batch_size",
         name: str | None = None,
     ) -> None:
@@ -147,19 +161,20 @@ class SparseCategoricalCrossentropy(Loss):
         self.from_logits = arguments.flag("from_logits", from_logits)
         self.ignore_class = arguments.ignored(ignore_class)
         self.axis = arguments.axis(axis)
+        self.class_weight = weights.of_classes(class_weight)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.sparse_categorical_crossentropy(
-            y_true, y_pred, self.from_logits, self.ignore_class, self.axis
+            y_true, y_pred, self.from_logits, self.ignore_class, self.axis, self.class_weight
         )
 
     def keeps(self, y_true: Array, y_pred: Array) -> Array | None:
-        """Where the label is not the one to ignore."""
+        """Return where the label is not the one to ignore."""
         return targets.not_ignored(y_true, y_pred.shape, self.axis, self.ignore_class)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Labels that are classes; predictions as for `CategoricalCrossentropy`."""
+        """Return the ranges: labels that are classes; predictions as for `CategoricalCrossentropy`."""
         classes = targets.num_classes(y_pred_shape, self.axis)
         return {"y_true": (0, classes - 1), "y_pred": (-math.inf if self.from_logits else 0, math.inf)}
 
@@ -188,12 +203,35 @@ class KLDivergence(Loss):
     form = Form.VECTORS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The divergence of each sample."""
+        """Compute the divergence of each sample."""
         return per_sample.kl_divergence(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Probabilities on both sides."""
+        """Return the ranges: probabilities on both sides."""
         return {"y_true": (0, 1), "y_pred": (0, 1)}
+
+
+class CategoricalHinge(Loss):
+    """``max(1 + max((1 - y_true) y_pred) - sum(y_true y_pred), 0)`` over the classes of the last axis.
+
+    Args:
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Shape:
+        ``(batch, ..., classes), (batch, ..., classes) -> (batch, ...)`` before the reduction; targets are one-hot rows.
+
+    Example:
+        >>> float(CategoricalHinge()([[0.0, 1.0]], [[0.5, 0.75]]))
+        0.75
+    """
+
+    target_kind = "categorical"
+    form = Form.VECTORS
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """Compute the error of each sample."""
+        return per_sample.categorical_hinge(y_true, y_pred)
 
 
 class Hinge(Loss):
@@ -211,11 +249,11 @@ class Hinge(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample."""
+        """Compute the error of each sample."""
         return per_sample.hinge(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Targets in [-1, 1]."""
+        """Return the ranges: targets in [-1, 1]."""
         return {"y_true": (-1, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -238,11 +276,11 @@ class SquaredHinge(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample."""
+        """Compute the error of each sample."""
         return per_sample.squared_hinge(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Targets in [-1, 1]."""
+        """Return the ranges: targets in [-1, 1]."""
         return {"y_true": (-1, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:

@@ -32,25 +32,16 @@ ELSEWHERE: Elsewhere = {
         "mean_squared_error, with the metric rmse",
     ),
     "accuracy": ("it has no slope, so that it is no loss", 'a crossentropy, with metrics=["accuracy"]'),
-} | dict.fromkeys(
-    (
-        "binaryfocalcrossentropy",
-        "categoricalfocalcrossentropy",
-        "categoricalgeneralizedcrossentropy",
-        "categoricalhinge",
-        "circle",
-        "ctc",
-        "ctcloss",
-        "dice",
-        "diceloss",
-        "focal",
-        "focalloss",
-        "sigmoidfocalcrossentropy",
-        "tripletmarginloss",
-        "tversky",
-    ),
-    (_ABSENT, _OWN),
-)
+    "ctcloss": (_TORCH, "CTC(), which takes labels padded with the blank"),
+    "gaussiannllloss": (_TORCH, "GaussianNLL(from_log_variance=False), with means and variances in one array"),
+    "tripletmarginloss": (_TORCH, "TripletSemiHard(), which finds the triplets by labels"),
+    "diceloss": ("the class has no Loss in its name", "Dice()"),
+    "focal": ("there are two", "BinaryFocalCrossentropy() or CategoricalFocalCrossentropy()"),
+    "focalloss": ("there are two", "BinaryFocalCrossentropy() or CategoricalFocalCrossentropy()"),
+    "sigmoidfocalcrossentropy": ("the name in TensorFlow Addons", "BinaryFocalCrossentropy(True)"),
+    "infonce": ("it has another name", "NTXent(), with one label for the views of a sample"),
+    "tripletsemihardloss": ("the name in TensorFlow Addons", "TripletSemiHard()"),
+} | dict.fromkeys(("categoricalgeneralizedcrossentropy", "circle"), (_ABSENT, _OWN))
 
 CLASSES: Elsewhere = {
     "mse": (_SHORT, "graftax.losses.MeanSquaredError"),

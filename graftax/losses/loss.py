@@ -36,7 +36,8 @@ class Loss(Module):
 
     What a mask or `keeps` hides is replaced before `call` sees it, targets by 1 and predictions by 0.5 (integers by 0):
     so value and gradient are finite whatever stands there. A sample of weight 0 may hold nan, infinities and invalid
-    targets, too. So in a `call` that compares samples with each other, hidden ones count as such fillers.
+    targets, too. A `call` that compares samples with each other
+    would take such fillers for samples: such a class sets `compares` and defines `among`, too.
 
     Args:
         reduction: One of the four.
@@ -65,7 +66,7 @@ class Loss(Module):
         self.reduction = _known(reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
-        """One number for each sample; subclasses must define it.
+        """Compute one number for each sample; subclasses must define it.
 
         Args:
             y_true: Targets as arrays, floating ones in the dtype of the predictions.
@@ -73,17 +74,33 @@ class Loss(Module):
         """
         raise AttributeError(f"{type(self).__name__} must define call(y_true, y_pred)")
 
+    compares: ClassVar[bool] = False
+    """True if samples are compared with each other: then `among` is called where some are hidden."""
+
+    def among(self, y_true: Any, y_pred: Any, visible: Array) -> Array:
+        """Compute one number for each sample, comparing those alone that are visible, as booleans say."""
+        return self.call(y_true, y_pred)
+
+    def _visible(self, conditions: list[ArrayLike], sample_weight: ArrayLike | None, y_pred: Any) -> Array | None:
+        """Which samples may be compared; None for all, and for losses that compare none."""
+        given = [*conditions, *([] if sample_weight is None else [sample_weight])] if self.compares else []
+        visible = None
+        for one in given:
+            keep = as_condition(spread(one, y_pred[:, 0], "mask"))
+            visible = keep if visible is None else ops.logical_and(visible, keep)
+        return visible
+
     def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
-        """Which samples count, as booleans; None for all. It acts like a mask."""
+        """Return which samples count, as booleans; None for all. It acts like a mask."""
         return None
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Which targets and predictions can be used, beside being finite; what cannot may have a weight of 0."""
+        """Return which targets and predictions can be used, beside being finite; what cannot may have a weight of 0."""
         return {}
 
     @property
     def formula(self) -> Formula:
-        """Which elements of targets and predictions a value is made of."""
+        """Return which elements of targets and predictions a value is made of."""
         return Formula(self.form, getattr(self, "axis", -1))
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -101,7 +118,7 @@ class Loss(Module):
         sample_weight: ArrayLike | None = None,
         mask: ArrayLike | None = None,
     ) -> Array:
-        """The reduced loss.
+        """Return the reduced loss.
 
         Args:
             y_true: Targets.
@@ -131,14 +148,16 @@ class Loss(Module):
                 check_weights(sample_weight)
                 ranges = self.ranges(tuple(y_pred.shape)) if hasattr(y_pred, "shape") else {}
                 y_true, y_pred = self.formula.hide_unusable(y_true, y_pred, sample_weight, ranges)
-            values = floating(self.call(y_true, y_pred), "the loss")
+            visible = self._visible(conditions, sample_weight, y_pred)
+            found = self.call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
+            values = floating(found, "the loss")
             if values.size == 0:
                 raise DataError(
                     f"a batch of values {list(values.shape)}", "the loss of nothing is undefined", _NON_EMPTY
                 )
             kept = None
             for condition in conditions:
-                here = as_condition(spread(condition, values, "mask"))
+                here = as_condition(spread(self.formula.of_values(condition, values), values, "mask"))
                 kept = here if kept is None else ops.logical_and(kept, here)
             return reduce(values, self.reduction, sample_weight, kept)
         except GraftaxError as error:
@@ -177,7 +196,7 @@ class FunctionLoss(Loss):
         self.fn = fn
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
-        """What the function returns."""
+        """Return what the function returns."""
         return self.fn(y_true, y_pred)  # type: ignore[no-any-return]
 
 
@@ -185,7 +204,7 @@ _NON_EMPTY = "leave out empty batches"
 
 
 def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask: Array | None) -> Array:
-    """Per-sample values, weighted and reduced; the mask has their shape."""
+    """Weight and reduce per-sample values; the mask has their shape."""
     _known(reduction)
     weights: Array | None = None
     count: int | Array = values.size

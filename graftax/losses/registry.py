@@ -8,7 +8,7 @@ from typing import Any
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.known_names import unknown
 from graftax.core.short_traceback import door
-from graftax.losses import classification, regression
+from graftax.losses import classification, contrastive, focal, functions, likelihood, overlap, regression
 from graftax.losses.elsewhere import ELSEWHERE
 from graftax.losses.loss import FunctionLoss, Loss
 from graftax.variables.graph.module import Module, snake_case
@@ -28,6 +28,15 @@ _CLASSES: tuple[type[Loss], ...] = (
     classification.KLDivergence,
     classification.Hinge,
     classification.SquaredHinge,
+    classification.CategoricalHinge,
+    focal.BinaryFocalCrossentropy,
+    focal.CategoricalFocalCrossentropy,
+    overlap.Dice,
+    overlap.Tversky,
+    contrastive.NTXent,
+    contrastive.TripletSemiHard,
+    likelihood.GaussianNLL,
+    likelihood.CTC,
 )
 _SHORT: dict[str, type[Loss]] = {
     "mse": regression.MeanSquaredError,
@@ -47,9 +56,15 @@ _SPELLINGS = (
 """What Keras takes, too: names of classes, capitals, and two old names."""
 
 
+_FUNCTIONS: dict[Any, type[Loss]] = {
+    function: _NAMES[name] for name, function in vars(functions).items() if name in _NAMES and callable(function)
+}
+"""The functions of `graftax.losses` stand for their classes, which know what a mask may hide."""
+
+
 @door
 def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
-    """A loss from its name, from a function of ``(y_true, y_pred)``, or as it is.
+    """Return a loss from its name, from a function of ``(y_true, y_pred)``, or as it is.
 
     A name is the class name, as it is or in snake case (``"Huber"``, ``"mean_squared_error"``), or a short one.
 
@@ -69,6 +84,8 @@ def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
         if loss not in _SPELLINGS:
             raise unknown("loss", loss, _NAMES, elsewhere=ELSEWHERE)
         return _SPELLINGS[loss]()
+    if loss in _FUNCTIONS:
+        return _FUNCTIONS[loss]()
     if isinstance(loss, Module) and hasattr(loss, "update_state"):
         raise ArgumentTypeError(
             f"loss={loss!r}",

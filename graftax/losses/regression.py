@@ -35,7 +35,7 @@ class MeanSquaredError(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The squared error of each sample."""
+        """Compute the squared error of each sample."""
         return per_sample.mean_squared_error(y_true, y_pred)
 
 
@@ -54,7 +54,7 @@ class MeanAbsoluteError(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The absolute error of each sample."""
+        """Compute the absolute error of each sample."""
         return per_sample.mean_absolute_error(y_true, y_pred)
 
 
@@ -73,7 +73,7 @@ class MeanAbsolutePercentageError(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample in percent."""
+        """Compute the error of each sample in percent."""
         return per_sample.mean_absolute_percentage_error(y_true, y_pred)
 
 
@@ -92,7 +92,7 @@ class MeanSquaredLogarithmicError(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The squared error of the logarithms, for each sample."""
+        """Compute the squared error of the logarithms, for each sample."""
         return per_sample.mean_squared_logarithmic_error(y_true, y_pred)
 
 
@@ -118,7 +118,7 @@ class Huber(Loss):
         self.delta = arguments.distance("delta", delta)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample."""
+        """Compute the error of each sample."""
         return per_sample.huber(y_true, y_pred, self.delta)
 
 
@@ -137,7 +137,7 @@ class LogCosh(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample."""
+        """Compute the error of each sample."""
         return per_sample.log_cosh(y_true, y_pred)
 
 
@@ -156,11 +156,11 @@ class Poisson(Loss):
     form = Form.ROWS
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The error of each sample."""
+        """Compute the error of each sample."""
         return per_sample.poisson(y_true, y_pred)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
-        """Counts and rates are not negative."""
+        """Return the ranges: counts and rates are not negative."""
         return {"y_true": (0, math.inf), "y_pred": (0, math.inf)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -188,5 +188,5 @@ class CosineSimilarity(Loss):
         self.axis = arguments.axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The negative similarity of each sample."""
+        """Compute the negative similarity of each sample."""
         return -per_sample.cosine_similarity(y_true, y_pred, self.axis)

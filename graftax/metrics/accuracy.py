@@ -32,7 +32,7 @@ class Accuracy(SampleMetric):
     form = Form.ELEMENTS
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """True where they are equal."""
+        """Tell whether they are equal."""
         y_true, y_pred = ops.asarray(y_true), ops.asarray(y_pred)
         kind = _shared_integer(y_true.dtype, y_pred.dtype)
         if kind is None:
@@ -61,7 +61,7 @@ class BinaryAccuracy(SampleMetric):
         self.threshold = arguments.threshold(threshold)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """True where the side is right."""
+        """Tell whether the side is right."""
         y_true, y_pred = pair(y_true, y_pred)
         per_sample.check_binary_targets(y_true)
         right = ops.equal(y_true, ops.cast(ops.greater(y_pred, self.threshold), y_true.dtype.name))
@@ -92,7 +92,7 @@ class CategoricalAccuracy(SampleMetric):
         self.axis = arguments.axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """True where the class is right."""
+        """Tell whether the class is right."""
         y_true, y_pred = class_pair(y_true, y_pred, self.axis)
         return _predicted(y_pred, ops.argmax(y_true, self.axis), self.axis)
 
@@ -108,11 +108,11 @@ class _LabelMetric(SampleMetric):
         self.ignore_class = arguments.ignored(ignore_class)
 
     def labels(self, y_true: ArrayLike, y_pred: Array) -> Array:
-        """One integer for each distribution."""
+        """Return one integer for each distribution."""
         return class_labels(y_true, y_pred.shape, self.axis, self.ignore_class)
 
     def keeps(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array | None:
-        """Where the label is not the one to ignore."""
+        """Return where the label is not the one to ignore."""
         return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
 
     def check_targets(self, y_true: object, y_pred_shape: Shape) -> None:
@@ -153,7 +153,7 @@ class SparseCategoricalAccuracy(_LabelMetric):
         super().__init__(name, dtype, axis, ignore_class)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """True where the class is right."""
+        """Tell whether the class is right."""
         y_pred = floating(y_pred)
         labels = self.labels(y_true, y_pred)
         return _predicted(y_pred, labels, self.axis)
@@ -190,7 +190,7 @@ class SparseTopKCategoricalAccuracy(_LabelMetric):
         self.k = _looked_at(k)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """True where the label is among the first."""
+        """Tell whether the label is among the first."""
         y_pred = floating(y_pred)
         return _among_first(self.labels(y_true, y_pred), y_pred, self.k, self.axis)
 
@@ -220,19 +220,19 @@ class TopKCategoricalAccuracy(SampleMetric):
         self.axis = arguments.axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """True where the class is among the first."""
+        """Tell whether the class is among the first."""
         y_true, y_pred = class_pair(y_true, y_pred, self.axis)
         return _among_first(ops.argmax(y_true, self.axis), y_pred, self.k, self.axis)
 
 
 def _predicted(y_pred: Array, labels: Array, axis: int) -> Array:
-    """True where the label has the largest prediction; among predictions with nan there is none."""
+    """Tell whether the label has the largest prediction; among predictions with nan there is none."""
     largest = ops.cast(ops.argmax(y_pred, axis), labels.dtype.name)
     return ops.logical_and(ops.equal(labels, largest), ops.logical_not(ops.any(ops.isnan(y_pred), axis=axis)))
 
 
 def _shared_integer(one: Any, other: Any) -> str | None:
-    """The dtype in which integers of two can be compared exactly; None where there is none."""
+    """Return the dtype in which integers of two can be compared exactly; None where there is none."""
     if one.kind not in "iub" or other.kind not in "iub":
         return None
     both = np.promote_types(one, other)

@@ -93,7 +93,7 @@ class AUC(ElementMetric):
         exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.thresholds))
 
     def result(self) -> Array:
-        """The area so far; 0 of nothing."""
+        """Return the area so far; 0 of nothing."""
         counts = exact.read(self.sums)
         ones = counts[TP] + counts[FN]
         recall = ops.divide_no_nan(counts[TP], ones)
@@ -112,7 +112,7 @@ class AUC(ElementMetric):
 
 
 def _interpolated(right: Array, found: Array, ones: Array) -> Array:
-    """The integral of precision over recall, where both counts go straight from one threshold to the next.
+    """Return the integral of precision over recall, where both counts go straight from one threshold to the next.
 
     With ``right = slope * found + rest`` between two of them, it is that of ``slope * (1 + rest / right)``.
     """

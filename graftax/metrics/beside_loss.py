@@ -9,14 +9,14 @@ from typing import Any
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError
 from graftax.core.tree import flatten
-from graftax.metrics import accuracy, classification, confusion, f_score, reduction
+from graftax.metrics import accuracy, confusion, f_score, precision_recall, reduction
 from graftax.objectives import per_sample
 
-_SHARES = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, f_score.FBetaScore)
+_SHARES = (accuracy.BinaryAccuracy, precision_recall.Precision, precision_recall.Recall, f_score.FBetaScore)
 
 
 def pairs(metrics: object, loss: object) -> Iterator[tuple[Any, Any]]:
-    """Metrics and the losses beside them, as far as what `compile` got tells without the outputs of the model."""
+    """Yield metrics and the losses beside them, as far as `compile` tells without the outputs of the model."""
     if isinstance(loss, Mapping):
         if isinstance(metrics, Mapping):
             yield from ((one, loss[name]) for name in metrics if name in loss for one in flatten(metrics[name]))
@@ -42,7 +42,7 @@ def require_same_scores(metric: object, loss: object) -> None:
     Example:
         >>> from graftax import losses
         >>> try:
-        ...     require_same_scores(classification.Recall(), losses.BinaryCrossentropy(from_logits=True))
+        ...     require_same_scores(precision_recall.Recall(), losses.BinaryCrossentropy(from_logits=True))
         ... except ArgumentError as error:
         ...     print(error.instead)
         Recall(threshold=0.0)
@@ -52,8 +52,10 @@ def require_same_scores(metric: object, loss: object) -> None:
         return
     kind = type(metric).__name__
     if isinstance(metric, _SHARES):
-        if metric.threshold is not None:  # without one, an F score compares classes with each other
-            _check_threshold(metric, "threshold", metric.threshold, loss, logits)
+        at = metric.threshold
+        if getattr(metric, "top_k", None) is None and at is not None:  # without one, classes are compared
+            for one in at if isinstance(at, tuple) else (at,):
+                _check_threshold(metric, "threshold", one, loss, logits)
         return
     if isinstance(metric, confusion.Count):
         for threshold in metric.at:

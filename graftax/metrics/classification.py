@@ -1,4 +1,4 @@
-"""Metrics for predictions of classes: crossentropies, precision, recall."""
+"""Metrics for predictions of classes: crossentropies, and what follows from them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.metrics import exact
-from graftax.metrics.confusion import ElementMetric
 from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample, targets
 from graftax.objectives.hiding import Form
@@ -44,7 +42,7 @@ class BinaryCrossentropy(SampleMetric):
         self.label_smoothing = arguments.smoothing(label_smoothing)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.binary_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing)
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -83,7 +81,7 @@ class CategoricalCrossentropy(SampleMetric):
         self.axis = arguments.axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
 
 
@@ -119,13 +117,13 @@ class SparseCategoricalCrossentropy(SampleMetric):
         self.ignore_class = arguments.ignored(ignore_class)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The crossentropy of each sample."""
+        """Compute the crossentropy of each sample."""
         return per_sample.sparse_categorical_crossentropy(
             y_true, y_pred, self.from_logits, self.ignore_class, self.axis
         )
 
     def keeps(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array | None:
-        """Where the label is not the one to ignore."""
+        """Return where the label is not the one to ignore."""
         return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -133,61 +131,23 @@ class SparseCategoricalCrossentropy(SampleMetric):
         targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
 
 
-class _Share(ElementMetric):
-    """Counts true positives, and what they are a share of."""
+class Perplexity(SparseCategoricalCrossentropy):
+    """``exp`` of the mean of ``-log p[y_true]``: how many classes a model is unsure between.
 
-    def __init__(self, threshold: float = 0.5, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, dtype)
-        self.threshold = arguments.threshold(threshold)
-        self.sums = self.add_variable((2, 2))
+    Args:
+        from_logits: True if predictions are logits, else they are probabilities. Defaults to False.
+        axis: The axis of the classes. Defaults to the last one.
+        name: Its name.
+        dtype: The dtype of its Variable.
+        ignore_class: A label that does not count, such as that of padding. Defaults to None: all count.
 
-    def compared(self, positive: Array, predicted: Array) -> Array:
-        """Which ones the true positives are a share of."""
-        raise AttributeError(f"{type(self).__name__} must define compared(positive, predicted)")
+    Example:
+        >>> float(Perplexity()([0, 1], [[0.5, 0.5], [0.5, 0.5]]))
+        2.0
 
-    def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
-        """Add the true positives, and what they are a share of."""
-        predicted = ops.greater(y_pred, self.threshold)
-        found = ops.logical_and(positive, predicted), self.compared(positive, predicted)
-        exact.add(self.sums, *(ops.sum(ops.where(one, amount, 0)) for one in found))
+    Source: Jelinek et al. 1977, Perplexity, a measure of the difficulty of speech recognition tasks.
+    """
 
     def result(self) -> Array:
-        """The share so far; 0 of nothing."""
-        sums = exact.read(self.sums)
-        return ops.divide_no_nan(sums[0], sums[1])
-
-
-class Precision(_Share):
-    """How many of those predicted as 1 are 1; 0 if none is predicted.
-
-    Args:
-        threshold: A prediction counts as 1 if it is greater. Predictions that are logits need ``threshold=0.0``.
-        name: Its name.
-        dtype: The dtype of its Variable.
-
-    Example:
-        >>> float(Precision()([0, 1, 1, 1], [0.9, 0.9, 0.2, 0.3]))
-        0.5
-    """
-
-    def compared(self, positive: Array, predicted: Array) -> Array:
-        """Those predicted as 1."""
-        return predicted
-
-
-class Recall(_Share):
-    """How many of those that are 1 are predicted as 1; 0 if none is.
-
-    Args:
-        threshold: A prediction counts as 1 if it is greater. Predictions that are logits need ``threshold=0.0``.
-        name: Its name.
-        dtype: The dtype of its Variable.
-
-    Example:
-        >>> float(Recall()([0, 1, 1, 1, 1], [0.9, 0.9, 0.2, 0.3, 0.1]))
-        0.25
-    """
-
-    def compared(self, positive: Array, predicted: Array) -> Array:
-        """Those that are 1."""
-        return positive
+        """Compute the perplexity so far; 0 of nothing."""
+        return ops.where(self.count > 0, ops.exp(super().result()), 0.0)

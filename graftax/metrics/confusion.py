@@ -40,11 +40,11 @@ class ElementMetric(Metric):
         raise AttributeError(f"{type(self).__name__} must define count(positive, y_pred, amount)")
 
     def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
-        """Targets and predictions of one shape."""
+        """Return targets and predictions of one shape."""
         return pair(y_true, y_pred)
 
     def places(self, y_pred: Array) -> Array:
-        """An array of the shape of weights and masks."""
+        """Return an array of the shape of weights and masks."""
         return y_pred
 
     def update(
@@ -82,7 +82,7 @@ class ElementMetric(Metric):
 
 
 def four_counts(positive: Array, y_pred: Array, amount: Array, thresholds: tuple[float, ...]) -> Array:
-    """True and false positives, true and false negatives, each at every threshold; nan is on the wrong side of all.
+    """Count true and false positives and negatives at every threshold; nan is on the wrong side of all.
 
     Returns:
         Of shape ``(4, thresholds)``.
@@ -115,7 +115,7 @@ class Count(ElementMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.thresholds = thresholds if thresholds is None else _checked_thresholds(thresholds)
+        self.thresholds = thresholds if thresholds is None else checked_thresholds(thresholds)
         self._several = isinstance(thresholds, list | tuple)
         self.at = (0.5,) if self.thresholds is None else self.thresholds
         self.sums = self.add_variable((2, len(self.at)))
@@ -125,7 +125,7 @@ class Count(ElementMetric):
         exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.at)[self.cell])
 
     def result(self) -> Array:
-        """The count so far; of several thresholds one for each."""
+        """Return the count so far; of several thresholds one for each."""
         sums = exact.read(self.sums)
         return sums if self._several else sums[0]
 
@@ -209,8 +209,13 @@ class FalseNegatives(Count):
     cell = FN
 
 
-def _checked_thresholds(given: float | list[float] | tuple[float, ...]) -> tuple[float, ...]:
+def checked_thresholds(given: float | list[float] | tuple[float, ...], name: str = "thresholds") -> tuple[float, ...]:
+    """Return thresholds, one or several, as a tuple of finite numbers.
+
+    Raises:
+        ArgumentError: one is none, or there are none at all.
+    """
     found = tuple(given) if isinstance(given, list | tuple) else (given,)
     if not found:
-        raise ArgumentError(f"thresholds={given!r}", "there is none to count at", "thresholds=0.5")
+        raise ArgumentError(f"{name}={given!r}", "there is none to count at", f"{name}=0.5")
     return tuple(map(arguments.threshold, found))

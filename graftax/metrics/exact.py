@@ -49,7 +49,7 @@ def add_array(sums: Variable, terms: Array) -> None:
 
 
 def read(sums: Variable) -> Array:
-    """The sums, rounded to one number each."""
+    """Return the sums, rounded to one number each."""
     value = sums.value
     return value[0] + value[1]
 
@@ -75,7 +75,7 @@ def _added(a: Arrays, sums: Any, high: Any, low: Any) -> Any:
 
 
 def _split(a: Arrays, term: Any, dtype: Any) -> tuple[Any, Any]:
-    """A number as a pair."""
+    """Return a number as a pair."""
     high = term.astype(dtype)
     low = (term - high.astype(term.dtype)).astype(dtype) if term.dtype.kind in "iu" else a.numpy.zeros_like(high)
     return high, low

@@ -67,7 +67,7 @@ class FBetaScore(ElementMetric):
         self.sums: Variable | None = self.add_variable((2, 3, 1), name="sums") if average == "micro" else None
 
     def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
-        """Targets and predictions of one shape, the last axis being that of the classes."""
+        """Return targets and predictions of one shape, the last axis being that of the classes."""
         y_true, y_pred = pair(y_true, y_pred)
         if y_pred.ndim < 2:
             y_true, y_pred = ops.expand_dims(y_true, -1), ops.expand_dims(y_pred, -1)
@@ -80,7 +80,7 @@ class FBetaScore(ElementMetric):
         return y_true, y_pred
 
     def places(self, y_pred: Array) -> Array:
-        """One for each row."""
+        """Return one for each row."""
         return y_pred[..., 0] if y_pred.shape[-1] else ops.zeros(y_pred.shape[:-1])
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
@@ -110,7 +110,7 @@ class FBetaScore(ElementMetric):
         exact.add_array(self.sums, ops.reshape(ops.stack(found), (3, -1)))
 
     def result(self) -> Array:
-        """The score so far, 0 of nothing; for each class, if there is no average."""
+        """Return the score so far, 0 of nothing; for each class, if there is no average."""
         if self.sums is None:
             return ops.asarray(0.0, self.dtype)
         right, predicted, there = exact.read(self.sums)

@@ -75,7 +75,7 @@ class Metric(Module):
         name: str | None = None,
         dtype: str | None = None,
     ) -> Variable:
-        """A Variable of this metric, to be assigned to an attribute; `reset` gives it its first value again.
+        """Return a Variable of this metric, to be assigned to an attribute; `reset` gives it its first value again.
 
         Args:
             shape: Its shape.
@@ -114,7 +114,7 @@ class Metric(Module):
         dtype: str | None = None,
         name: str | None = None,
     ) -> Variable:
-        """`add_variable` with the arguments of Keras, where a number is kept by default.
+        """Add a Variable, with the arguments of Keras; a number is kept by default.
 
         Args:
             shape: Its shape. Defaults to that of a number.
@@ -131,7 +131,7 @@ class Metric(Module):
     update_state = update
 
     def result(self) -> Array:
-        """The value so far; subclasses must define it."""
+        """Return the value so far; subclasses must define it."""
         raise AttributeError(f"{type(self).__name__} must define result()")
 
     def reset(self) -> None:
@@ -145,7 +145,7 @@ class Metric(Module):
     reset_state = reset
 
     def __call__(self, *args: Any, **kwargs: Any) -> Array:
-        """`update`, then `result`: the value so far, not that of this batch."""
+        """Update, and return the result: the value so far, not that of this batch."""
         self.update(*args, **kwargs)
         return self.result()
 

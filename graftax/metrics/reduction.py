@@ -48,7 +48,7 @@ class Sum(Metric):
         exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
 
     def result(self) -> Array:
-        """The sum so far."""
+        """Return the sum so far."""
         return exact.read(self.sums)[0]
 
 
@@ -61,16 +61,16 @@ class _Mean(Metric):
 
     @property
     def total(self) -> Array:
-        """The sum of weighted values so far."""
+        """Return the sum of weighted values so far."""
         return exact.read(self.sums)[0]
 
     @property
     def count(self) -> Array:
-        """The sum of weights so far; without weights, how many values there were."""
+        """Return the sum of weights so far; without weights, how many values there were."""
         return exact.read(self.sums)[1]
 
     def result(self) -> Array:
-        """The mean so far; 0 if there was nothing."""
+        """Return the mean so far; 0 if there was nothing."""
         sums = exact.read(self.sums)
         return ops.divide_no_nan(sums[0], sums[1])
 
@@ -128,11 +128,11 @@ class SampleMetric(_Mean):
     _counts_batches: ClassVar[bool] = False  # whether one number for a batch counts as often as that has samples
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
-        """One number or boolean for each sample; subclasses must define it."""
+        """Return one number or boolean for each sample; subclasses must define it."""
         raise AttributeError(f"{type(self).__name__} must define values(y_true, y_pred)")
 
     def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
-        """Which samples count, as booleans; None for all. It acts like a mask."""
+        """Return which samples count, as booleans; None for all. It acts like a mask."""
         return None
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
@@ -145,7 +145,7 @@ class SampleMetric(_Mean):
 
     @property
     def formula(self) -> Formula:
-        """Which elements of targets and predictions a value is made of."""
+        """Return which elements of targets and predictions a value is made of."""
         return Formula(self.form, getattr(self, "axis", -1))
 
     def update(
@@ -219,7 +219,7 @@ class MeanMetricWrapper(SampleMetric):
         self.fn = fn
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
-        """What the function returns."""
+        """Return what the function returns."""
         return ops.asarray(self.fn(y_true, y_pred))
 
 
@@ -238,18 +238,18 @@ class FormulaMetric(MeanMetricWrapper):
 
     @property
     def formula(self) -> Formula:
-        """Which elements of targets and predictions a value is made of."""
+        """Return which elements of targets and predictions a value is made of."""
         return Formula(self._form)
 
 
 def _for_each_sample(values: Array, y_pred: Any) -> Array:
-    """One number for a whole batch as often as that has samples."""
+    """Return one number for a whole batch as often as that has samples."""
     shape = ops.shape(y_pred) if values.ndim == 0 and hasattr(y_pred, "shape") else ()
     return ops.broadcast_to(values, shape[:1]) if shape else values
 
 
 def _fits_an_integer(values: Array) -> bool:
-    """True where the sum of integers is one of int32, so that it loses no digit."""
+    """Tell whether the sum of integers is one of int32, so that it loses no digit."""
     if values.dtype.kind not in "iu":
         return False
     return values.dtype.name == "int32" if values.size == 1 else values.dtype.itemsize <= 2 and values.size <= 2**15
@@ -258,7 +258,7 @@ def _fits_an_integer(values: Array) -> bool:
 def _tally(
     values: Array, sample_weight: ArrayLike | None, conditions: list[ArrayLike]
 ) -> tuple[Array | int, Array | int]:
-    """The sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
+    """Return the sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
     keep = None
     for mask in conditions:
         here = as_condition(spread(mask, values, "mask"))

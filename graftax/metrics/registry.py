@@ -9,7 +9,18 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.known_names import unknown
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Shape
-from graftax.metrics import accuracy, auc, classification, confusion, f_score, reduction, regression
+from graftax.metrics import (
+    accuracy,
+    auc,
+    classification,
+    confusion,
+    correlation,
+    errors,
+    f_score,
+    precision_recall,
+    reduction,
+    regression,
+)
 from graftax.metrics.elsewhere import ELSEWHERE
 from graftax.metrics.metric import Metric
 from graftax.objectives import per_sample
@@ -30,8 +41,13 @@ _CLASSES: tuple[type[Metric], ...] = (
     classification.BinaryCrossentropy,
     classification.CategoricalCrossentropy,
     classification.SparseCategoricalCrossentropy,
-    classification.Precision,
-    classification.Recall,
+    classification.Perplexity,
+    correlation.R2Score,
+    correlation.PearsonCorrelation,
+    correlation.ConcordanceCorrelation,
+    errors.CategoricalHinge,
+    precision_recall.Precision,
+    precision_recall.Recall,
     auc.AUC,
     f_score.F1Score,
     f_score.FBetaScore,
@@ -102,13 +118,13 @@ _ONE_NUMBER: dict[type[Metric], dict[str, Any]] = {
     f_score.FBetaScore: {"average": "macro"},
 }
 """What has a number for each class by default is their mean by name: a name stands for one number."""
-_THRESHOLDS = (accuracy.BinaryAccuracy, classification.Precision, classification.Recall, auc.AUC, *_COUNTS)
+_THRESHOLDS = (accuracy.BinaryAccuracy, precision_recall.Precision, precision_recall.Recall, auc.AUC, *_COUNTS)
 _KINDS: dict[str, tuple[type[Metric], ...]] = {
     "binary": (
         accuracy.BinaryAccuracy,
         classification.BinaryCrossentropy,
-        classification.Precision,
-        classification.Recall,
+        precision_recall.Precision,
+        precision_recall.Recall,
         auc.AUC,
         f_score.F1Score,
         f_score.FBetaScore,
@@ -123,6 +139,7 @@ _KINDS: dict[str, tuple[type[Metric], ...]] = {
         accuracy.SparseCategoricalAccuracy,
         accuracy.SparseTopKCategoricalAccuracy,
         classification.SparseCategoricalCrossentropy,
+        classification.Perplexity,
     ),
 }
 
@@ -134,7 +151,7 @@ def get(
     y_pred_shape: Shape | None = None,
     loss: object = None,
 ) -> Metric:
-    """A metric from its name, from a function of ``(y_true, y_pred)``, or as it is; a name becomes the metric's name.
+    """Return a metric from its name, from a function of ``(y_true, y_pred)``, or as it is; it keeps the name.
 
     A name carries no arguments, and stands for one number: ``"f1_score"`` is the mean over classes. A metric by name,
     for targets of the kind that the loss takes, reads logits where the loss does, leaves out the class that it ignores,
@@ -193,7 +210,7 @@ def get(
 
 
 def needs_shapes(metric: object) -> bool:
-    """True for the names that only the first batch can explain.
+    """Tell whether a name is one that only the first batch can explain.
 
     Example:
         >>> needs_shapes("accuracy"), needs_shapes("mae")
@@ -203,7 +220,7 @@ def needs_shapes(metric: object) -> bool:
 
 
 def target_kind(y_true_shape: Shape, y_pred_shape: Shape, loss: object = None) -> str:
-    """``"binary"``, ``"sparse"`` (labels) or ``"categorical"`` (one-hot rows): as the loss says, else by the shapes.
+    """Return ``"binary"``, ``"sparse"`` (labels) or ``"categorical"`` (one-hot rows): by the loss, else by shapes.
 
     Raises:
         ShapeError: the shapes fit none of these.
@@ -238,9 +255,9 @@ def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: object)
 
 
 def _said_by(loss: object, kind: str, cls: type[Metric]) -> dict[str, Any]:
-    """What a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
+    """Return what a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
     from_logits = bool(getattr(loss, "from_logits", False))
-    if cls in _CROSSENTROPIES.values() or cls is auc.AUC:
+    if issubclass(cls, tuple(_CROSSENTROPIES.values())) or cls is auc.AUC:
         said: dict[str, Any] = {"from_logits": from_logits}
     elif cls in _COUNTS:
         said = {"thresholds": 0.0 if from_logits else 0.5}

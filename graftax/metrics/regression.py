@@ -25,7 +25,7 @@ class MeanSquaredError(SampleMetric):
     form = Form.ROWS
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The squared error of each sample."""
+        """Compute the squared error of each sample."""
         return per_sample.mean_squared_error(y_true, y_pred)
 
 
@@ -44,7 +44,7 @@ class MeanAbsoluteError(SampleMetric):
     form = Form.ROWS
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """The absolute error of each sample."""
+        """Compute the absolute error of each sample."""
         return per_sample.mean_absolute_error(y_true, y_pred)
 
 
@@ -63,9 +63,9 @@ class RootMeanSquaredError(SampleMetric):
     form = Form.ELEMENTS
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """Every squared error."""
+        """Compute every squared error."""
         return ops.square(ops.subtract(*pair(y_true, y_pred)))
 
     def result(self) -> Array:
-        """The root of the mean so far."""
+        """Return the root of the mean so far."""
         return ops.sqrt(super().result())

@@ -34,16 +34,19 @@ class Form(Enum):
     VECTORS = "a value for each vector along an axis"
     CLASSES = "a value for each distribution over classes along an axis; targets may be labels"
     ELEMENTS = "a value for each element"
+    SAMPLES = "a value for each sample: sums over all other axes, to which 0 adds nothing"
 
 
 def value_shape(form: Form, axis: int, y_true: Shape, y_pred: Shape) -> Shape | None:
-    """The shape of the values; None where the formula will raise.
+    """Return the shape of the values; None where the formula will raise.
 
     Example:
         >>> value_shape(Form.ROWS, -1, (8,), (8, 1)), value_shape(Form.CLASSES, 1, (8, 5), (8, 3, 5))
         ((8,), (8, 5))
     """
     shape = y_pred
+    if form is Form.SAMPLES:
+        return shape[:1]
     if form is not Form.CLASSES:
         shape = min(y_true, y_pred, key=len) if y_true[: len(y_pred)] == y_pred[: len(y_true)] else y_pred
     if form is Form.ELEMENTS or (form is Form.ROWS and len(shape) < 2):
@@ -66,7 +69,7 @@ class Formula:
         self.form, self.axis = form, axis
 
     def hide(self, y_true: Any, y_pred: Any, condition: ArrayLike) -> tuple[Any, Any]:
-        """Both with fillers where the condition is False; arrays, or structures of them.
+        """Return both with fillers where the condition is False; arrays, or structures of them.
 
         Args:
             y_true: Targets.
@@ -75,13 +78,21 @@ class Formula:
                 and fails where the values are weighted.
         """
         shown = self._shower(y_true, y_pred, condition)
+        target, prediction = (0, 0) if self.form is Form.SAMPLES else (TARGET, PREDICTION)
         return (
-            map_structure(lambda leaf: fill(leaf, shown(leaf), TARGET), y_true),
-            map_structure(lambda leaf: fill(leaf, shown(leaf), PREDICTION), y_pred),
+            map_structure(lambda leaf: fill(leaf, shown(leaf), target), y_true),
+            map_structure(lambda leaf: fill(leaf, shown(leaf), prediction), y_pred),
         )
 
+    def of_values(self, condition: ArrayLike, values: Array) -> ArrayLike:
+        """The condition for whole values: of a sample that is one value, something has to be visible."""
+        keep = as_condition(condition)
+        if self.form is not Form.SAMPLES or keep.ndim <= values.ndim or keep.shape[:1] != values.shape[:1]:
+            return condition
+        return ops.any(keep, axis=tuple(range(values.ndim, keep.ndim)))
+
     def hide_unusable(self, y_true: Any, y_pred: Any, weight: ArrayLike, ranges: Ranges) -> tuple[Any, Any]:
-        """Both with fillers where the weight is 0 and an element is nan, infinite or out of its range.
+        """Return both with fillers where the weight is 0 and an element is nan, infinite or out of its range.
 
         Other elements stay what they are, since the gradient to a weight of 0 is the value that it weighs.
         """
@@ -97,7 +108,7 @@ class Formula:
         )
 
     def visible_targets(self, y_true: Any, y_pred_shape: Shape, condition: Any) -> Any:
-        """Targets on the host with fillers where a mask is False or a weight 0; for checks before a compiled step."""
+        """Return targets on the host, with fillers where a mask is False or a weight 0; for checks before a step."""
         y_true, keep = np.asarray(y_true), np.asarray(condition) != 0
         there = place(keep.shape, y_true.shape, self._values(y_true.shape, y_pred_shape), self.axis)
         return y_true if there is None else np.where(there.of(keep), y_true, np.zeros((), y_true.dtype))
@@ -111,6 +122,8 @@ class Formula:
         values = self._values(tuple(y_true.shape), tuple(y_pred.shape)) if single else None
 
         def shown(leaf: Any) -> Any:
+            if self.form is Form.SAMPLES and tuple(keep.shape) == tuple(leaf.shape[: keep.ndim]):
+                return ops.reshape(keep, (*keep.shape, *[1] * (leaf.ndim - keep.ndim)))
             there = place(tuple(keep.shape), tuple(leaf.shape), values, self.axis)
             return None if there is None else there.of(keep)
 
@@ -118,13 +131,13 @@ class Formula:
 
 
 def as_condition(given: ArrayLike) -> Array:
-    """Booleans: what is not 0 is True."""
+    """Return booleans: what is not 0 is True."""
     array = ops.asarray(given)
     return array if array.dtype.kind == "b" else ops.not_equal(array, 0)
 
 
 def as_mask(given: ArrayLike) -> Array:
-    """Booleans from what a user calls a mask.
+    """Return booleans from what a user calls a mask.
 
     Raises:
         ArgumentError: it holds other numbers than 0 and 1.
@@ -152,12 +165,12 @@ class Place(NamedTuple):
     samples: bool
 
     def of(self, keep: Any) -> Any:
-        """The condition so; on the host or not."""
+        """Return the condition so; on the host or not."""
         return (keep.any(axis=tuple(range(1, keep.ndim))) if self.samples else keep).reshape(self.shape)
 
 
 def place(condition: Shape, leaf: Shape, values: Shape | None, axis: int) -> Place | None:
-    """Where a condition stands in targets or predictions; None if it fits nowhere.
+    """Return where a condition stands in targets or predictions; None if it fits nowhere.
 
     Args:
         condition: The shape of a mask or weights.
@@ -200,7 +213,7 @@ def _covers(size: int, whole: int) -> bool:
 
 
 def usable(values: Array, limits: tuple[float, float] | None) -> Array | None:
-    """Which elements are finite and within limits; None for all."""
+    """Return which elements are finite and within limits; None for all."""
     low, high = limits or (-_LARGEST, _LARGEST)
     if values.dtype.kind in "iub" and limits is None:
         return None
@@ -208,7 +221,7 @@ def usable(values: Array, limits: tuple[float, float] | None) -> Array | None:
 
 
 def fill(values: Array, keep: Any, filler: float) -> Array:
-    """The values where they are to be kept, else the filler, which is 0 for integers: a class that there always is."""
+    """Return values where they are to be kept, else the filler: 0 for integers, a class that there always is."""
     if keep is None:
         return values
     return ops.where(keep, values, 0 if values.dtype.kind in "iu" else False if values.dtype.kind == "b" else filler)

@@ -7,9 +7,11 @@ crossentropies sum over the classes. All compute in at least float32.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.typedefs import Array, ArrayLike
+from graftax.objectives import weights
 from graftax.objectives.targets import check_range, class_labels, class_pair, floating, pair
 
 EPSILON = 1e-7
@@ -24,32 +26,32 @@ def _mean(values: Array) -> Array:
 
 
 def mean_squared_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean((y_pred - y_true)²)``."""
+    """Compute ``mean((y_pred - y_true)²)``."""
     y_true, y_pred = pair(y_true, y_pred)
     return _mean(ops.square(y_pred - y_true))
 
 
 def mean_absolute_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(|y_pred - y_true|)``."""
+    """Compute ``mean(|y_pred - y_true|)``."""
     y_true, y_pred = pair(y_true, y_pred)
     return _mean(ops.abs(y_pred - y_true))
 
 
 def mean_absolute_percentage_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``100 mean(|y_pred - y_true| / max(|y_true|, 1e-7))``."""
+    """Compute ``100 mean(|y_pred - y_true| / max(|y_true|, 1e-7))``."""
     y_true, y_pred = pair(y_true, y_pred)
     return 100 * _mean(ops.abs(y_pred - y_true) / ops.maximum(ops.abs(y_true), EPSILON))
 
 
 def mean_squared_logarithmic_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean((log(1 + y_pred) - log(1 + y_true))²)``, negative values taken as 0."""
+    """Compute ``mean((log(1 + y_pred) - log(1 + y_true))²)``, negative values taken as 0."""
     y_true, y_pred = pair(y_true, y_pred)
     logs = [ops.log1p(ops.maximum(y, EPSILON)) for y in (y_true, y_pred)]
     return _mean(ops.square(logs[1] - logs[0]))
 
 
 def huber(y_true: ArrayLike, y_pred: ArrayLike, delta: float = 1.0) -> Array:
-    """``mean(d²/2 if |d| <= delta else delta |d| - delta²/2)`` with ``d = y_pred - y_true``."""
+    """Compute ``mean(d²/2 if |d| <= delta else delta |d| - delta²/2)`` with ``d = y_pred - y_true``."""
     y_true, y_pred = pair(y_true, y_pred)
     distance = ops.abs(y_pred - y_true)
     near = ops.minimum(distance, delta)  # written so that both gradients are exact at the seam
@@ -57,14 +59,14 @@ def huber(y_true: ArrayLike, y_pred: ArrayLike, delta: float = 1.0) -> Array:
 
 
 def log_cosh(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(log(cosh(y_pred - y_true)))``, without overflow and exact near 0."""
+    """Compute ``mean(log(cosh(y_pred - y_true)))``, without overflow and exact near 0."""
     y_true, y_pred = pair(y_true, y_pred)
     distance = ops.abs(y_pred - y_true)
     return _mean(distance + ops.log1p(0.5 * ops.expm1(-2 * distance)))
 
 
 def poisson(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(y_pred - y_true log(y_pred + 1e-7))``."""
+    """Compute ``mean(y_pred - y_true log(y_pred + 1e-7))``."""
     y_true, y_pred = pair(y_true, y_pred)
     check_counts(y_true)
     check_range(y_pred, 0.0, math.inf, "y_pred", "a Poisson rate is not negative", "ops.exp or softplus as activation")
@@ -77,29 +79,52 @@ def check_counts(y_true: ArrayLike) -> None:
 
 
 def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
-    """``y_true · y_pred / (‖y_true‖ ‖y_pred‖)`` along an axis, and 0 where one of them is 0."""
+    """Compute ``y_true · y_pred / (‖y_true‖ ‖y_pred‖)`` along an axis, and 0 where one of them is 0."""
     y_true, y_pred = pair(y_true, y_pred)
     units = [y / ops.maximum(ops.norm(y, axis=axis, keepdims=True), EPSILON) for y in (y_true, y_pred)]
     return ops.sum(units[0] * units[1], axis=axis)
+
+
+def pearson_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
+    """``cov(y_true, y_pred) / (std_true std_pred)`` along an axis, and 0 where one of them is constant."""
+    left, right = (y - ops.mean(y, axis=axis, keepdims=True) for y in pair(y_true, y_pred))
+    lengths = ops.norm(left, axis=axis) * ops.norm(right, axis=axis)
+    return ops.divide_no_nan(ops.sum(left * right, axis=axis), lengths)
+
+
+def concordance_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
+    """``2 cov / (var_true + var_pred + (mean_true - mean_pred)²)`` along an axis, and 0 where that is 0 / 0."""
+    y_true, y_pred = pair(y_true, y_pred)
+    means = [ops.mean(y, axis=axis, keepdims=True) for y in (y_true, y_pred)]
+    left, right = y_true - means[0], y_pred - means[1]
+    apart = ops.squeeze(ops.square(means[0] - means[1]), axis)
+    below = ops.mean(ops.square(left) + ops.square(right), axis=axis) + apart
+    return ops.divide_no_nan(2 * ops.mean(left * right, axis=axis), below)
 
 
 # --- classification -------------------------------------------------------------------------------------------------
 
 
 def binary_crossentropy(
-    y_true: ArrayLike, y_pred: ArrayLike, from_logits: bool = False, label_smoothing: float = 0.0
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    pos_weight: float | Sequence[float] | None = None,
 ) -> Array:
-    """``-mean(y_true log p + (1 - y_true) log(1 - p))`` with ``p = y_pred``, or ``sigmoid(y_pred)`` from logits."""
+    """Compute ``-mean(w y_true log p + (1 - y_true) log(1 - p))``; ``p`` is ``y_pred``, or its sigmoid from logits."""
     y_true, y_pred = pair(y_true, y_pred)
     check_binary_targets(y_true)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
     if from_logits:
         # the usual max(x, 0) - x y + log(1 + exp(-|x|)) is cheaper, but its gradient is wrong at 0 and cancels far out
-        return _mean(y_true * ops.softplus(-y_pred) + (1 - y_true) * ops.softplus(y_pred))
+        positive = weights.along("pos_weight", pos_weight, y_true, -1)
+        return _mean(positive * ops.softplus(-y_pred) + (1 - y_true) * ops.softplus(y_pred))
     check_range(y_pred, 0, 1, "y_pred", "probabilities are in [0, 1]; these look like logits", "from_logits=True")
     p = ops.clip(y_pred, EPSILON, 1 - EPSILON)
-    return _mean(-(y_true * ops.log(p) + (1 - y_true) * ops.log(1 - p)))
+    positive = weights.along("pos_weight", pos_weight, y_true, -1)
+    return _mean(-(positive * ops.log(p) + (1 - y_true) * ops.log(1 - p)))
 
 
 def check_binary_targets(y_true: ArrayLike) -> None:
@@ -108,22 +133,33 @@ def check_binary_targets(y_true: ArrayLike) -> None:
 
 
 def categorical_crossentropy(
-    y_true: ArrayLike, y_pred: ArrayLike, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+    class_weight: Sequence[float] | None = None,
 ) -> Array:
-    """``-sum(y_true log p)`` over classes, p being ``y_pred / sum(y_pred)`` or ``softmax(y_pred)``."""
+    """Compute ``-sum(w y_true log p)`` over classes, p being ``y_pred / sum(y_pred)`` or ``softmax(y_pred)``."""
     y_true, y_pred = class_pair(y_true, y_pred, axis)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + label_smoothing / y_pred.shape[axis]
     logs = ops.log_softmax(y_pred, axis=axis) if from_logits else _logs(y_pred, axis)
     # a class that is ruled out (logit -inf) costs nothing where it is not the target
     nothing = ops.logical_and(ops.equal(logs, -math.inf), ops.equal(y_true, 0))
+    y_true = weights.along("class_weight", class_weight, y_true, axis)
     return -ops.sum(y_true * ops.where(nothing, 0.0, logs), axis=axis)
 
 
 def sparse_categorical_crossentropy(
-    y_true: ArrayLike, y_pred: ArrayLike, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    from_logits: bool = False,
+    ignore_class: int | None = None,
+    axis: int = -1,
+    class_weight: Sequence[float] | None = None,
 ) -> Array:
-    """``-log p[y_true]``, and 0 for the class to ignore; compiled code cannot raise: a label out of range gives nan."""
+    """``-w log p[y_true]``, and 0 for the class to ignore; in compiled code a label out of range gives nan."""
     y_pred = floating(y_pred)
     labels = class_labels(y_true, y_pred.shape, axis, ignore_class)
     classes = y_pred.shape[axis]
@@ -133,12 +169,16 @@ def sparse_categorical_crossentropy(
         values = ops.logsumexp(y_pred, axis=axis) - chosen
     else:
         values = -ops.squeeze(ops.take_along_axis(_logs(y_pred, axis), picked, axis), axis)
+    if class_weight is not None:
+        weights.check_count("class_weight", class_weight, classes)
+        each = ops.asarray(class_weight, values.dtype.name)
+        values = values * ops.squeeze(ops.take(each, picked, axis=0), axis)
     values = ops.where(ops.logical_or(labels < 0, labels >= classes), math.nan, values)
     return values if ignore_class is None else ops.where(ops.equal(labels, ignore_class), 0.0, values)
 
 
 def _logs(y_pred: Array, axis: int) -> Array:
-    """Logarithms of shares of the sum; nan where that is 0, but with a finite slope, for weights of 0."""
+    """Compute logarithms of shares of the sum; nan where that is 0, but with a finite slope, for weights of 0."""
     check_range(
         y_pred, 0, math.inf, "y_pred", "probabilities are not negative; these look like logits", "from_logits=True"
     )
@@ -150,7 +190,7 @@ def _logs(y_pred: Array, axis: int) -> Array:
 
 
 def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``sum(y_true log(y_true / y_pred))`` over the last axis, both kept within [1e-7, 1]."""
+    """Compute ``sum(y_true log(y_true / y_pred))`` over the last axis, both kept within [1e-7, 1]."""
     y_true, y_pred = class_pair(y_true, y_pred)
     for name, y in (("y_true", y_true), ("y_pred", y_pred)):
         check_range(y, 0, 1, name, "probabilities are in [0, 1]; the divergence takes no logits", "ops.softmax first")
@@ -158,13 +198,20 @@ def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return ops.sum(p * ops.log(p / q), axis=-1)
 
 
+def categorical_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+    """``max(1 + max((1 - y_true) y_pred) - sum(y_true y_pred), 0)`` over the classes of the last axis."""
+    y_true, y_pred = class_pair(y_true, y_pred)
+    mine, best = ops.sum(y_true * y_pred, axis=-1), ops.max((1 - y_true) * y_pred, axis=-1)
+    return ops.maximum(best - mine + 1, 0)
+
+
 def hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(max(1 - y_true y_pred, 0))``; targets are -1 or 1, and 0 is taken as -1."""
+    """Compute ``mean(max(1 - y_true y_pred, 0))``; targets are -1 or 1, and 0 is taken as -1."""
     return _mean(_margin(y_true, y_pred))
 
 
 def squared_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``mean(max(1 - y_true y_pred, 0)²)``; targets are -1 or 1, and 0 is taken as -1."""
+    """Compute ``mean(max(1 - y_true y_pred, 0)²)``; targets are -1 or 1, and 0 is taken as -1."""
     return _mean(ops.square(_margin(y_true, y_pred)))
 
 

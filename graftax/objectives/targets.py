@@ -23,7 +23,7 @@ TOLERANCE = 1e-4  # rounding may carry a probability so far out of [0, 1]
 
 
 def floating(x: ArrayLike, name: str = "y_pred") -> Array:
-    """At least float32: integers and half precision are widened, so that sums over a batch keep their digits.
+    """Widen integers and half precision to float32 at least, so that sums over a batch keep their digits.
 
     Raises:
         DTypeError: the values are complex.
@@ -36,7 +36,7 @@ def floating(x: ArrayLike, name: str = "y_pred") -> Array:
 
 
 def arrays(y: Any) -> Any:
-    """Arrays in place of what can be one, lists included; dicts, and tuples of arrays, keep their structure."""
+    """Return arrays in place of what can be one, lists included; dicts, and tuples of arrays, keep their structure."""
     if isinstance(y, dict):
         return {name: arrays(part) for name, part in y.items()}
     if isinstance(y, tuple) and any(hasattr(part, "shape") for part in y):
@@ -45,14 +45,14 @@ def arrays(y: Any) -> Any:
 
 
 def prepared(y_true: object, y_pred: object) -> tuple[Any, Any]:
-    """Arrays, or structures of them; half precision widened, floating targets in the dtype of the predictions."""
+    """Return arrays, or structures of them, widened; floating targets in the dtype of the predictions."""
     y_pred = map_structure(lambda y: floating(y) if is_floating(y.dtype) else y, arrays(y_pred))
     wide = next((y.dtype.name for y in flatten(y_pred) if is_floating(y.dtype)), None)
     return map_structure(lambda y: ops.cast(y, wide) if wide and is_floating(y.dtype) else y, arrays(y_true)), y_pred
 
 
 def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
-    """Both floating, of one dtype and one shape; an axis of size 1 that only one has at its end is dropped.
+    """Return both floating, of one dtype and one shape; an axis of size 1 that only one has at its end is dropped.
 
     Raises:
         ShapeError: the shapes differ otherwise.
@@ -67,7 +67,7 @@ def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
 
 
 def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
-    """Both in one shape; an axis of size 1 that only one has at its end is dropped.
+    """Return both in one shape; an axis of size 1 that only one has at its end is dropped.
 
     Raises:
         ShapeError: the shapes differ otherwise.
@@ -88,7 +88,7 @@ def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
 
 
 def class_pair(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
-    """`pair` for distributions over classes along an axis.
+    """Make a pair, as `pair` does, of distributions over classes along an axis.
 
     Raises:
         ShapeError: labels in place of distributions, one class only, or other shapes that differ.
@@ -109,7 +109,7 @@ def class_pair(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> tuple[Ar
 
 
 def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_class: int | None = None) -> Array:
-    """Integer labels, one for each distribution over classes; a last axis of size 1 is dropped.
+    """Return integer labels, one for each distribution over classes; a last axis of size 1 is dropped.
 
     Raises:
         ShapeError: not one label for each distribution.
@@ -143,14 +143,14 @@ def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_
 
 
 def not_ignored(y_true: ArrayLike, y_pred_shape: Shape, axis: int, ignore_class: int | None) -> Array | None:
-    """Where labels are not the one to ignore; None for everywhere."""
+    """Return where labels are not the one to ignore; None for everywhere."""
     if ignore_class is None:
         return None
     return ops.not_equal(class_labels(y_true, y_pred_shape, axis, ignore_class), ignore_class)
 
 
 def _countable(labels: Array) -> Array:
-    """Labels in a dtype that holds every number of a class and every label to ignore, negative ones among them."""
+    """Cast labels to a dtype that holds every class and every label to ignore, negative ones among them."""
     wide = labels.dtype.itemsize == 8
     return labels if labels.dtype.name in ("int32", "int64") else ops.cast(labels, "int64" if wide else "int32")
 
@@ -162,7 +162,7 @@ def _label_shapes(y_pred_shape: Shape, axis: int) -> tuple[Shape, Shape]:
 
 
 def num_classes(y_pred_shape: Shape, axis: int = -1) -> int:
-    """The size of the class axis.
+    """Return the size of the class axis.
 
     Raises:
         ShapeError: there is no such axis, or there is one class only.
@@ -272,7 +272,7 @@ def _weight_error(name: str, weights: np.ndarray[Any, Any]) -> ArgumentError | N
 
 
 def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:
-    """Weights repeated to the shape of per-sample values: one number, one for each sample, or one for each value.
+    """Repeat weights to the shape of per-sample values: one number, one for each sample, or one for each value.
 
     Raises:
         ShapeError: they do not fit.

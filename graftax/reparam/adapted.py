@@ -182,7 +182,7 @@ class AdapterCreator(CheckedCreator):
 
 
 def adapter_of(item: object) -> str | None:
-    """The name of the adapter that a Variable, or a saved one, is a part of."""
+    """Return the name of the adapter that a Variable, or a saved one, is a part of."""
     is_variable = isinstance(item, Variable)
     owner = getattr(item, "_gx_owner", None if is_variable else getattr(item, "owner", None))
     while owner is not None:

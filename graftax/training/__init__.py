@@ -1,1 +1,28 @@
-"""Training: models, the loop behind fit, data, callbacks."""
+"""Training: `Model`, callbacks, data, and `session` for loops of one's own; imported when first used.
+
+Example:
+    >>> import graftax as gx
+    >>> dir(gx.training)
+    ['Session', 'session']
+"""
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # type checkers go by the name
+
+if TYPE_CHECKING:
+    from graftax.training.sessions import Session as Session
+    from graftax.training.sessions import session as session
+
+__all__ = ["Session", "session"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'graftax.training' has no attribute {name!r}", name=name)
+    found = globals()[name] = getattr(import_module("graftax.training.sessions"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

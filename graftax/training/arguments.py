@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator for a method: an argument that it does not have is told with what to write instead.
+    """Return a decorator for a method: an argument that it does not have is told with what to write instead.
 
     Args:
         elsewhere: What other libraries call their arguments, and what to write here.
@@ -46,7 +46,7 @@ def _unknown(
 
 
 def counted(name: str, value: Any, least: int = 1) -> int:
-    """The value, if it is an integer from ``least`` on.
+    """Return the value, if it is an integer from ``least`` on.
 
     Raises:
         ArgumentError: it is no integer, or too small.
@@ -61,12 +61,12 @@ def counted(name: str, value: Any, least: int = 1) -> int:
 
 
 def counted_or_none(name: str, value: object) -> int | None:
-    """The value, if it is None or an integer above 0."""
+    """Return the value, if it is None or an integer above 0."""
     return None if value is None else counted(name, value)
 
 
 def truth(name: str, value: object) -> bool:
-    """The value, if it is True or False.
+    """Return the value, if it is True or False.
 
     Raises:
         ArgumentTypeError: it is something else.
@@ -77,7 +77,7 @@ def truth(name: str, value: object) -> bool:
 
 
 def nan_check(value: object, eager: bool) -> bool:
-    """``check_nans``, if the steps are compiled.
+    """Return ``check_nans``, if the steps are compiled.
 
     Raises:
         ArgumentTypeError: it is no truth value.
@@ -93,7 +93,7 @@ def nan_check(value: object, eager: bool) -> bool:
 
 
 def verbosity(value: object) -> int | str:
-    """``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
+    """Return ``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
 
     Raises:
         ArgumentError: it is something else.
@@ -108,7 +108,7 @@ def verbosity(value: object) -> int | str:
 
 
 def epochs_of(initial_epoch: object, epochs: object) -> range:
-    """The numbers of the epochs to run.
+    """Return the numbers of the epochs to run.
 
     Raises:
         ArgumentTypeError: something is no integer.
@@ -127,10 +127,24 @@ def epochs_of(initial_epoch: object, epochs: object) -> range:
     return range(first, stop)
 
 
+def refuse_two_starts(resume: Any, initial_epoch: Any) -> None:
+    """Raise if both say where a run begins.
+
+    Raises:
+        ArgumentError: they do.
+    """
+    if resume is not None and initial_epoch != 0:
+        raise ArgumentError(
+            f"fit(resume=..., initial_epoch={initial_epoch})",
+            "the checkpoint says where the run goes on",
+            "one of the two",
+        )
+
+
 def check_validation(
     epochs: range, split: object, given: object, steps: object, batch_size: object, freq: object
 ) -> Callable[[int], bool]:
-    """Whether there is a validation after an epoch, counted from 0.
+    """Tell whether there is a validation after an epoch, counted from 0.
 
     Args:
         epochs: The numbers of the epochs.

@@ -11,13 +11,14 @@ from graftax.backend.host import no_plain_numbers
 from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
+from graftax.training.sources.stored_rows import StoredRows, is_stored
 
 _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 _SHOWN = 4
 
 
 def is_arrays(x: object) -> bool:
-    """True for an array and for nested containers of arrays and numbers."""
+    """Tell whether it is an array, or nested containers of arrays and numbers."""
     if isinstance(x, list | tuple | dict):
         leaves = tree.flatten(x)
         return bool(leaves) and all(is_array(leaf) or isinstance(leaf, bool | int | float) for leaf in leaves)
@@ -25,19 +26,21 @@ def is_arrays(x: object) -> bool:
 
 
 def is_array(x: object) -> bool:
-    """True for arrays of any library, and tables that can be one."""
+    """Tell whether it is an array of any library, or a table that can be one."""
+    if is_stored(x):
+        return True
     return hasattr(x, "shape") and (hasattr(x, "dtype") or hasattr(x, "__array__")) and not isinstance(x, type)
 
 
 def is_numbers(x: object) -> bool:
-    """True for a number, and for lists and tuples of numbers, however nested."""
+    """Tell whether it is a number, or lists and tuples of numbers, however nested."""
     if isinstance(x, list | tuple):
         return all(map(is_numbers, x))
     return isinstance(x, bool | int | float)
 
 
 def as_arrays(data: Any, name: str) -> Any:
-    """Host arrays of 32 bits at most, in the same structure; lists of numbers become one array, in dicts and lists too.
+    """Return host arrays of 32 bits at most, in the same structure; a list of numbers becomes one array.
 
     Raises:
         DataError: something in it is no array of numbers, or rows of numbers differ in their length.
@@ -70,9 +73,15 @@ def _ragged(data: Any, name: str, error: ValueError) -> Exception:
     )
 
 
-def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
+def _host(leaf: Any, name: str) -> Any:
     if isinstance(leaf, VariableLike):
         leaf = leaf.value
+    if isinstance(leaf, StoredRows):
+        return leaf
+    if is_stored(leaf):
+        return StoredRows(leaf)
+    if hasattr(leaf, "columns") and hasattr(leaf, "dtypes"):
+        leaf = _of_table(leaf, name)
     if _is_of_torch(leaf):
         leaf = leaf.detach().cpu()
         leaf = leaf.resolve_conj().resolve_neg()
@@ -90,8 +99,32 @@ def _host(leaf: Any, name: str) -> np.ndarray[Any, Any]:
     return array if narrow is None else _narrowed(array, narrow, name)
 
 
+def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
+    """The numbers of a table of pandas or polars, as one array.
+
+    Raises:
+        DataError: names the columns that hold no numbers.
+    """
+    dtypes = table.dtypes if isinstance(table.dtypes, list) else list(table.dtypes)
+    wrong = [str(column) for column, dtype in zip(table.columns, dtypes, strict=True) if not _is_numeric(dtype)]
+    if wrong:
+        raise DataError(
+            f"{name} is a {type(table).__name__} whose columns {', '.join(map(repr, wrong))} hold no numbers",
+            "models compute with numbers",
+            f"{name}.drop(columns={wrong!r}), or numbers in their place: pandas.get_dummies({name}), .cat.codes",
+        )
+    return np.asarray(table.to_numpy(), "float32")
+
+
+def _is_numeric(dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)  # polars has none
+    if kind is not None:
+        return kind in "biuf"
+    return str(dtype).rstrip("0123456789") in ("Int", "UInt", "Float", "Boolean")
+
+
 def _is_of_torch(leaf: object) -> bool:
-    """True for a tensor of torch, or of a class made from it; torch itself is not imported for that."""
+    """Tell whether it is a tensor of torch, or of a class made from it; torch is not imported for that."""
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(leaf).__mro__)
 
 
@@ -117,12 +150,21 @@ def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
 
 
 def take_rows(data: object, rows: object) -> Any:
-    """The same rows of every array of a structure."""
+    """Return the same rows of every array of a structure."""
     return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
 
 
+def cut_rows(data: Any, rows: slice) -> Any:
+    """The same rows of every array of a structure; what is stored stays so."""
+    if data is None:
+        return None
+    return tree.map_structure(
+        lambda array: None if array is None else array.cut(rows) if isinstance(array, StoredRows) else array[rows], data
+    )
+
+
 def count_rows(**parts: Any) -> int:
-    """The number of rows, the same in every array of the parts, which are named as in messages.
+    """Return the number of rows, the same in every array of the parts, which are named as in messages.
 
     Raises:
         DataError: the numbers differ, or there are none.
@@ -156,13 +198,13 @@ def count_rows(**parts: Any) -> int:
 
 
 def written(name: str, path: str) -> str:
-    """What stands at a path, as Python writes it."""
+    """Return what stands at a path, as Python writes it."""
     keys = [key if key.isdigit() else repr(key) for key in path.split("/")] if path else []
     return name + "".join(f"[{key}]" for key in keys)
 
 
 def _telling(sizes: dict[str, int]) -> list[tuple[str, int]]:
-    """Few of many, in their order, among them the first that differs from the one before."""
+    """Choose few of many, in their order, among them the first that differs from the one before."""
     if len(sizes) <= _SHOWN:
         return list(sizes.items())
     first = next(iter(sizes.values()))

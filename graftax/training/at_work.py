@@ -25,7 +25,7 @@ _loops: WeakKeyDictionary[Any, list[_Loop]] = WeakKeyDictionary()
 
 @contextmanager
 def at_work(model: Any, what: str) -> Iterator[bool]:
-    """Inside, ``what`` counts in the metrics of a model; tells whether another loop of this thread is around it.
+    """Count ``what`` in the metrics within the block; tell whether another loop of this thread is around.
 
     Args:
         model: The model.

@@ -18,7 +18,7 @@ NAMES = ("x", "y", "sample_weight")
 
 
 def unpack(batch: object) -> Parts:
-    """A batch as a triple: a tuple or a list is ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; all else is ``x``.
+    """Return a triple: a tuple or list is ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; all else is ``x``.
 
     A flat list of numbers is ``x``, too: neither targets nor inputs of a batch are one number.
 
@@ -50,14 +50,14 @@ def unpack(batch: object) -> Parts:
 
 
 def pack(x: object, y: object = None, sample_weight: object = None) -> Batch:
-    """A batch without the parts that are missing at its end."""
+    """Return a batch without the parts that are missing at its end."""
     if sample_weight is not None:
         return x, y, sample_weight
     return (x,) if y is None else (x, y)
 
 
 def is_list_of_batches(x: object) -> bool:
-    """True for a list whose elements are batches: tuples, lists of two or three structures of arrays, or dicts.
+    """Tell whether elements of a list are batches: tuples, lists of two or three structures, or dicts.
 
     A list of arrays is no list of batches: a model with several inputs takes them in a list.
 
@@ -82,7 +82,7 @@ def _holds_arrays(batch: object) -> bool:
 
 
 def parts_of_validation(given: object) -> Parts | None:
-    """``x``, ``y`` and weights of ``validation_data``; None where it is an iterable of batches, or nothing but ``x``.
+    """Return ``x``, ``y`` and weights of ``validation_data``; None for an iterable of batches, or ``x`` alone.
 
     Raises:
         DataError: a list of lists (or of dicts), which may be batches or parts.

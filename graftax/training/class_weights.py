@@ -50,7 +50,7 @@ class ClassWeights:
             raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
 
     def times(self, y: Any, sample_weight: Any) -> np.ndarray[Any, Any]:
-        """The weight of each row, times the sample weights if there are some.
+        """Return the weight of each row, times the sample weights if there are some.
 
         Raises:
             DataError: the targets are not class numbers or one-hot rows, or the sample weights are not one a row.

@@ -50,21 +50,16 @@ PREDICT = {**_DATA, "y": "without it: predictions need no targets"}
 SUMMARY = {
     "line_length": "without it: columns are as wide as what is in them",
     "positions": "without it: columns are as wide as what is in them",
-    "expand_nested": "without it: layers inside of others are listed, too",
-    "show_trainable": "without it: the last column tells what is frozen",
+    "expand_nested": "expand=True for all levels, expand=1 for the first",
     "layer_range": "without it: part.summary() of a model that is a part of this one",
 }
 ON_BATCH = {"class_weight": "sample_weight=..., the weight of each row's class", "return_dict": EVALUATE["return_dict"]}
 
-_PARTS = "layers are attributes of the model, or in its list"
-
 METHODS: dict[str, tuple[str, str]] = {
-    "get_layer": (_PARTS, "model.submodules"),
     "metrics_names": ("numbers have their names where they come from", "list(model.evaluate(x, y))"),
     "fit_generator": ("fit takes whatever yields batches", "model.fit(batches)"),
     "evaluate_generator": ("evaluate takes whatever yields batches", "model.evaluate(batches)"),
     "predict_generator": ("predict takes whatever yields batches", "model.predict(batches)"),
-    "predict_on_batch": ("a call computes one batch", "model(x)"),
     "predict_proba": ("predict gives what the model gives", "model.predict(x)"),
     "predict_classes": ("predict gives what the model gives", "model.predict(x).argmax(axis=-1)"),
     "score": ("what is measured is said by compile", "model.evaluate(x, y)"),

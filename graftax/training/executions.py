@@ -20,7 +20,7 @@ from graftax.transforms.compile.run_eagerly import run_eagerly
 
 
 def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
-    """Lists of ``size`` batches that are alike; of one batch where the next is another, or there is none.
+    """Yield lists of ``size`` batches that are alike; of one where the next is another, or there is none.
 
     So there are two programs, for one step and for ``size``, however many batches there are.
 
@@ -42,7 +42,7 @@ def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
 
 
 def stacked(batches: list[Batch]) -> Batch:
-    """One array for each of theirs, with an axis of steps before the others."""
+    """Return one array for each of theirs, with an axis of steps before the others."""
     return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
 
 
@@ -54,7 +54,7 @@ class CompiledSteps(dict[str, Callable[..., Any]]):
 
 
 def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
-    """A step of a model, by name, compiled if the backend can and it is not to run eagerly.
+    """Return a step of a model, by name, compiled if the backend can and it is not to run eagerly.
 
     Args:
         model: The model.
@@ -76,7 +76,7 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
 
 
 def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step that knows of no terms of the loss from an earlier one, and whose traces are listened to."""
+    """Return a step that knows of no terms of the loss from an earlier one, and whose traces are listened to."""
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)
@@ -87,7 +87,7 @@ def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step as plain Python, and what is compiled inside of it, too."""
+    """Return the step as plain Python, and what is compiled inside of it, too."""
 
     def run(*args: Any) -> Any:
         with run_eagerly():

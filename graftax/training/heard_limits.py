@@ -32,7 +32,7 @@ class HeardLimits:
         self._by_path: dict[str, list[_Limit]] = {}
 
     def __bool__(self) -> bool:
-        """Whether an array of the batch has limits."""
+        """Tell whether an array of the batch has limits."""
         return bool(self._by_path)
 
     def __reduce__(self) -> tuple[type[HeardLimits], tuple[()]]:
@@ -92,7 +92,7 @@ class ListenedStep:
 
 
 def limits_of(model: object) -> HeardLimits:
-    """What has been heard of the steps of a model."""
+    """Return what has been heard of the steps of a model."""
     found: HeardLimits | None = model.__dict__.get("_gx_limits")
     if found is None:
         found = HeardLimits()

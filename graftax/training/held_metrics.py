@@ -15,7 +15,7 @@ from graftax.variables.graph.node import Edge
 
 
 def held_metrics(model: Module) -> dict[str, Metric]:
-    """The metrics anywhere in a model's object graph, by path; those inside of other metrics are these metrics' own."""
+    """Return the metrics anywhere in a model's object graph, by path, but for those inside of other metrics."""
     found: dict[tuple[Edge, ...], Metric] = {}
     for edges, node in walk_with_edges(model):
         if isinstance(node, Metric) and not any(edges[:depth] in found for depth in range(1, len(edges))):
@@ -24,7 +24,7 @@ def held_metrics(model: Module) -> dict[str, Metric]:
 
 
 def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) -> list[Metric]:
-    """Each metric once: those given to ``compile``, those that the model's ``metrics`` lists, and those it holds.
+    """Return each metric once: those given to ``compile``, those in the model's ``metrics``, and those it holds.
 
     Raises:
         ArgumentTypeError: ``metrics`` lists something else.
@@ -42,7 +42,7 @@ def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) 
 
 
 def results(model: Any, compiled: Objectives) -> dict[str, Array]:
-    """What the compiled metrics say, and the model's own, by their names; by their paths where two have one name."""
+    """Return results of compiled metrics and the model's own, by name; by path where two have one name."""
     shown = compiled.results()
     known = {id(metric) for metric in compiled.metrics}
     paths = {id(metric): path for path, metric in held_metrics(model).items()}

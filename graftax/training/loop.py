@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,127 +11,217 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
-from graftax.training import data
 from graftax.training.at_work import at_work
 from graftax.training.batch import Batch, unpack
-from graftax.training.callbacks.callback import Callback, CallbackList, Logs, listed
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.callback_list import CallbackList, listed
 from graftax.training.callbacks.history import History
+from graftax.training.callbacks.learning_rate import rate_of, steps_taken
+from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
+from graftax.training.resuming import resumed
+from graftax.training.run import Run
+from graftax.training.sources import choosing as data
+from graftax.training.sources.iterable_source import IterableSource
+from graftax.training.sources.on_device import host_of, plain
+from graftax.training.sources.source import Source
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
 
 def rows_of(outputs: object) -> int:
-    """The number of rows of a batch, seen from the model's output."""
+    """Return the number of rows of a batch, seen from the model's output."""
     shape = getattr(tree.flatten(outputs)[0], "shape", ())
     return shape[0] if shape else 1
 
 
 def fit(
     model: Trained,
-    source: data.Source,
-    validation: data.Source | None,
+    source: Source,
+    validation: Source | None,
     epochs: range,
     verbose: int | str,
     callbacks: Sequence[Callback],
     is_due: Callable[[int], bool],
     check_nans: bool = False,
+    resume: Any = None,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
-    params = {"verbose": verbose, "epochs": epochs.stop, "steps": source.steps, "validating": False}
-    hooks = model._gx_hooks([*listed(callbacks), history, progress], params)
-    logs: Mapping[str, Any] = {}
-    with at_work(model, "fit"), closing(progress):
+    params: dict[str, Any] = {
+        "verbose": verbose,
+        "epochs": epochs.stop,
+        "steps": source.steps,
+        "step": steps_taken(model),
+        "training": True,
+        "validating": False,
+        "validates": validation is not None,
+        "validation_steps": None if validation is None else validation.steps,
+    }
+    given = listed(callbacks)
+    savers = [one for one in given if isinstance(one, ModelCheckpoint)]  # after all others, and first at the end
+    others = [*(one for one in given if one not in savers), history, progress]
+    run = params["run"] = Run(model, source, [*given, history], params)
+    run.epoch = epochs.start
+    if isinstance(source, IterableSource):
+        source.remembers = bool(savers)
+    with at_work(model, "fit"):
+        is_resumed = resume is not None and resumed(run, resume)
+        hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
-        hooks.run("on_train_begin")
-        for epoch in epochs:
-            hooks.run("on_epoch_begin", epoch)
-            model.reset_metrics()
-            steps, logs = _train_epoch(model, source.epoch(epoch), hooks, epoch, check_nans)
-            if steps == 0:
-                _nothing_left(epoch, epochs, source)
-                break
-            logs = {name: _host(value) for name, value in logs.items()}
-            if validation is not None and is_due(epoch):
-                params["validating"] = True
-                try:
-                    found = _test(model, validation, hooks)
-                except DataError as error:
-                    error.add_context(f"the validation after epoch {epoch + 1}")
-                    raise
-                params["validating"] = False
-                logs |= {f"val_{name}": value for name, value in found.items()}
-            hooks.run("on_epoch_end", epoch, logs=logs)
-            if model.stop_training:
-                break
-            if source.steps is not None and steps < source.steps:
-                user_line.warn(
-                    f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps. "
-                    f"Instead: {_FEWER if data.goes_on(source) else f'steps_per_epoch={steps}'}"
-                )
-                break
-        hooks.run("on_train_end", logs=logs)
+        with _ended(hooks, progress, last):
+            hooks.run("on_train_begin")
+            last.run("on_train_begin")
+            run.give_states()
+            logs = _epochs(
+                model, run, hooks, last, validation, range(run.epoch, epochs.stop), is_due, check_nans, is_resumed
+            )
+            last.run("on_train_end", logs=logs)
+            progress.clear()
+            hooks.run("on_train_end", logs=logs)
     return history
 
 
+def _epochs(
+    model: Trained,
+    run: Run,
+    hooks: CallbackList,
+    last: CallbackList,
+    validation: Source | None,
+    epochs: range,
+    is_due: Callable[[int], bool],
+    check_nans: bool,
+    is_resumed: bool,
+) -> Logs:
+    """The epochs of a fit, the first of them from where it is resumed."""
+    source, logs = run.source, Logs({})
+    for epoch in epochs:
+        if model.stop_training:
+            break
+        hooks.run("on_epoch_begin", epoch)
+        if not is_resumed or run.index == 0:
+            model.reset_metrics()
+        found = _train_epoch(model, run, hooks, last, check_nans)
+        if run.index == 0:
+            _nothing_left(epoch, epochs, source)
+            break
+        numbers = {name: _host(value) for name, value in found.items()}
+        if validation is not None and is_due(epoch):
+            numbers |= _validate(model, validation, hooks, epoch)
+        logs = Logs(_with_rate(model, numbers))
+        _progress_of(hooks).clear()
+        steps = run.index
+        run.begin_end_of_epoch()
+        hooks.run("on_epoch_end", epoch, logs=logs)
+        run.end_epoch()
+        last.run("on_epoch_end", epoch, logs=logs)
+        if model.stop_training:
+            break
+        if source.steps is not None and steps < source.steps:
+            user_line.warn(
+                f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps. "
+                f"Instead: {_FEWER if data.goes_on(source) else f'steps_per_epoch={steps}'}"
+            )
+            break
+    return logs
+
+
+def _progress_of(hooks: CallbackList) -> Progress:
+    return next(one for one in hooks.callbacks if isinstance(one, Progress))
+
+
+@contextmanager
+def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> Iterator[None]:
+    """Inside, an error is told to the callbacks; the terminal is given back in any case."""
+    try:
+        yield
+    except BaseException as error:
+        progress.close()
+        for one in (hooks, *others):
+            one.failed(error)
+        raise
+    progress.close()
+
+
+def _validate(model: Trained, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
+    hooks.params["validating"] = True
+    try:
+        found = _test(model, source, hooks)
+    except DataError as error:
+        error.add_context(f"the validation after epoch {epoch + 1}")
+        raise
+    finally:
+        hooks.params["validating"] = False
+    return {f"val_{name}": value for name, value in found.items()}
+
+
+def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of an epoch, and the learning rate at its end, if there is one and no other number has its name."""
+    rate = rate_of(model)
+    return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
+
+
 def _train_epoch(
-    model: Trained, batches: Iterator[Batch], hooks: CallbackList, epoch: int, check_nans: bool
-) -> tuple[int, Mapping[str, Any]]:
+    model: Trained, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
+) -> Mapping[str, Any]:
     step = (
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
     )
     ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
-    logs: Mapping[str, Any] = {}
-    steps = 0
+    logs: Mapping[str, Any] = required_objectives(model).results() if run.index else {}
+    batches = run.source.epoch(run.epoch, run.index)
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
-        hooks.run("on_train_batch_begin", steps)
+        last.run("on_train_batch_begin", run.index)
+        hooks.run("on_train_batch_begin", run.index)
         try:
             logs = _run(model, step, group, ready)
         except NumericsError as error:
-            error.add_context(f"epoch {epoch + 1}, step {steps + 1} of it")
+            error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
         except GraftaxError as error:
             ready.explain(error)
             raise
         required_objectives(model).warn_of_scores()
-        steps += len(group)
-        hooks.run("on_train_batch_end", steps - 1, logs=logs)
+        run.index += len(group)
+        run.params["step"] += len(group)
+        hooks.run("on_train_batch_end", run.index - 1, logs=logs)
+        last.run("on_train_batch_end", run.index - 1, logs=logs)
         if model.stop_training:
             break
-    return steps, logs
+    return logs
 
 
 def _run(model: Trained, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
-        run, given = model._gx_compiled_step("train_steps"), stacked(group)
+        run, given = model._gx_compiled_step("train_steps"), stacked([plain(batch) for batch in group])
         try:
-            ready.before(run, given, group)
+            ready.before(run, given, [host_of(batch) for batch in group])
             return loss_first(run(given), "train_step")
         except ChangingBodyError:
             pass
     logs: Mapping[str, Any] = {}
     for batch in group:
-        ready.before(step, batch, [batch])
-        logs = loss_first(step(batch), "train_step")
+        given = plain(batch)
+        ready.before(step, given, [host_of(batch)])
+        logs = loss_first(step(given), "train_step")
     return logs
 
 
 _FEWER = "fewer steps or epochs, an iterator with enough batches for all of them, or " + data.ANEW
 
 
-def _nothing_left(epoch: int, epochs: range, source: data.Source) -> None:
+def _nothing_left(epoch: int, epochs: range, source: Source) -> None:
     if epoch == epochs.start:
         raise _no_batch(source, "there is nothing to train on")
     user_line.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left. Instead: {_FEWER}")
 
 
-def _no_batch(source: data.Source, reason: str) -> DataError:
+def _no_batch(source: Source, reason: str) -> DataError:
     if not data.goes_on(source):
         return DataError("the data yielded no batch", reason, "at least one batch")
     return DataError(
@@ -139,23 +229,19 @@ def _no_batch(source: data.Source, reason: str) -> DataError:
     )
 
 
-def evaluate(
-    model: Trained, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]
-) -> dict[str, float]:
+def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
     progress = Progress(verbose)
-    params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = model._gx_hooks([*listed(callbacks), progress], params)
-    try:
-        with _own_count(model, "evaluate"):
+    with _own_count(model, "evaluate"):
+        params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
+        hooks = model._gx_hooks([*listed(callbacks), progress], params)
+        with _ended(hooks, progress):
             return _test(model, source, hooks)
-    finally:
-        progress.close()
 
 
 @contextmanager
 def _own_count(model: Trained, what: str) -> Iterator[None]:
-    """Inside of another loop of the model, as in a callback: the numbers of that one go on as they were."""
+    """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
     with at_work(model, what) as nested:
         kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
         try:
@@ -165,7 +251,7 @@ def _own_count(model: Trained, what: str) -> Iterator[None]:
                 variable.assign(value)
 
 
-def _test(model: Trained, source: data.Source, hooks: CallbackList) -> dict[str, float]:
+def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model._gx_compiled_step("test_step")
@@ -174,8 +260,9 @@ def _test(model: Trained, source: data.Source, hooks: CallbackList) -> dict[str,
     i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
-        ready.before(step, batch, [batch])
-        logs = loss_first(step(batch), "test_step")
+        given = plain(batch)
+        ready.before(step, given, [host_of(batch)])
+        logs = loss_first(step(given), "test_step")
         required_objectives(model).warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
@@ -186,14 +273,14 @@ def _test(model: Trained, source: data.Source, hooks: CallbackList) -> dict[str,
     return results
 
 
-def predict(model: Trained, source: data.Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
+def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
     progress = Progress(0 if verbose == 2 else verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), progress], params)
     step = model._gx_compiled_step("predict_step")
     parts = []
-    try:
+    with _ended(hooks, progress):
         hooks.run("on_predict_begin")
         for i, batch in enumerate(source.epoch(0)):
             hooks.run("on_predict_batch_begin", i)
@@ -201,12 +288,15 @@ def predict(model: Trained, source: data.Source, verbose: int | str, callbacks: 
             _require_alike(parts[0], parts[-1], i)
             hooks.run("on_predict_batch_end", i)
         hooks.run("on_predict_end")
-    finally:
-        progress.close()
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
     return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+
+
+def predict_on_batch(model: Trained, batch: Batch) -> Any:
+    """Run `predict_step` on one batch."""
+    return tree.map_structure(_host, model._gx_compiled_step("predict_step")(batch[0]))
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
@@ -231,7 +321,7 @@ def _require_alike(first: object, part: object, number: int) -> None:
         )
 
 
-def _warn_if_short(steps: int, source: data.Source) -> None:
+def _warn_if_short(steps: int, source: Source) -> None:
     if source.steps is not None and steps < source.steps:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
 
@@ -260,7 +350,7 @@ def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:
-    """What a step returned, the loss first, for which people look.
+    """Return what a step returned, the loss first, for which people look.
 
     Raises:
         ArgumentTypeError: the step returned no dict of numbers by name.

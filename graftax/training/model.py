@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from graftax import ops
+from graftax.checkpoint.manager import CheckpointManager
 from graftax.core.errors import MissingAttributeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
@@ -15,24 +17,28 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
-from graftax.training import arguments, data, elsewhere, executions, loop
+from graftax.training import arguments, elsewhere, executions, loop
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
-from graftax.training.callbacks.callback import Callback, CallbackList, listed
+from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.callback_list import CallbackList, listed
 from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
+from graftax.training.dependence import level_around, require_dependent
+from graftax.training.described import Described
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
-from graftax.training.summary import count_params, summarize
-from graftax.training.trained import Trained
+from graftax.training.sources import choosing as data
+from graftax.training.sources.host_batches import host_batch
+from graftax.training.sources.named_columns import with_all_columns
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
-class Model(Trained):
+class Model(Described):
     """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
 
     ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
@@ -115,35 +121,27 @@ class Model(Trained):
 
     @property
     def steps_per_execution(self) -> int:
-        """Batches that `fit` trains on in one run, as given to `compile`; 1 where steps are not compiled."""
+        """Return how many batches `fit` trains on in one run, as given to `compile`; 1 where it is not compiled."""
         return 1 if self._gx_run_eagerly else self._gx_steps_per_execution
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
-
-        Raises:
-            StateError: there is none.
-        """
+        """Return the optimizer given to `compile`, or another `Minimizer`; raise `StateError` without one."""
         return required_optimizer(self)
 
     @Fallback
     def history(self) -> History | None:
-        """What the latest `fit` returned; None before."""
+        """Return what the latest `fit` returned; None before."""
         return self._gx_history
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Losses and metrics given to `compile`.
-
-        Raises:
-            StateError: the model is not compiled.
-        """
+        """Return losses and metrics given to `compile`; raise `StateError` if it was not called."""
         return required_objectives(self)
 
     @property
     def metrics(self) -> list[Metric]:
-        """All: the mean of the loss, those given to `compile`, those that the model and its layers hold.
+        """Return all metrics: the mean of the loss, those given to `compile`, those that model and layers hold.
 
         A model may define it to list more, as in Keras; it need not.
         """
@@ -165,7 +163,7 @@ class Model(Trained):
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
     def train_step(self, batch: Batch) -> dict[str, Array]:
-        """One step of training: forward, loss, gradient, update, metrics. Compiled by fit.
+        """Take one step of training: forward, loss, gradient, update, metrics. Compiled by fit.
 
         Args:
             batch: ``(x, y)`` or ``(x, y, sample_weight)``.
@@ -176,12 +174,14 @@ class Model(Trained):
         x, y, sample_weight = unpack(batch)
         object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
         require_restored(self, self.optimizer)
-        variables = self.trainable_variables
+        variables, level = self.trainable_variables, level_around()
 
         def forward() -> tuple[Array, tuple[Any, Any, Any]]:
             with call_context(training=True) as context:
                 y_pred = self(x, training=True)
                 loss = self.compute_loss(x, y, y_pred, sample_weight)
+                if variables:
+                    require_dependent(loss, level, self.optimizer)
                 return loss, (loss, y_pred, context.mask_of(y_pred))
 
         if variables:
@@ -192,14 +192,14 @@ class Model(Trained):
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
-        """`train_step` for each row of arrays that hold several batches; the last numbers. Compiled by fit."""
+        """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
         step = executions.begun_anew(self, self.train_step)
         with undone_if_raised(self):
             logs = scan(lambda c, batch: (c, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
-        """One batch of an evaluation: forward, loss, metrics. Compiled by evaluate."""
+        """Evaluate one batch: forward, loss, metrics. Compiled by evaluate."""
         x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)
@@ -208,11 +208,11 @@ class Model(Trained):
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def predict_step(self, x: Any) -> Any:
-        """The output for one batch. Compiled by predict."""
+        """Compute the output for one batch. Compiled by predict."""
         return self(x, training=False)
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Array:
-        """The loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
+        """Compute the loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
 
         Raises:
             StateError: there is nothing to add up.
@@ -268,14 +268,15 @@ class Model(Trained):
         validation_batch_size: int | None = None,
         validation_freq: int | Sequence[int] = 1,
         check_nans: bool = False,
+        resume: str | os.PathLike[str] | CheckpointManager | None = None,
     ) -> History:
         """Train for some epochs.
 
         Args:
-            x: Arrays (nested as the model takes them), or an iterable of batches: tuples or lists ``x, y`` or
-                ``x, y, sample_weight``, such as torch's ``DataLoader`` yields.
-            y: Targets, for arrays.
-            batch_size: Rows in a batch, 32 unless told; for arrays.
+            x: Arrays (nested as the model takes them), tables, sparse matrices; an iterable of batches ``x, y`` or
+                ``x, y, sample_weight``, such as torch's ``DataLoader`` yields; or a data set of samples by index.
+            y: Targets, for arrays; the name of their column, where there are names.
+            batch_size: Rows in a batch, 32 unless told; for arrays and samples.
             epochs: The number of the epoch to stop before; with ``initial_epoch=3``, ``epochs=5`` runs two.
             verbose: ``"auto"``, 0 or False (quiet), 1 or True (a bar), or 2 (a line each epoch).
             callbacks: Run in this order, before the history and the bar.
@@ -292,6 +293,8 @@ class Model(Trained):
             check_nans: Whether to stop at the first step whose loss or metrics are not finite, or which makes a
                 Variable nan: the batch is run again in steps, and the error names layer, operation, line, direction
                 and what went in. The Variables are as before that step. Costs the memory that steps reuse otherwise.
+            resume: A directory, or a `CheckpointManager`, that `graftax.callbacks.ModelCheckpoint` saved to: go on from
+                the latest state there, to the same numbers as an unbroken run; from the start where there is none.
 
         Returns:
             The `History`.
@@ -312,13 +315,15 @@ class Model(Trained):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
+        x, y, validation_data = with_all_columns(x, y, validation_data)
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
         (required_objectives if self._gx_has_own_train_step else required_optimizer)(self)  # raises, if at all, at once
-        return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans)
+        arguments.refuse_two_starts(resume, initial_epoch)
+        return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
     @door
     @keywords(elsewhere.EVALUATE)
@@ -332,7 +337,7 @@ class Model(Trained):
         steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> dict[str, float]:
-        """The loss and the metrics over a data set, by name; arguments as for `fit`."""
+        """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
         source = data.once(x, y, sample_weight, size, steps)
@@ -349,7 +354,7 @@ class Model(Trained):
         steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> Any:
-        """The outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
+        """Return the outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
 
         Of batches ``(x, y)`` it takes ``x``.
 
@@ -366,7 +371,7 @@ class Model(Trained):
     def train_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
-        """One training step on one batch; the metrics start over unless told."""
+        """Take one training step on one batch; by default the metrics start over."""
         return self._gx_on_batch("train_step", (x, y, sample_weight), reset_metrics)
 
     @door
@@ -374,11 +379,17 @@ class Model(Trained):
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
-        """Loss and metrics of one batch; the metrics start over unless told."""
+        """Return loss and metrics of one batch; by default the metrics start over."""
         return self._gx_on_batch("test_step", (x, y, sample_weight), reset_metrics)
 
+    @door
+    @keywords(elsewhere.ON_BATCH)
+    def predict_on_batch(self, x: Any) -> Any:
+        """The output for one batch, as NumPy arrays in the structure of the model's output."""
+        return loop.predict_on_batch(self, host_batch(x))
+
     def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
-        return loop.on_batch(self, step, data.host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
+        return loop.on_batch(self, step, host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         if self._gx_functions is None:
@@ -387,12 +398,3 @@ class Model(Trained):
 
     def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
         return CallbackList(callbacks, self, params)
-
-    @keywords(elsewhere.SUMMARY)
-    def summary(self, print_fn: Callable[[str], Any] = print) -> None:
-        """Print layers, shapes and numbers of parameters, or hand the text to ``print_fn``."""
-        print_fn(summarize(self))
-
-    def count_params(self) -> int:
-        """Return the number of elements of all weights; `NotBuiltError` if a layer is not built."""
-        return count_params(self)

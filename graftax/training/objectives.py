@@ -72,11 +72,11 @@ class Objectives:
 
     @property
     def metrics(self) -> list[Metric]:
-        """All metrics, the mean of the loss first."""
+        """Return all metrics, the mean of the loss first."""
         return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
 
     def loss(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> Array | None:
-        """The weighted sum of the losses of the outputs; None without a loss."""
+        """Return the weighted sum of the losses of the outputs; None without a loss."""
         if self._loss is None:
             return None
         predictions = outputs_of(y_pred, "y_pred")
@@ -127,7 +127,7 @@ class Objectives:
         return {name for name, several in by_name.items() if any(one is not None for one in tree.flatten(several))}
 
     def _chosen(self, names: list[str]) -> dict[str, Loss | None]:
-        """The loss of each output."""
+        """Return the loss of each output."""
         if self._losses is None:
             chosen = per_output(self._loss, names, "loss", None)
             self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
@@ -139,7 +139,7 @@ class Objectives:
             self._compared.add(metric)
 
     def checks_targets(self) -> bool:
-        """Whether a loss or metric can tell by looking at targets that they are wrong, as with labels out of range."""
+        """Tell whether a loss or metric sees by looking at targets that they are wrong, as labels out of range."""
         return self._looks
 
     def check_targets(self, y: Any, outputs: Any, sample_weight: Any = None, masks: Any = None) -> None:
@@ -230,7 +230,7 @@ class Objectives:
         self._made = True
 
     def results(self) -> dict[str, Array]:
-        """All numbers now, by name; ``loss`` first, if there is one."""
+        """Return all numbers now, by name; ``loss`` first, if there is one."""
         found = {"loss": self.loss_tracker.result()}
         found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
         taken = {*found, *(shown for _, shown, _, _ in self._metrics)}
@@ -256,13 +256,13 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _checks(checker: object) -> bool:
-    """Whether a loss or metric can tell by looking at targets that they are wrong."""
+    """Tell whether a loss or metric can tell by looking at targets that they are wrong."""
     nothing = Loss.check_targets if isinstance(checker, Loss) else SampleMetric.check_targets
     return getattr(type(checker), "check_targets", nothing) is not nothing
 
 
 def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
-    """Weights and mask as arguments of the update of a metric; one of somebody else may take only weights, or none."""
+    """Return weights and mask as a metric's `update` takes them; a user's may take only weights, or none."""
     parameters = signature(metric.update).parameters
     anything = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
     given = {"sample_weight": weight} if anything or "sample_weight" in parameters else {}
@@ -316,7 +316,7 @@ def _check_losses(loss: object, weights: object) -> None:
 
 
 def required_objectives(model: Any) -> Objectives:
-    """The objectives of a model that is compiled.
+    """Return the objectives of a model that is compiled.
 
     Raises:
         StateError: it is not.
@@ -332,7 +332,7 @@ def required_objectives(model: Any) -> Objectives:
 
 
 def required_optimizer(model: object) -> Minimizer:
-    """The optimizer of a model that is compiled with one.
+    """Return the optimizer of a model that is compiled with one.
 
     Raises:
         StateError: it is not.

@@ -16,7 +16,7 @@ _functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()
 
 
 def masks_of(model: Layer, x: object) -> Any:
-    """The masks of the outputs for a batch, or None; compiled, so that nothing else of the forward is computed."""
+    """Return the masks of the outputs for a batch, or None; compiled, so that nothing else is computed."""
     if not registry.current().has("compiling"):
         return _masks(model, x)
     if model not in _functions:
@@ -31,5 +31,5 @@ def _masks(model: Any, x: Any) -> Any:
 
 
 def carried_masks(y_pred: object) -> Any:
-    """The masks that outputs carry where a layer, or a step of a model, is being called; else None."""
+    """Return the masks that outputs carry where a layer, or a step of a model, is being called; else None."""
     return contexts.top.mask_of(y_pred) if contexts.top is not None else None

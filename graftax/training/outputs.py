@@ -14,7 +14,7 @@ ONLY = ""
 
 
 def outputs_of(value: object, what: str) -> dict[str, Any]:
-    """The outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
+    """Return the outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
     if isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):
@@ -27,7 +27,7 @@ def outputs_of(value: object, what: str) -> dict[str, Any]:
 
 
 def targets_of(y: object, names: list[str]) -> dict[str, Any]:
-    """Targets by the names of the outputs; a list of one stands for that one.
+    """Return targets by the names of the outputs; a list of one stands for that one.
 
     Raises:
         DataError: there are none, or some for outputs that there are not.
@@ -47,7 +47,7 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
 
 
 def per_output(given: object, names: list[str], what: str, default: object) -> dict[str, Any]:
-    """What the user gave for each output: a dict by name, a list in order, or one for all."""
+    """Return what the user gave for each output: a dict by name, a list in order, or one for all."""
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:

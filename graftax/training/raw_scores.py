@@ -30,7 +30,7 @@ class RawScores(Metric):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside, a loss or metric that is traced tells its limits, and the predictions are compared with them."""
+        """Compare predictions with the limits that losses and metrics tell while they are traced in the block."""
         found: list[Array] = []
 
         def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], values: Any) -> None:

@@ -95,5 +95,5 @@ class Sequential(Model):
             )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """The last layer has set it already."""
+        """Return None: the last layer has set the mask already."""
         return None

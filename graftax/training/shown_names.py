@@ -11,7 +11,7 @@ from graftax.metrics.metric import Metric
 
 
 def free_name(where: str, how: str, name: str, taken: Container[str]) -> str:
-    """A name that no other number is shown by: ``where + name``, with ``how`` between if that is taken, then counted.
+    """Return a name no other number has: ``where + name``, with ``how`` between if that is taken, then counted.
 
     Example:
         >>> [free_name("", "also_", "mae", taken) for taken in ((), ("mae",), ("mae", "also_mae"))]

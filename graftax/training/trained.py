@@ -7,7 +7,8 @@ from typing import Any
 
 from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
-from graftax.training.callbacks.callback import Callback, CallbackList
+from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.callback_list import CallbackList
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import Objectives
 from graftax.variables.graph.module import Module
@@ -20,15 +21,16 @@ class Trained(Layer):
     """Whether training ends after the present step."""
     _gx_history: History | None = None
     _gx_objectives: Objectives | None = None
+    _gx_run_eagerly = False
 
     @property
     def steps_per_execution(self) -> int:
-        """Batches that are trained on in one run."""
+        """Return how many batches are trained on in one run."""
         raise NotImplementedError
 
     @property
     def metrics(self) -> list[Metric]:
-        """All that is measured."""
+        """Return all that is measured."""
         raise NotImplementedError
 
     def reset_metrics(self) -> None:
@@ -37,7 +39,7 @@ class Trained(Layer):
 
     @property
     def _gx_has_own_train_step(self) -> bool:
-        """Whether the step of training is one of the user's."""
+        """Tell whether the step of training is one of the user's."""
         raise NotImplementedError
 
     def _gx_beside(self) -> Mapping[str, Module]:

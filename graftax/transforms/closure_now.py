@@ -40,7 +40,7 @@ def closure_now(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _assigned(code: CodeType) -> Iterator[str]:
-    """The free variables that some code, or code inside of it, assigns."""
+    """Return the free variables that some code, or code inside of it, assigns."""
     for one in dis.get_instructions(code):
         if one.opname in _ASSIGNING and one.argval in code.co_freevars:
             yield one.argval

@@ -36,14 +36,14 @@ def _is_of(variable: Variable, made: VariableLike) -> bool:
 @door
 @contextmanager
 def device(name: str | None) -> Iterator[None]:
-    """Inside, operations run on a device, and the Variables that are made belong there for good.
+    """Run the operations of a block on a device, where the Variables that are made in it belong for good.
 
     Operations on arrays that were put on a device (such Variables) run where these are. A layer belongs to the device
     in whose block it was constructed. Compiled functions that are called in the block run there, too.
 
     Args:
-        name: Such as ``"cpu:0"`` or ``"gpu"`` (its first); case does not matter. None for the default device, in the
-            middle of another block. The innermost block counts.
+        name: Such as ``"cpu:0"`` or ``"gpu"`` (the first of its kind); case does not matter. None is the default
+            device, in the middle of another block. The innermost block counts.
 
     Raises:
         ArgumentTypeError: ``name`` is no text.

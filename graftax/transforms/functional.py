@@ -17,7 +17,7 @@ from graftax.variables.variable import Variable
 
 @door
 def state(module: Module) -> dict[str, Array]:
-    """The values of all Variables of a module, by path from it; shared Variables once.
+    """Return the values of all Variables of a module, by path from it; shared Variables once.
 
     Modules are no pytrees, so that nothing is ever copied or duplicated in passing; this dict is one.
 
@@ -80,23 +80,8 @@ def functional_call(
             "its weights are made at the first call",
             "call it once on an example first",
         )
-    unknown, missing = [p for p in state if p not in variables], [p for p in variables if p not in state]
-    if unknown or missing:
-        raise ArgumentError(
-            f"functional_call got a state without {missing or 'nothing'} and with {unknown or 'nothing'} besides",
-            f"{type(module).__name__} has exactly the Variables {list(variables)}",
-            "graftax.state(module)",
-        )
+    values = _values(module, variables, state)
     backend = registry.current()
-    values = {path: backend.arrays.asarray(unwrap(value)) for path, value in state.items()}
-    for path, variable in variables.items():
-        value = values[path]
-        if (tuple(value.shape), str(value.dtype)) != (variable.shape, variable.dtype):
-            raise ArgumentError(
-                f"functional_call got {value.dtype}{list(value.shape)} for {path!r}",
-                f"the variable is {variable.dtype}{list(variable.shape)}, which never changes",
-                "values like those of graftax.state(module)",
-            )
     level = backend.tracing.level() if backend.has("tracing") else None
     around = frames.top
     given = [
@@ -115,6 +100,28 @@ def functional_call(
     inside = {variable._storage for variable in variables.values()}
     frame.commit(but=inside)  # what is left is another module's state, such as the global random stream
     return out, {path: written.get(path, values[path]) for path in variables}
+
+
+def _values(module: Module, variables: Mapping[str, Variable], state: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Return the state as arrays; raise if it is not one of these Variables."""
+    unknown, missing = [p for p in state if p not in variables], [p for p in variables if p not in state]
+    if unknown or missing:
+        raise ArgumentError(
+            f"functional_call got a state without {missing or 'nothing'} and with {unknown or 'nothing'} besides",
+            f"{type(module).__name__} has exactly the Variables {list(variables)}",
+            "graftax.state(module)",
+        )
+    arrays = registry.current().arrays
+    values = {path: arrays.asarray(unwrap(value)) for path, value in state.items()}
+    for path, variable in variables.items():
+        value = values[path]
+        if (tuple(value.shape), str(value.dtype)) != (variable.shape, variable.dtype):
+            raise ArgumentError(
+                f"functional_call got {value.dtype}{list(value.shape)} for {path!r}",
+                f"the variable is {variable.dtype}{list(variable.shape)}, which never changes",
+                "values like those of graftax.state(module)",
+            )
+    return values
 
 
 def _check_module(name: str, module: object) -> None:

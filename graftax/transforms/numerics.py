@@ -78,7 +78,7 @@ def _failed(message: str, names: tuple[str, ...], *values: Any) -> CheckError:
     return CheckError(message.format(**shown))
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     array = np.asarray(value)
@@ -87,14 +87,14 @@ def _short(value: Any) -> Any:
 
 @door
 def check_numerics(x: ArrayLike, message: str = "") -> Array:
-    """``x``, if all of it is finite.
+    """Return ``x`` if all of it is finite; raise otherwise.
 
     Eagerly it raises at once. A compiled function that has it raises after it has run, whether it was compiled with
     ``checked=True`` or not: it then keeps the memory of its Variables, and waits for each run to end.
 
     Args:
         x: A floating array.
-        message: What to say of it.
+        message: What to say of it. Defaults to the name of this function.
 
     Raises:
         NumericsError: there is a nan or an infinity.
@@ -131,7 +131,7 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
     return array  # type: ignore[no-any-return]
 
 
-def _not_finite(message: str, host: Any) -> NumericsError | None:
+def _not_finite(message: str, host: np.ndarray[Any, Any]) -> NumericsError | None:
     bad = ~np.isfinite(host)
     if not bad.any():
         return None
@@ -148,7 +148,7 @@ def _not_finite(message: str, host: Any) -> NumericsError | None:
 
 @door
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Culprit | None:
-    """Where the first nan (or infinity) in the results of ``fn(*args)``, or in what it assigns, comes from.
+    """Find where the first nan (or infinity) in the results of ``fn(*args)``, or in what it assigns, comes from.
 
     The function is traced as by `graftax.jit` and run one operation after another, gradients included, on the present
     Variables; no Variable changes. That is slow: it is for the one step that went wrong.

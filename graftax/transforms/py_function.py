@@ -48,11 +48,11 @@ class _NoState(Frame):
     """Where Python runs that is no part of the program: Variables are out of reach."""
 
     def read(self, storage: Storage) -> Array:
-        """Refused: what is read there has no gradient, and in a compiled step an old value."""
+        """Refuse a read: what is read there has no gradient, and in a compiled step an old value."""
         raise self._error("read", storage)
 
     def write(self, storage: Storage, value: Array) -> None:
-        """Refused: a compiled step would undo it."""
+        """Refuse an assignment: a compiled step would undo it."""
         raise self._error("assigned", storage)
 
     def _error(self, verb: str, storage: Storage) -> StateError:
@@ -65,7 +65,7 @@ class _NoState(Frame):
 
 @door
 def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = None) -> Any:
-    """``fn(*args)`` in Python with real values, eagerly and from inside compiled code; differentiable.
+    """Run ``fn(*args)`` in Python with real values, eagerly and from inside compiled code; differentiable.
 
     ``fn`` may decide, loop and print on what it gets. For a gradient it is run again, under a tape, and has to compute
     with `graftax.ops`: what NumPy computes has no gradient. A compiled program may run it more than once, and not at
@@ -77,10 +77,10 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
 
     Args:
         fn: Takes the arrays, returns any structure of arrays. It may not use Variables.
-        args: Arrays or Variables, whose values are passed.
+        args: Arrays or Variables, whose values are passed. Defaults to none.
         output: The structure of its results, with an `ArraySpec` (or anything with ``shape`` and ``dtype``) for each
-            array; ``()`` for a function that returns None. Unless told, compiled code runs ``fn`` once without values
-            to find out.
+            array; ``()`` for a function that returns None. Defaults to None: compiled code runs ``fn`` once without
+            values to find out.
 
     Raises:
         CompileError: inside `graftax.jit` without ``allow_callback=True``; or ``fn`` needs values to find its output.
@@ -101,7 +101,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
     check_functions("py_function", "graftax.py_function(fn, [x])", fn)
     _check_allowed(fn)
     backend = registry.current()
-    fn = closure_now(fn)
+    fn = closure_now(fn)  # the program runs it later, when a loop around it may be at another turn
     if not isinstance(args, list | tuple):
         raise ArgumentTypeError(
             f"py_function got {type(args).__name__} as args", "it takes a list of arguments", "py_function(fn, [x])"
@@ -118,10 +118,11 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = 
         result, structure = _conform(fn, fn(*values), output)
         return result if structure is None else backend.tracing.unflatten(structure, result)
     transforms = backend.callbacks
-    made: list[Any] = []
+    made: list[Any] = []  # the structure, which no program can carry
 
     def run(*given: Any) -> list[Any]:
         results: list[Any]
+        # on another thread perhaps, and at no known time: Variables may be in the middle of a step
         with frames.replaced((_NoState(),)):
             results, structure = _conform(fn, fn(*given), output)
         made[:] = [structure]
@@ -190,7 +191,7 @@ def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Seq
 
 
 def _conform(fn: Callable[..., Any], result: Any, output: Any) -> tuple[Any, Any]:
-    """The leaves of a result, as they were announced, and the structure."""
+    """Return the leaves of a result, as they were announced, and the structure."""
     arrays = registry.current().arrays
     if not registry.current().has("tracing"):
         return result, None
@@ -234,7 +235,7 @@ def _as_announced(fn: Callable[..., Any], path: str, leaf: Any, wanted: Any) -> 
     return array.astype(dtype)
 
 
-def _is_safe(leaf: Any, have: str, dtype: str) -> bool:
+def _is_safe(leaf: object, have: str, dtype: str) -> bool:
     if have == dtype:
         return True
     if type(leaf) in (bool, int, float, complex):

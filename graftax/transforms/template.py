@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
@@ -11,6 +12,7 @@ from graftax.core.typedefs import VariableLike
 from graftax.variables.creation import NextCreator, variable_creator_scope
 from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
+from graftax.variables.state.storage import frames
 
 
 class Template(Module):
@@ -40,8 +42,9 @@ class Template(Module):
             what = spec.name, spec.shape, spec.dtype
             if not self._complete:
                 made = next_creator(spec)
-                self._made.append(what)
-                self.created = [*self.created, made]
+                with self._being_built():
+                    self._made.append(what)
+                    self.created = [*self.created, made]
                 return made
             if here >= len(self._made) or self._made[here] != what:
                 raise self._differs(here, what)
@@ -54,8 +57,20 @@ class Template(Module):
             if not self._complete:  # a first call that failed is none
                 self._made, self.created = [], []
             raise
-        self._complete = True
+        if not self._complete:
+            with self._being_built():
+                self._complete = True
         return out
+
+    @contextmanager
+    def _being_built(self) -> Iterator[None]:
+        """Let the function being traced, if any, take what changes inside for a build, which every first call is."""
+        frame = frames.top
+        if frame is not None:
+            frame.build(self, done=False)
+        yield
+        if frame is not None:
+            frame.build(self, done=True)
 
     def _differs(self, here: int, what: tuple[str | None, tuple[int, ...], str]) -> ArgumentError:
         def show(one: tuple[str | None, tuple[int, ...], str]) -> str:
@@ -72,13 +87,13 @@ class Template(Module):
 
 @door
 def template(fn: Callable[..., Any], name: str | None = None) -> Template:
-    """A function whose Variables, however deep inside it they are made, are made once and shared by all its calls.
+    """Return a function whose Variables, however deep inside they are made, are made once and shared by all calls.
 
     Arguments to bind at once go through ``functools.partial``; those of a call win.
 
     Args:
         fn: The function; it may make Variables and layers at each call.
-        name: Its name as a Module.
+        name: Its name as a Module. Defaults to None, for no name of its own.
 
     Returns:
         A Module; two templates share nothing, whatever their names.

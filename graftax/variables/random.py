@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import typing as _typing
-from numbers import Integral
-from threading import RLock
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import Any
 
 from graftax.backend import registry
+from graftax.core import hyperparameters
 from graftax.core.errors import ArgumentError
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
-from graftax.variables import creation, distributions, keys
-from graftax.variables.graph.module import Module
+from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.variables import distributions, draws
 from graftax.variables.keys import get_random_seed as get_random_seed
-from graftax.variables.spec import VariableSpec, sizes
-from graftax.variables.state import storage
-from graftax.variables.variable import Variable, make
+from graftax.variables.spec import sizes
+from graftax.variables.streams import Seed, key_of
+from graftax.variables.streams import SeedGenerator as SeedGenerator
+from graftax.variables.streams import set_random_seed as set_random_seed
 
 __all__ = [
     "SeedGenerator",
     "bernoulli",
+    "beta",
     "categorical",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "gamma",
     "get_random_seed",
+    "gumbel",
+    "laplace",
     "normal",
     "randint",
     "set_random_seed",
@@ -33,214 +37,6 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
-
-
-_making = RLock()
-"""Held while a state is made: two threads that ask for one get the same."""
-
-
-class SeedGenerator(Module):
-    """A stream of random keys; its state is a Variable of two uint32 with the role ``"seed"``.
-
-    The state is made at the first draw, or as soon as somebody asks for it: ``state``, ``variables``, `graftax.state`,
-    a checkpoint, a copy. So a checkpoint always has it, and a model that holds the generator resumes exactly.
-
-    Args:
-        seed: Fixes the stream. Defaults to None: it follows from the global seed and the generator's path, so every
-            layer has a stream of its own, and adding a layer changes no other's.
-        name: Its name. Defaults to None, the class name in snake case.
-
-    Example:
-        >>> generator = SeedGenerator(seed=1)
-        >>> first, second = generator.next(), generator.next()
-        >>> bool((first == second).all()), generator.state.shape
-        (False, (2,))
-    """
-
-    def __init__(self, seed: int | None = None, name: str | None = None) -> None:
-        super().__init__(name)
-        self.seed = None if seed is None else keys.checked_seed(seed)
-        if "state" in self.__dict__:  # made anew
-            del self.state
-
-    @property
-    def state(self) -> Variable:
-        """Return the Variable that has the key from which the next draw follows."""
-        return self.build()
-
-    @state.setter
-    def state(self, value: Variable) -> None:
-        self.__dict__["state"] = value  # where the object graph is looked for
-
-    @state.deleter
-    def state(self) -> None:
-        del self.__dict__["state"]
-
-    def _gx_ensure_state(self) -> None:
-        """Make the state: without a seed, from the path that the generator has now."""
-        self.build()
-
-    def build(self) -> Variable:
-        """Make the state, if there is none yet, and return it."""
-        if "state" not in self.__dict__:
-            path = f"{self._gx_path}/state" if self._gx_path else "state"
-            spec = VariableSpec(
-                shape=(2,),
-                dtype="uint32",
-                initializer=self._first_state,
-                trainable=False,
-                role="seed",
-                name="state",
-                path=path,
-                owner=self,
-            )
-            with _making:
-                if "state" not in self.__dict__:  # else another thread has just made it
-                    with creation.remembered(self._gx_captured):
-                        made = make(spec)
-                    with storage.concretely():  # made by the library: no change that a compiled function makes itself
-                        self.state = made
-        state: Variable = self.__dict__["state"]
-        return state
-
-    def _first_state(self, key: Array, shape: Shape, dtype: str) -> Array:
-        # the stream of a seed is the same wherever it is used: two layers with one seed agree
-        return key if self.seed is None else registry.current().random.key(self.seed)
-
-    def next(self) -> Array:
-        """Return a fresh key; the state moves on. In eager code no two threads get the same."""
-        state = self.state
-        drawn = []
-
-        def advance(key: Array) -> Array:
-            pair = registry.current().random.split(key, 2)
-            drawn.append(pair[1])
-            return pair[0]
-
-        if isinstance(state, Variable):
-            state._storage.revise(advance)
-        else:  # what a creator has put in its place
-            state.assign(advance(state.value))
-        return drawn[-1]
-
-
-class _GlobalStream(SeedGenerator):
-    """The stream of the global seed; whatever has drawn from it, compiled or not, draws from it for good."""
-
-    def _first_state(self, key: Array, shape: Shape, dtype: str) -> Array:
-        return registry.current().random.key(keys.get_random_seed())
-
-    def start_over(self, seed: int) -> None:
-        """Go to where a new stream of that seed begins."""
-        self.state.assign(registry.load("numpy").random.key(seed))
-
-    def compiles(self) -> bool:
-        """Return whether compiled functions can draw from it."""
-        return self.state._storage.backend.has("tracing")
-
-
-_global: list[_GlobalStream] = []
-
-
-def _fits() -> bool:
-    return bool(_global) and (_global[0].compiles() or not registry.current().has("tracing"))
-
-
-def _global_stream() -> _GlobalStream:
-    """Return the one stream of the global seed; no creator, template or trace under way has a part in its making."""
-    if not _fits():
-        with _making, storage.concretely(), creation.scopes.replaced(()):
-            if _fits():  # another thread has just made it
-                return _global_stream()
-            stream = _GlobalStream(name="default")
-            if _global:  # of a backend that does not compile: goes on here
-                object.__setattr__(stream, "_gx_seed_root", _global[0]._gx_seed_root)
-                stream.state.assign(np.asarray(_global[0].state.value))
-            stream.build()
-            _global[:] = [stream]
-    keys.root_number(_global[0])  # as the first draw after a seed counts
-    return _global[0]
-
-
-def stream_state() -> list[int] | None:
-    """The key of the global stream, and its number among the roots; None before the first draw."""
-    if not _global:
-        return None
-    stream = _global[0]
-    number = keys.known_number(stream)
-    if number is None:  # it has not drawn since the seed was set
-        return None
-    return [*(int(part) for part in stream.state.numpy()), number]
-
-
-def set_stream_state(state: list[int] | None) -> None:
-    """Let the global stream go on from there; None: from where the seed begins."""
-    if state is None:
-        if _global:
-            _global[0].start_over(keys.get_random_seed())
-        return
-    stream = _global_stream()
-    stream.state.assign(np.asarray(state[:2], "uint32"))
-    keys.number(stream, state[2])
-
-
-def stream_mark() -> tuple[Array, tuple[int, int] | None] | None:
-    """How the global stream is now, to go back there; None if there is none."""
-    return (_global[0].state.value, _global[0]._gx_seed_root) if _global else None
-
-
-def back_to_stream(point: tuple[Array, tuple[int, int] | None] | None) -> None:
-    """Be as at a mark; without one, as before the first draw."""
-    if point is None:
-        _global.clear()
-    elif _global:
-        _global[0].state.assign(point[0])
-        object.__setattr__(_global[0], "_gx_seed_root", point[1])
-
-
-@door
-def set_random_seed(seed: int) -> None:
-    """Make everything random that is built or drawn from now on follow from one number.
-
-    Layers that are built already keep their streams. Functions that are compiled already draw from the new seed, too.
-
-    Args:
-        seed: An integer from 0 to 2**64 - 1.
-
-    Raises:
-        ArgumentError: it is not such an integer.
-
-    Example:
-        >>> set_random_seed(3)
-        >>> a = normal((2,))
-        >>> set_random_seed(3)
-        >>> bool((a == normal((2,))).all())
-        True
-    """
-    seed = keys.checked_seed(seed, "set_random_seed(0)")
-    if _global or storage.frames.top is not None:  # a function being compiled starts over each time
-        _global_stream().start_over(seed)
-    keys.reset(seed)
-
-
-def _key(seed: int | SeedGenerator | ArrayLike | None) -> Array:
-    if seed is None:
-        return _global_stream().next()
-    if isinstance(seed, SeedGenerator):
-        return seed.next()
-    if isinstance(seed, Integral):  # NumPy's integers are
-        return registry.current().random.key(keys.checked_seed(seed))
-    key = registry.current().arrays.asarray(unwrap(seed))
-    if tuple(key.shape) != (2,) or str(key.dtype) != "uint32":
-        raise ArgumentError(
-            f"seed= got an array of shape {tuple(key.shape)} and dtype {key.dtype}",
-            "a key is two uint32",
-            "seed=SeedGenerator(1), seed=1, or a key from SeedGenerator.next()",
-        )
-    return key
-
-
-Seed: TypeAlias = "int | SeedGenerator | ArrayLike | None"
 
 
 @door
@@ -270,7 +66,7 @@ def normal(
     """
     shape, dtype = distributions.shape_first("normal", shape), distributions.floating_dtype("normal", dtype)
     moments = _moments(mean, stddev, shape, dtype)
-    return _scaled(registry.current().random.normal(_key(seed), shape, dtype), *moments)
+    return _scaled(registry.current().random.normal(key_of(seed), shape, dtype), *moments)
 
 
 @door
@@ -289,7 +85,7 @@ def uniform(
         for name, bound in (("minval", minval), ("maxval", maxval))
     )
     distributions.ordered(low, high)
-    return registry.current().random.uniform(_key(seed), shape, dtype, low, high)
+    return registry.current().random.uniform(key_of(seed), shape, dtype, low, high)
 
 
 @door
@@ -307,7 +103,7 @@ def truncated_normal(
         distributions.floating_dtype("truncated_normal", dtype),
     )
     moments = _moments(mean, stddev, shape, dtype)
-    draws = registry.current().random.truncated_normal(_key(seed), -2.0, 2.0, shape, dtype)
+    draws = registry.current().random.truncated_normal(key_of(seed), -2.0, 2.0, shape, dtype)
     return _scaled(draws, *moments)
 
 
@@ -325,7 +121,7 @@ def randint(shape: Shape, minval: int, maxval: int, dtype: str = "int32", seed: 
     """
     shape = distributions.shape_first("randint", shape)
     low, high, dtype = distributions.integers(minval, maxval, dtype)
-    return registry.current().random.randint(_key(seed), shape, low, high, dtype)
+    return registry.current().random.randint(key_of(seed), shape, low, high, dtype)
 
 
 @door
@@ -338,7 +134,7 @@ def bernoulli(shape: Shape, p: ArrayLike = 0.5, seed: Seed = None) -> Array:
     """
     shape = distributions.shape_first("bernoulli", shape)
     p = distributions.parameter("p", p, distributions.SHARE, shape, "float32")
-    return registry.current().random.bernoulli(_key(seed), p, shape)
+    return registry.current().random.bernoulli(key_of(seed), p, shape)
 
 
 @door
@@ -357,7 +153,7 @@ def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, s
     """
     shape = None if shape is None else sizes(shape)
     array, axis = distributions.scores(logits, axis, shape)
-    return registry.current().random.categorical(_key(seed), array, axis, shape)
+    return registry.current().random.categorical(key_of(seed), array, axis, shape)
 
 
 @door
@@ -372,7 +168,166 @@ def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
         [0, 1, 2, 3]
     """
     rows = distributions.rows(x)
-    return registry.current().random.permutation(_key(seed), rows)
+    return registry.current().random.permutation(key_of(seed), rows)
+
+
+@door
+def exponential(shape: Shape, scale: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None) -> Array:
+    """Draw from the density ``exp(-x / scale) / scale`` above 0.
+
+    Args:
+        shape: Shape of the result.
+        scale: What draws are multiplied by, above 0: a number, or an array that broadcasts. Defaults to 1.0.
+        dtype: A floating dtype. Defaults to float32.
+        seed: As for `normal`.
+
+    Example:
+        >>> bool((exponential((4,), seed=0) > 0).all())
+        True
+    """
+    shape, dtype = distributions.shape_first("exponential", shape), distributions.floating_dtype("exponential", dtype)
+    factor = distributions.parameter("scale", scale, draws.ABOVE_0, shape, dtype)
+    return draws.exponential(key_of(seed), shape, dtype) * factor  # type: ignore[no-any-return]
+
+
+@door
+def gumbel(
+    shape: Shape, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
+) -> Array:
+    """Draw from the density of Gumbel: ``loc - scale log(-log(u))``, u being uniform.
+
+    Args:
+        shape: Shape of the result.
+        loc: What is added to draws. Defaults to 0.0.
+        scale: What draws are multiplied by, above 0: a number, or an array that broadcasts. Defaults to 1.0.
+        dtype: A floating dtype. Defaults to float32.
+        seed: As for `normal`.
+
+    Example:
+        >>> gumbel((2, 3), seed=0).shape
+        (2, 3)
+    """
+    shape, dtype = distributions.shape_first("gumbel", shape), distributions.floating_dtype("gumbel", dtype)
+    middle, factor = (
+        distributions.parameter("loc", loc, distributions.NUMBER, shape, dtype),
+        distributions.parameter("scale", scale, draws.ABOVE_0, shape, dtype),
+    )
+    return _scaled(draws.gumbel(key_of(seed), shape, dtype), middle, factor)
+
+
+@door
+def laplace(
+    shape: Shape, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, dtype: str = "float32", seed: Seed = None
+) -> Array:
+    """Draw from the density ``exp(-|x - loc| / scale) / (2 scale)``.
+
+    Args:
+        shape: Shape of the result.
+        loc: What is added to draws. Defaults to 0.0.
+        scale: What draws are multiplied by, above 0: a number, or an array that broadcasts. Defaults to 1.0.
+        dtype: A floating dtype. Defaults to float32.
+        seed: As for `normal`.
+
+    Example:
+        >>> laplace((2, 3), seed=0).shape
+        (2, 3)
+    """
+    shape, dtype = distributions.shape_first("laplace", shape), distributions.floating_dtype("laplace", dtype)
+    middle, factor = (
+        distributions.parameter("loc", loc, distributions.NUMBER, shape, dtype),
+        distributions.parameter("scale", scale, draws.ABOVE_0, shape, dtype),
+    )
+    return _scaled(draws.laplace(key_of(seed), shape, dtype), middle, factor)
+
+
+@door
+def gamma(shape: Shape, alpha: ArrayLike, dtype: str = "float32", seed: Seed = None) -> Array:
+    """Draw from the density ``x^(alpha - 1) exp(-x) / Γ(alpha)`` above 0; draws carry no gradient.
+
+    Args:
+        shape: Shape of the result.
+        alpha: The shape of the distribution, above 0: a number, or an array that broadcasts to the shape.
+        dtype: A floating dtype. Defaults to float32.
+        seed: As for `normal`.
+
+    Example:
+        >>> bool((gamma((4,), 2.0, seed=0) > 0).all())
+        True
+
+    Source: Marsaglia and Tsang 2000, A simple method for generating gamma variables.
+    """
+    shape, dtype = distributions.shape_first("gamma", shape), distributions.floating_dtype("gamma", dtype)
+    return draws.gamma(key_of(seed), distributions.parameter("alpha", alpha, draws.ABOVE_0, shape, dtype), shape, dtype)  # type: ignore[no-any-return]
+
+
+@door
+def beta(shape: Shape, alpha: ArrayLike, beta: ArrayLike, dtype: str = "float32", seed: Seed = None) -> Array:
+    """Draw from the density ``x^(alpha - 1) (1 - x)^(beta - 1)`` in [0, 1]; draws carry no gradient.
+
+    Args:
+        shape: Shape of the result.
+        alpha: The first parameter, above 0: a number, or an array that broadcasts to the shape.
+        beta: The second one, likewise.
+        dtype: A floating dtype. Defaults to float32.
+        seed: As for `normal`.
+
+    Example:
+        >>> bool((beta((4,), 2.0, 3.0, seed=0) < 1).all())
+        True
+    """
+    shape, dtype = distributions.shape_first("beta", shape), distributions.floating_dtype("beta", dtype)
+    left, right = (
+        distributions.parameter("alpha", alpha, draws.ABOVE_0, shape, dtype),
+        distributions.parameter("beta", beta, draws.ABOVE_0, shape, dtype),
+    )
+    return draws.beta(key_of(seed), left, right, shape, dtype)  # type: ignore[no-any-return]
+
+
+@door
+def dirichlet(shape: Shape, alpha: ArrayLike, dtype: str = "float32", seed: Seed = None) -> Array:
+    """Draw shares of a whole, along the last axis; draws carry no gradient.
+
+    Args:
+        shape: Shape of the result.
+        alpha: One number above 0 for each share, or one for all: an array that broadcasts to the shape.
+        dtype: A floating dtype. Defaults to float32.
+        seed: As for `normal`.
+
+    Example:
+        >>> round(float(dirichlet((3,), [1.0, 2.0, 3.0], seed=0).sum()), 4)
+        1.0
+    """
+    shape, dtype = distributions.shape_first("dirichlet", shape), distributions.floating_dtype("dirichlet", dtype)
+    if not shape or not shape[-1]:
+        raise ArgumentError(f"dirichlet(shape={shape})", "the last axis has the shares", "shape=(2, 3) for 3 shares")
+    numbers = distributions.parameter("alpha", alpha, draws.ABOVE_0, shape, dtype)
+    return draws.dirichlet(key_of(seed), numbers, shape, dtype)  # type: ignore[no-any-return]
+
+
+@door
+def choice(x: ArrayLike, count: int, replace: bool = True, p: ArrayLike | None = None, seed: Seed = None) -> Array:
+    """Draw rows of ``x``; an integer n stands for ``arange(n)``.
+
+    Args:
+        x: An array, or an integer.
+        count: How many rows.
+        replace: False if none is drawn twice. Defaults to True.
+        p: The share of each row, of 1 in all. Defaults to None, all alike.
+        seed: As for `normal`.
+
+    Raises:
+        ArgumentError: there are not so many rows, or the shares do not add up to 1.
+        ShapeError: there is not one share for each row.
+
+    Example:
+        >>> sorted(choice(3, 3, replace=False, seed=0).tolist())
+        [0, 1, 2]
+    """
+    rows = distributions.rows(x)
+    number = hyperparameters.whole("count", count, "it counts rows", 1)
+    if number < 0:
+        raise ArgumentError(f"count={count}", "it counts rows, from 0 up", "count=1")
+    return draws.chosen(key_of(seed), rows, number, hyperparameters.flag("replace", replace), p)  # type: ignore[no-any-return]
 
 
 def _moments(mean: ArrayLike, stddev: ArrayLike, shape: Shape, dtype: str) -> tuple[Any, Any]:

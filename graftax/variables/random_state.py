@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftax.core.errors import StateError
-from graftax.variables import keys, random
+from graftax.variables import keys, streams
 from graftax.variables.graph.node import Branch, Node, outermost
 
 
@@ -26,7 +26,7 @@ class RandomState:
         return {
             "seed": keys.get_random_seed(),
             "roots": {name: number for name, number in numbers.items() if number is not None},
-            "stream": random.stream_state(),
+            "stream": streams.stream_state(),
         }
 
     def set_state(self, state: Any) -> None:
@@ -46,15 +46,15 @@ class RandomState:
         for name, number in state["roots"].items():
             if name in modules:
                 keys.number(modules[name], number)
-        random.set_stream_state(state["stream"])
+        streams.set_stream_state(state["stream"])
 
     def point_of_return(self) -> Callable[[], None]:
         """Return what brings everything back to how it is now."""
-        mark, stream = keys.mark(), random.stream_mark()
+        mark, stream = keys.mark(), streams.stream_mark()
         roots = [(root, root._gx_seed_root) for root in self._modules().values()]
 
         def back() -> None:
-            random.back_to_stream(stream)
+            streams.back_to_stream(stream)
             for root, known in roots:
                 object.__setattr__(root, "_gx_seed_root", known)
             keys.back_to(mark)

@@ -15,12 +15,20 @@ FLOORS = (
     ("programs", "training export"),
     (
         "doors",
-        "cli activations adapters callbacks constraints errors initializers random regularizers __init__ __main__",
+        "cli activations adapters callbacks constraints data errors initializers random regularizers summary __init__ "
+        "__main__",
     ),
 )
 
 # Packages that are imported as users import them, since their ``__init__`` is made for that.
-DOORS = ("graftax.backend.testing", "graftax.ops", "graftax.optimizers.schedules", "graftax.training.callbacks")
+DOORS = (
+    "graftax.backend.testing",
+    "graftax.ops",
+    "graftax.optimizers.schedules",
+    "graftax.training.callbacks",
+    "graftax.training.data",
+    "graftax.training.summary",
+)
 
 # Star imports: (module, what it imports from) and why it may.
 STARS = {("graftax.optimizers.__init__", "graftax.optimizers.named"): "one line for an optimizer, in one place"}
@@ -39,15 +47,16 @@ LAZY = {
         "import_module",
     ): "looked through when a name is missing",
     ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
+    ("graftax.training.__init__", "import_module"): "`session` needs callbacks and checkpoints; most look for `Model`",
     ("graftax.backend.__init__", "import_module"): "what authors of backends need reaches into everything",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
-    ("graftax.training.callbacks.progress", "import_module"): "rich is optional: the extra graftax[progress]",
     (
         "graftax.checkpoint.foreign.readers.optional_library",
         "import_module",
     ): "h5py and orbax-checkpoint are optional: the extras graftax[h5] and graftax[orbax]",
+    ("graftax.training.optional_libraries", "import_module"): "what extras bring is imported when it is used",
     ("graftax.checkpoint.remote_storage", "import_module"): "fsspec is optional: the extra graftax[fsspec]",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
@@ -60,6 +69,7 @@ CIRCLES = {
         "graftax.training.callbacks.callback",
         "graftax.training.model",
     ): "a callback is shown the whole model, as users type it",
+    ("graftax.training.callbacks.callback_list", "graftax.training.model"): "callbacks are given the whole model",
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.

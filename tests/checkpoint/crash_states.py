@@ -202,7 +202,7 @@ class Look:
         return self.seen[content]
 
 
-def explore(look, disk, begin, judge, limit=100):
+def explore(look, disk, begin, judge, limit=40):
     rng = random.Random(0)
     count, wrong = 0, []
     for end in range(begin, len(disk.log) + 1):

@@ -87,8 +87,7 @@ def test_beside_fit(tmp_path):
             assert not verify(tmp_path / "c").problems
 
 
-def test_a_step_that_waits_for_a_save_that_waits_for_it_goes_on(toys):
-    """A save inside of a callback of a step, while another thread steps on the same Variables."""
+def test_who_assigns_beside_steps_that_follow_upon_each_other_gets_a_turn():
     v = gx.Variable(np.zeros(3, "float32"))
 
     @gx.jit
@@ -122,12 +121,7 @@ def test_readers_beside_an_overwrite(tmp_path, toys, exchanges):
     overwrite = lambda: commit(tmp_path / "c", drafts[next(turn) % 2], overwrite=True, fs=fs)  # noqa: E731
     with Running(overwrite) as writing:
         while writing.rounds < 30 and not writing.error:
-            try:
-                reader = Reader(tmp_path / "c")
-            except FileNotFoundError:
-                assert not exchanges  # without an exchange there is a moment with nothing there
-                continue
-            with reader:
+            with Reader(tmp_path / "c") as reader:  # without an exchange there is a moment with nothing there
                 reader.check_files()
                 loaded = load(reader, range(len(reader.index.tensors)))
             assert all((array == i).all() for i, array in loaded.items())

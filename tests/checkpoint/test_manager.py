@@ -103,8 +103,27 @@ def test_arguments_given_in_vain(tmp_path, toys):
             CheckpointManager(tmp_path, v=toys.number(1), **given)
     with pytest.raises(ArgumentTypeError):
         CheckpointManager(tmp_path, v=3)
-    with pytest.raises(ArgumentError, match="nothing to save or restore"):
-        CheckpointManager(tmp_path)
+
+
+def test_a_manager_without_roots_looks_and_neither_saves_nor_restores(tmp_path, toys):
+    CheckpointManager(tmp_path, v=toys.number(1)).save(7)
+    manager = CheckpointManager(tmp_path)
+    assert manager.latest().step == 7
+    assert "CheckpointManager(" in repr(manager)
+    for act in (lambda: manager.save(8), manager.restore_latest):
+        with pytest.raises(StateError, match="without roots"):
+            act()
+    manager.hold(v=toys.number(2))
+    assert manager.save(8).step == 8
+
+
+def test_a_save_between_two_validations_does_not_compete(tmp_path, toys):
+    manager = CheckpointManager(tmp_path, keep=3, keep_best=1, monitor="loss", v=toys.number(1))
+    manager.save(1, metrics={"loss": 0.5})
+    manager.save(2, competes=False)
+    assert manager.best().step == 1
+    with pytest.raises(ArgumentError, match="competes=False"):
+        manager.save(3)
 
 
 def test_cm10_steps_that_stay(tmp_path, toys):

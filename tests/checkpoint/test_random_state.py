@@ -5,6 +5,8 @@ import pytest
 
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
+from graftax.checkpoint.extract import extract
+from graftax.checkpoint.subset import Subset
 from graftax.core.errors import StateError
 
 
@@ -101,3 +103,14 @@ def test_a_failed_restore_leaves_the_seed(saved, toys):
     gx.set_random_seed(8)
     drawn()
     assert drawn() == after
+
+
+def test_an_extract_of_a_whole_checkpoint_has_it(saved, toys, tmp_path):
+    gx.set_random_seed(7)
+    path = saved(v=toys.number(1), w=toys.number(2))
+    extract(path, tmp_path / "whole")
+    extract(path, tmp_path / "part", Subset("v"))
+    gx.set_random_seed(8)
+    assert Checkpoint(v=toys.number(0)).restore(tmp_path / "part").random is None
+    assert Checkpoint(v=toys.number(0), w=toys.number(0)).restore(tmp_path / "whole").random is True
+    assert gx.random.get_random_seed() == 7

@@ -73,6 +73,8 @@ def test_without_an_example_they_keep_names_and_values(tmp_path, toys):
     assert (back["at"].row, type(back["at"]).__name__) == ((3, None), "Cursor")
     assert isinstance(back["phase"], SavedEnum)
     assert (back["phase"].name, back["phase"].value) == ("LONG", (1, 2))
+    (tmp_path / "again").mkdir()
+    assert there_and_back(tmp_path / "again", toys, back, {"phase": Phase.WARM})["phase"] is Phase.LONG
 
 
 @pytest.mark.parametrize(

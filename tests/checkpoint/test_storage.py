@@ -9,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.commit import commit
+from graftax.checkpoint.export import export
 from graftax.checkpoint.folder import entries
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.local_storage import LocalStorage
@@ -16,6 +17,7 @@ from graftax.checkpoint.names import GRAPH
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.remote_storage import RemoteStorage
+from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.verify import verify
 from graftax.core.errors import (
     ArgumentError,
@@ -124,6 +126,17 @@ def test_a_missing_data_file_is_named(folder, toys):
     storage.fs.rm_file(name) if isinstance(storage, RemoteStorage) else os.unlink(name)
     with Reader(path) as reader, pytest.raises(TruncatedFile, match="data-00000-00000"):
         reader.check_files()
+
+
+def test_arrays_are_exported(folder, toys):
+    commit(f"{folder}/c", toys.draft(NEW))
+    report = export(f"{folder}/c", f"{folder}/c.npz", Subset())
+    assert report.arrays == 2
+    storage, path = place_of(f"{folder}/c.npz")
+    local = path if isinstance(storage, LocalStorage) else storage.fs.open(path, "rb")
+    np.testing.assert_array_equal(np.load(local)["values/y"], NEW["y"])
+    with pytest.raises(DestinationExists):
+        export(f"{folder}/c", f"{folder}/c.npz", Subset())
 
 
 class Broken:

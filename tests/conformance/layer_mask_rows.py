@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from graftax import layers
 from graftax.layers.layer import Layer
+from tests.layers.foreign_modules import Linen, Torch
 
 L = layers
 
@@ -73,6 +74,7 @@ USES = {
     "transformer_decoder": Row(lambda **o: L.TransformerDecoder(6, 2, **o)),
     "mixture_of_experts": Row(lambda **o: L.MixtureOfExperts(3, 5, **o)),
     "stack": Row(lambda **o: L.Stack(L.Dense(4, "tanh", **o), 2, **o)),
+    "rescaling": Row(lambda **o: L.Rescaling(2.0, 1.0, **o)),
 }
 # Their outputs mix positions, or have others: they refuse a mask, and one that comes along is dropped with a warning.
 DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
@@ -118,6 +120,9 @@ DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
     "adaptive_max_pooling2d": (lambda: L.AdaptiveMaxPooling2D(2), (2, 5, 4, 1)),
     "adaptive_max_pooling3d": (lambda: L.AdaptiveMaxPooling3D(2), (2, 5, 4, 3, 1)),
     "einsum_dense": (lambda: L.EinsumDense("abc,cd->abd", (None, 3)), (2, 5, 4)),
+    "resizing": (lambda: L.Resizing(3, 3), (2, 5, 4, 1)),
+    "center_crop": (lambda: L.CenterCrop(3, 3), (2, 5, 4, 1)),
+    "random_crop": (lambda: L.RandomCrop(3, 3), (2, 5, 4, 1)),
 }
 MAKES = {"embedding": lambda **o: L.Embedding(9, 3, mask_zero=True, **o)}
 OWN: dict[str, Callable[..., Layer]] = {
@@ -133,5 +138,23 @@ OWN: dict[str, Callable[..., Layer]] = {
     "dot": lambda: L.Dot(1),
     "attention": lambda: L.Attention(),
     "additive_attention": lambda: L.AdditiveAttention(),
+    "mix_up": lambda: L.MixUp(),
+    "cut_mix": lambda: L.CutMix(),
+    "random_flip": lambda: L.RandomFlip(),
+    "random_translation": lambda: L.RandomTranslation(0.2, 0.2),
+    "random_rotation": lambda: L.RandomRotation(0.1),
+    "random_zoom": lambda: L.RandomZoom(0.1),
+    "random_contrast": lambda: L.RandomContrast(0.1),
+    "random_brightness": lambda: L.RandomBrightness(0.1),
+    "random_erasing": lambda: L.RandomErasing(0.1),
+    "category_encoding": lambda: L.CategoryEncoding(4),
+    "discretization": lambda: L.Discretization([0.0]),
+    "hashing": lambda: L.Hashing(4),
+    "integer_lookup": lambda: L.IntegerLookup(),
+    "string_lookup": lambda: L.StringLookup(),
+    "text_vectorization": lambda: L.TextVectorization(),
+    "jax_layer": lambda: L.JaxLayer(lambda params, inputs: inputs, params={}),
+    "flax_layer": lambda: L.FlaxLayer(Linen(3)),
+    "torch_layer": lambda: L.TorchLayer(Torch()),
 }
 """Those whose inputs are no floating arrays, or whose masks are tested in their own files."""

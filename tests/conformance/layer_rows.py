@@ -145,6 +145,17 @@ ROWS = {
     "mixture_of_experts": Row(lambda **o: L.MixtureOfExperts(3, 5, **o), STEPS, (2, 8, 4)),
     "mixture_of_experts_capacity": Row(lambda **o: L.MixtureOfExperts(3, 5, 1, 0.75, **o), STEPS, (2, 8, 4)),
     "stack": Row(lambda **o: L.Stack(L.Dense(4, "tanh", **o), 3, **o), STEPS, (2, 8, 4)),
+    "rescaling": Row(lambda **o: L.Rescaling(0.5, np.arange(5), **o), FLAT, (3, 5)),
+    "resizing": Row(lambda **o: L.Resizing(4, 9, "bicubic", True, True, **o), IMAGE, (2, 4, 9, 4)),
+    "center_crop": Row(lambda **o: L.CenterCrop(4, 8, **o), IMAGE, (2, 4, 8, 4)),
+    "random_flip": Row(lambda **o: L.RandomFlip(**o), IMAGE, (2, 7, 6, 4)),
+    "random_crop": Row(lambda **o: L.RandomCrop(4, 5, **o), IMAGE, (2, 4, 5, 4)),
+    "random_translation": Row(lambda **o: L.RandomTranslation(0.2, (0.1, 0.3), **o), IMAGE, (2, 7, 6, 4)),
+    "random_rotation": Row(lambda **o: L.RandomRotation(0.1, "constant", **o), IMAGE, (2, 7, 6, 4)),
+    "random_zoom": Row(lambda **o: L.RandomZoom(0.2, **o), IMAGE, (2, 7, 6, 4)),
+    "random_contrast": Row(lambda **o: L.RandomContrast(0.5, (-9, 9), **o), IMAGE, (2, 7, 6, 4)),
+    "random_brightness": Row(lambda **o: L.RandomBrightness(0.2, (-9, 9), **o), IMAGE, (2, 7, 6, 4)),
+    "random_erasing": Row(lambda **o: L.RandomErasing(0.8, (0.2, 0.5), None, (-2, 2), **o), IMAGE, (2, 7, 6, 4)),
 }
 
 
@@ -162,10 +173,21 @@ WITHOUT_DROPOUT = [
 TRAINED = [
     name
     for name in ROWS
-    if name.startswith(("dropout", "batch_normalization", "gru", "gaussian", "attention"))
+    if name.startswith(("dropout", "batch_normalization", "gru", "gaussian", "attention", "random_"))
     and name not in WITHOUT_DROPOUT
 ]
 WITHOUT_ROW = {
+    "JaxLayer": "wraps what is not of this package",
+    "FlaxLayer": "wraps what is not of this package",
+    "TorchLayer": "wraps what is not of this package, and needs torch",
+    "CategoryEncoding": "takes integers, and has nothing to differentiate",
+    "Discretization": "gives integers",
+    "Hashing": "takes text, on the host",
+    "IntegerLookup": "computes on the host",
+    "StringLookup": "takes text, on the host",
+    "TextVectorization": "takes text, on the host",
+    "MixUp": "takes a dict, of images and labels",
+    "CutMix": "takes a dict, of images and labels",
     "LSTMCell": "gives a pair; it is in the row of RNN",
     "GRUCell": "gives a pair; it is in the row of RNN",
     "SimpleRNNCell": "gives a pair; it is in the row of RNN",

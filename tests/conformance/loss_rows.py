@@ -58,6 +58,20 @@ def bce(y, p):
     return -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean(-1)
 
 
+def focal(y, p, alpha=None, gamma=2.0):
+    right = np.where(y == 1, p, 1 - p)
+    weight = 1 if alpha is None else np.where(y == 1, alpha, 1 - alpha)
+    return (-weight * (1 - right) ** gamma * np.log(right)).mean(-1)
+
+
+def one_hot(rng, shape):
+    return np.eye(shape[-1])[labels(rng, shape)]
+
+
+def categorical_focal(y, p, alpha, gamma):
+    return -(np.array(alpha) * (1 - p) ** gamma * y * np.log(p)).sum(-1)
+
+
 def huber(y, p, delta):
     d = np.abs(p - y)
     return np.where(d <= delta, d**2 / 2, delta * d - delta**2 / 2).mean(-1)
@@ -114,10 +128,56 @@ ROWS = {
     "sparse_categorical_crossentropy_logits": Row(
         lambda **o: L.SparseCategoricalCrossentropy(True, **o), labels, real, lambda y, p: pick(log_softmax(p), y)
     ),
+    "binary_crossentropy_pos_weight": Row(
+        lambda **o: L.BinaryCrossentropy(True, pos_weight=[3.0, 1.0, 0.5], **o),
+        bits,
+        real,
+        lambda y, p: (-(y * [3, 1, 0.5] * np.log(sigmoid(p)) + (1 - y) * np.log(1 - sigmoid(p)))).mean(-1),
+    ),
+    "categorical_crossentropy_class_weight": Row(
+        lambda **o: L.CategoricalCrossentropy(class_weight=[3.0, 1.0, 0.5], **o),
+        distribution,
+        positive,
+        lambda y, p: -(y * [3, 1, 0.5] * np.log(p / p.sum(-1, keepdims=True))).sum(-1),
+    ),
+    "sparse_categorical_crossentropy_class_weight": Row(
+        lambda **o: L.SparseCategoricalCrossentropy(True, class_weight=[3.0, 1.0, 0.5], **o),
+        labels,
+        real,
+        lambda y, p: np.array([3, 1, 0.5])[y.astype(int)] * pick(log_softmax(p), y),
+    ),
+    "binary_focal_crossentropy": Row(L.BinaryFocalCrossentropy, bits, share, focal),
+    "binary_focal_crossentropy_logits": Row(
+        lambda **o: L.BinaryFocalCrossentropy(True, 0.3, 1.5, from_logits=True, **o),
+        bits,
+        real,
+        lambda y, p: focal(y, sigmoid(p), 0.3, 1.5),
+    ),
+    "categorical_focal_crossentropy": Row(
+        lambda **o: L.CategoricalFocalCrossentropy([0.25, 1.0, 0.5], **o),
+        distribution,
+        positive,
+        lambda y, p: categorical_focal(y, p / p.sum(-1, keepdims=True), [0.25, 1, 0.5], 2),
+    ),
+    "categorical_focal_crossentropy_logits": Row(
+        lambda **o: L.CategoricalFocalCrossentropy(gamma=0.5, from_logits=True, label_smoothing=0.1, **o),
+        distribution,
+        real,
+        lambda y, p: categorical_focal(smooth(y, 0.1, y.shape[-1]), np.exp(log_softmax(p)), 0.25, 0.5),
+    ),
+    "categorical_hinge": Row(
+        L.CategoricalHinge,
+        one_hot,
+        real,
+        lambda y, p: np.maximum(((1 - y) * p).max(-1) - (y * p).sum(-1) + 1, 0),
+    ),
     "kl_divergence": Row(L.KLDivergence, distribution, distribution, lambda y, p: (y * np.log(y / p)).sum(-1)),
     "hinge": Row(L.Hinge, bits, real, lambda y, p: np.maximum(1 - (2 * y - 1) * p, 0).mean(-1)),
     "squared_hinge": Row(L.SquaredHinge, bits, real, lambda y, p: (np.maximum(1 - (2 * y - 1) * p, 0) ** 2).mean(-1)),
 }
+
+OF_SAMPLES = {L.Dice, L.Tversky, L.NTXent, L.TripletSemiHard, L.CTC, L.GaussianNLL}
+"""Losses of other shapes; tests/losses looks at them."""
 
 
 def data(row: Row, shape=(4, 3), dtype="float32"):

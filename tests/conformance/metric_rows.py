@@ -72,6 +72,20 @@ def area(y, p, w, thresholds):
     return -np.trapezoid(shares[1], shares[0])
 
 
+def centred(x):
+    return x - x.mean(-1, keepdims=True)
+
+
+def correlation(y, p):
+    y, p = centred(y), centred(p)
+    return (y * p).sum(-1) / np.sqrt((y * y).sum(-1) * (p * p).sum(-1))
+
+
+def concordance(y, p):
+    apart = (y.mean(-1) - p.mean(-1)) ** 2
+    return 2 * (centred(y) * centred(p)).mean(-1) / (y.var(-1) + p.var(-1) + apart)
+
+
 ROWS = {
     "accuracy": Row(M.Accuracy, "bits", "bits", mean_of(lambda y, p: y == p)),
     "binary_accuracy": Row(M.BinaryAccuracy, "bits", "share", mean_of(lambda y, p: (p > 0.5) == y)),
@@ -114,11 +128,40 @@ ROWS = {
     "auc": Row(M.AUC, "bits", "share", lambda y, p, w: area(y, p, w, np.linspace(0, 1, 200)[1:-1])),
     "f1_score": Row(lambda: M.F1Score("micro", 0.5), "bits", "share", lambda *a: f_score(*a, 1)),
     "f_beta_score": Row(lambda: M.FBetaScore("micro", 2.0, 0.5), "bits", "share", lambda *a: f_score(*a, 2)),
+    "mape": Row(M.MeanAbsolutePercentageError, "share", "real", mean_of(lambda y, p: 100 * np.abs((p - y) / y))),
+    "msle": Row(
+        M.MeanSquaredLogarithmicError, "share", "share", mean_of(lambda y, p: (np.log1p(p) - np.log1p(y)) ** 2)
+    ),
+    "log_cosh_error": Row(M.LogCoshError, "real", "real", mean_of(lambda y, p: np.log(np.cosh(p - y)))),
+    "poisson": Row(M.Poisson, "share", "share", mean_of(lambda y, p: p - y * np.log(p))),
+    "kl_divergence": Row(M.KLDivergence, "share", "share", mean_of(lambda y, p: (y * np.log(y / p)).sum(-1))),
+    "hinge": Row(M.Hinge, "bits", "real", mean_of(lambda y, p: np.maximum(1 - (2 * y - 1) * p, 0))),
+    "squared_hinge": Row(M.SquaredHinge, "bits", "real", mean_of(lambda y, p: np.maximum(1 - (2 * y - 1) * p, 0) ** 2)),
+    "categorical_hinge": Row(
+        M.CategoricalHinge,
+        "share",
+        "real",
+        mean_of(lambda y, p: np.maximum(((1 - y) * p).max(-1) - (y * p).sum(-1) + 1, 0)),
+    ),
+    "cosine_similarity": Row(
+        M.CosineSimilarity,
+        "real",
+        "real",
+        mean_of(lambda y, p: (y * p).sum(-1) / np.linalg.norm(y, axis=-1) / np.linalg.norm(p, axis=-1)),
+    ),
+    "pearson_correlation": Row(M.PearsonCorrelation, "real", "real", mean_of(correlation)),
+    "concordance_correlation": Row(M.ConcordanceCorrelation, "real", "real", mean_of(concordance)),
+    "perplexity": Row(
+        M.Perplexity,
+        "labels",
+        "share",
+        lambda *a: np.exp(mean_of(lambda y, p: -np.take_along_axis(logs(p), y.astype(int)[..., None], -1))(*a)),
+    ),
     "mean_metric_wrapper": Row(
         lambda: M.MeanMetricWrapper(cubes), "real", "real", mean_of(lambda y, p: np.abs(p - y) ** 3)
     ),
 }
-OTHERS = {M.Metric, M.SampleMetric, M.Mean, M.Sum}
+OTHERS = {M.Metric, M.SampleMetric, M.Mean, M.Sum, M.IoU, M.MeanIoU, M.R2Score}
 
 
 def cubes(y_true, y_pred):

@@ -24,6 +24,7 @@ GROWS = (
     "subtract",
     "multiply",
     "multi_head",
+    "attention",
     "embedding",
     "einsum",
     "mixture_of_experts",

@@ -52,7 +52,7 @@ def test_l6_targets_of_every_integer_dtype_give_the_same_numbers(row):
         np.testing.assert_allclose(number(made, y.astype(bool), p), wanted, rtol=1e-6)
 
 
-LABELLED = {name: row for name, row in ROWS.items() if "sparse" in name}
+LABELLED = {name: row for name, row in ROWS.items() if "sparse" in name and "weight" not in name}
 
 
 @pytest.mark.parametrize("row", LABELLED.values(), ids=LABELLED.keys())

@@ -15,7 +15,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("equation", "output", "axes", "x", "kernel", "bias"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("equation", "output", "axes", "x", "kernel", "bias"), CASES, ids=[f"{case[0]} {case[2]}" for case in CASES]
+)
 def test_weights_and_numbers(equation, output, axes, x, kernel, bias):
     layer = layers.EinsumDense(equation, output, bias_axes=axes, bias_initializer="zeros" if axes is None else "ones")
     out = layer(x)
@@ -26,7 +28,7 @@ def test_weights_and_numbers(equation, output, axes, x, kernel, bias):
     )
 
 
-@pytest.mark.parametrize("case", CASES[:5], ids=str)
+@pytest.mark.parametrize("case", [CASES[i] for i in (0, 2, 3, 4)], ids=range(4))
 def test_values_are_those_of_keras(keras, case):
     equation, output, axes, x, _, _ = case
     ours, theirs = (one.EinsumDense(equation, output, bias_axes=axes) for one in (layers, keras.layers))

@@ -62,7 +62,7 @@ WRONG = {
     "joined_none": lambda: L.Concatenate(axis=None),
     "base_text": lambda: L.RotaryEmbedding("a"),
     "base_infinite": lambda: L.RotaryEmbedding(float("inf")),
-    "padding": lambda: L.Conv2D(2, 3, padding=1),
+    "padding": lambda: L.Conv2D(2, 3, padding=-1),
     "kernel_set": lambda: L.Conv2D(2, {3, 2}),
     "training_text": lambda: L.Dropout(0.5)(X, training="no"),
     "training_number": lambda: L.Dropout(0.5)(X, training=2),

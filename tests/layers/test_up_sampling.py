@@ -19,6 +19,20 @@ def test_pixel_shuffle_is_that_of_torch(torch):
     np.testing.assert_array_equal(layers.PixelShuffle(2)(X), theirs)
 
 
+@pytest.mark.parametrize("interpolation", ["nearest", "bilinear", "bicubic"])
+def test_larger_images_are_those_of_keras(keras, interpolation):
+    ours, theirs = (one.UpSampling2D((2, 3), interpolation=interpolation) for one in (layers, keras.layers))
+    np.testing.assert_allclose(ours(X), theirs(X), rtol=1e-4, atol=1e-5)
+
+
+def test_values_between_pixels():
+    line = np.float32([0, 4]).reshape(1, 1, 2, 1)
+    out = layers.UpSampling2D((1, 2), interpolation="bilinear")(line)
+    assert np.ravel(out).tolist() == [0, 1, 3, 4]
+    with pytest.raises(gx.errors.ArgumentError, match="interpolation="):
+        layers.UpSampling2D(2, interpolation="cubic")
+
+
 def test_squares_of_channels():
     out = np.asarray(layers.PixelShuffle(2)(X))
     for i, j in np.ndindex(2, 2):

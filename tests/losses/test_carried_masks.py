@@ -55,8 +55,11 @@ def makeable(namespace, base):
     return [cls for cls in found.values() if isinstance(cls, type) and issubclass(cls, base) and cls is not base]
 
 
+OF_SAMPLES = (losses.NTXent, losses.TripletSemiHard, losses.CTC)  # their samples have no steps
 KINDS = [
-    k for k in (*makeable(losses, losses.Loss), *makeable(metrics, metrics.Metric)) if k is not metrics.SampleMetric
+    k
+    for k in (*makeable(losses, losses.Loss), *makeable(metrics, metrics.Metric))
+    if k is not metrics.SampleMetric and k not in (*OF_SAMPLES, metrics.IoU, metrics.MeanIoU)
 ]
 
 
@@ -68,13 +71,19 @@ def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets
     if issubclass(kind, metrics.FBetaScore):  # without a threshold classes are compared, and here is one
         make = partial(kind, threshold=0.5)
     scores = model(TOKENS)
-    if "Categorical" in kind.__name__ or kind.__name__ in ("KLDivergence", "CosineSimilarity"):
+    if "Categorical" in kind.__name__ or kind.__name__ in ("KLDivergence", "CosineSimilarity", "Perplexity"):
         model = gx.Sequential([layers.Embedding(10, 8, mask_zero=True), layers.Dense(3, activation="softmax")])
         scores = model(TOKENS)
         labels = np.where(KEPT, TOKENS % 3, 0)
-        given = [labels] if "Sparse" in kind.__name__ else [np.eye(3, dtype="float32")[labels]]
+        given = (
+            [labels]
+            if "Sparse" in kind.__name__ or kind is metrics.Perplexity
+            else [np.eye(3, dtype="float32")[labels]]
+        )
         if "TopK" in kind.__name__:
             make = partial(kind, k=1)
+    if kind is losses.GaussianNLL:
+        scores = gx.Sequential([layers.Embedding(10, 8, mask_zero=True), layers.Dense(2)])(TOKENS)
     plain = np.asarray(scores)
     found, expected, all_of_them = (
         make()(*given, scores),

@@ -113,7 +113,7 @@ def test_a4_a_name_in_place_of_a_shape():
         metrics.Mean().add_weight("total")
 
 
-@pytest.mark.parametrize("name", ["MeanIoU", "R2Score", "cohen_kappa", "PrecisionAtRecall"])
+@pytest.mark.parametrize("name", ["MatthewsCorrelation", "cohen_kappa", "PrecisionAtRecall"])
 def test_a5_metrics_that_there_are_not_say_so_and_suggest_no_other(name):
     with pytest.raises(ArgumentError) as caught:
         metrics.get(name)
@@ -124,7 +124,7 @@ def test_a5_metrics_that_there_are_not_say_so_and_suggest_no_other(name):
         getattr(metrics, name)
 
 
-@pytest.mark.parametrize("name", ["dice", "binary_focal_crossentropy", "CTC", "CategoricalHinge"])
+@pytest.mark.parametrize("name", ["circle", "CategoricalGeneralizedCrossEntropy"])
 def test_a5_losses_that_there_are_not_say_so_and_suggest_no_other(name):
     with pytest.raises(ArgumentError) as caught:
         losses.get(name)
@@ -147,7 +147,7 @@ def test_a5_losses_that_there_are_not_say_so_and_suggest_no_other(name):
         (lambda name: getattr(losses, name), "MSE", "graftax.losses.MeanSquaredError"),
         (lambda name: getattr(losses, name), "CrossEntropyLoss", "SparseCategoricalCrossentropy(from_logits=True)"),
         (lambda name: getattr(losses, name), "BinaryCrossEntropi", "graftax.losses.BinaryCrossentropy"),
-        (lambda name: getattr(metrics, name), "MeanAbsolutePercentageError", 'graftax.metrics.get("mape")'),
+        (lambda name: getattr(metrics, name), "Huber", 'graftax.metrics.get("huber")'),
         (lambda name: getattr(metrics, name), "Acuracy", "graftax.metrics.Accuracy"),
     ],
 )
@@ -160,7 +160,7 @@ def test_a5_remedies_are_right(get, wrong, right):
 def test_a5_modules_have_no_other_attributes_than_they_say():
     for module in (losses, metrics):
         assert not hasattr(module, "__wrapped__")
-        assert not hasattr(module, "MeanIoU")
+        assert not hasattr(module, "CohenKappa")
         assert all(hasattr(module, name) for name in module.__all__)
         for answers in (module._CLASSES, __import__(f"{module.__name__}.registry", fromlist="x").ELSEWHERE):
             for _, instead in answers.values():  # what is suggested exists

@@ -48,6 +48,7 @@ KINDS = {
 def test_t2_lists_and_tuples_from_an_iterable_are_batches(kind):
     model, loader = line(metrics=["mae"]), Loader(KINDS[kind])
     history = model.fit(loader, epochs=2, validation_data=Loader(KINDS[kind], 3), verbose=0).history
+    assert history.pop("learning_rate") == [0, 0]
     assert history == {"loss": [6, 6], "mae": [2, 2], "val_loss": [6, 6], "val_mae": [2, 2]}
     assert model.evaluate(loader, verbose=0) == {"loss": 6, "mae": 2}
     np.testing.assert_array_equal(model.predict(loader, verbose=0), X)
@@ -154,6 +155,7 @@ def test_t2_torch_data_loader(torch):
     two = data.DataLoader(data.TensorDataset(torch.tensor(X), torch.tensor(Y)), batch_size=2)
     model = line(metrics=["mae"])
     history = model.fit(two, epochs=2, validation_data=two, verbose=0).history
+    assert history.pop("learning_rate") == [0, 0]
     assert history == {"loss": [6, 6], "mae": [2, 2], "val_loss": [6, 6], "val_mae": [2, 2]}
     assert model.evaluate(loader, verbose=0)["loss"] == pytest.approx(34.8)
     np.testing.assert_array_equal(model.predict(loader, verbose=0), X)

@@ -5,8 +5,9 @@ import pytest
 
 import graftax as gx
 from graftax.core.errors import ArgumentError, DataError
-from graftax.training import data
 from graftax.training.class_weights import ClassWeights
+from graftax.training.sources import choosing as data
+from graftax.training.sources.host_batches import finite_weights, host_batch
 
 X = np.arange(5, dtype="float32")
 
@@ -113,15 +114,15 @@ def test_validation_data_in_each_form_gives_the_same_batches():
 
 
 def test_weights_that_are_not_finite_name_their_row():
-    np.testing.assert_array_equal(data.finite_weights([1, 2.5]), np.float32([1, 2.5]))
+    np.testing.assert_array_equal(finite_weights([1, 2.5]), np.float32([1, 2.5]))
     with pytest.raises(ArgumentError, match=r"sample_weight\['a'\]\[1\]|sample_weight\['a'\].*1"):
-        data.finite_weights({"a": [1.0, np.nan]})
+        finite_weights({"a": [1.0, np.nan]})
 
 
 def test_class_weights_multiply_those_of_the_batch():
     weights = ClassWeights({1: 3.0})
     labels = np.int32([0, 1, 1])
-    (_, _, found) = data.host_batch(X[:3], labels, [1.0, 2.0, 4.0], weights)
+    (_, _, found) = host_batch(X[:3], labels, [1.0, 2.0, 4.0], weights)
     assert found.tolist() == [1, 6, 12]
     source = data.make_source([(X[:3], labels)], None, None, None, False, None, weights)
     assert next(source.epoch(0))[2].tolist() == [1, 3, 3]

@@ -55,8 +55,8 @@ def test_ft11_order_of_hooks():
         ("batch_end", 1),
         "test_begin",
         ("test_end", ["loss"]),
-        ("epoch_end", 0, ["loss", "val_loss"]),
-        ("train_end", ["loss", "val_loss"]),
+        ("epoch_end", 0, ["learning_rate", "loss", "val_loss"]),
+        ("train_end", ["learning_rate", "loss", "val_loss"]),
     ]
 
 

@@ -97,7 +97,7 @@ def test_t1_own_metrics_start_over_each_epoch_validation_and_evaluation(kind, ea
     history = model.fit(X, Y, batch_size=2, epochs=3, validation_data=(X[:3], Y[:3]), verbose=0).history
     assert history["seen"] == [4, 4, 4]
     assert history["val_seen"] == [3, 3, 3]
-    assert list(history) == ["own_loss", "seen", "val_seen"]
+    assert list(history) == ["own_loss", "seen", "val_seen", "learning_rate"]
     assert model.evaluate(X, Y, verbose=0) == {"seen": 4}
     assert model.evaluate(X, Y, verbose=0) == {"seen": 4}
 
@@ -119,7 +119,7 @@ def test_t1_metrics_in_layers_and_in_nested_models_are_found_reset_and_shown():
     history = model.fit(X, Y, batch_size=2, epochs=2, validation_data=(X[:3], Y[:3]), verbose=0).history
     assert history["rows"] == [4, 4]
     assert history["val_rows"] == [3, 3]
-    assert list(history) == ["loss", "mae", "rows", "val_loss", "val_mae", "val_rows"]
+    assert list(history) == ["loss", "mae", "rows", "val_loss", "val_mae", "val_rows", "learning_rate"]
     assert model.evaluate(X, Y, verbose=0) == {"loss": 3.5, "mae": 1.5, "rows": 4}
     assert [m.name for m in model.metrics] == ["loss", "mae", "rows"]
     model.reset_metrics()

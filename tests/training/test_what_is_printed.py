@@ -44,11 +44,3 @@ def test_verbose(capsys):
     assert "val_loss 6" in out[1]
     line().evaluate(X, Y, verbose=2)
     assert "loss 6" in capsys.readouterr().out
-
-
-def test_progress_bar_on_a_terminal(capsys):
-    pytest.importorskip("rich")
-    line().fit(X, Y, epochs=2, verbose=1)
-    out = capsys.readouterr().out
-    assert "epoch 2/2" in out
-    assert "loss" in out

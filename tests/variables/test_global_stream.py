@@ -7,13 +7,13 @@ import graftax as gx
 from graftax import layers
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
-from graftax.variables import random
+from graftax.variables import streams
 
 
 @pytest.fixture(autouse=True)
 def no_stream_yet():
     """As in a new process."""
-    random._global.clear()
+    streams._global.clear()
 
 
 def numbers(draw, count=2):
@@ -134,7 +134,7 @@ def test_a_draw_counts_for_the_weights_made_after_it_as_it_always_did():
 
     without, with_one = kernel(0), kernel(1)
     assert without != with_one == kernel(3)
-    random._global.clear()
+    streams._global.clear()
     assert kernel(2) == with_one
     assert kernel(0) == without
 
@@ -142,7 +142,7 @@ def test_a_draw_counts_for_the_weights_made_after_it_as_it_always_did():
 def test_a_stream_that_began_on_a_backend_that_does_not_compile_goes_on_compiled():
     gx.set_random_seed(7)
     expected = numbers(plain, 4)
-    random._global.clear()
+    streams._global.clear()
     gx.set_random_seed(7)
     with registry.scope(registry.load("numpy")):
         got = numbers(plain)

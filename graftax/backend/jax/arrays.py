@@ -163,7 +163,7 @@ class JaxArrays:
         return neural.attention(query, key, value, mask, bias)
 
     def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
-        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
         return ctc.loss(labels, logits, label_lengths, logit_lengths, blank)
 
     def stop_gradient(self, x: Any) -> Any:
@@ -184,7 +184,7 @@ class JaxArrays:
         return rows.max(updates) if how == "max" else rows.min(updates)
 
     def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
-        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        """Return the solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
         return lax.linalg.triangular_solve(
             x, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint and x.dtype.kind == "c"
         )

@@ -69,6 +69,11 @@ def call_for_effect(function: Function, args: Sequence[Any]) -> None:
         function(*args)
 
 
+def settle() -> None:
+    """Wait until the effects of all programs that were started have happened."""
+    jax.effects_barrier()
+
+
 def _at_the_host(function: Function, shapes: Callable[[], Sequence[Any]], values: Sequence[Any]) -> list[Any]:
     if not _is_staged(values):
         return list(function(*values))  # an exception stays what it is

@@ -10,7 +10,8 @@ import jax
 from jax import lax
 
 from graftax.backend.jax import forwards, tracing
-from graftax.backend.jax.callbacks import call_for_effect, call_python
+from graftax.backend.jax.callbacks import call_for_effect, call_python, settle
+from graftax.backend.jax.profiling import profile
 
 _POLICIES: dict[str | None, Any] = {
     None: None,
@@ -69,3 +70,11 @@ class JaxControl:
     def effect(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
         """Call Python for its effect alone."""
         call_for_effect(function, args)
+
+    def profile(self, directory: str) -> AbstractContextManager[None]:
+        """Write a trace of what runs inside into a directory."""
+        return profile(directory)
+
+    def settle(self) -> None:
+        """Wait until the effects of all programs that were started have happened."""
+        settle()

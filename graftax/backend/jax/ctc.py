@@ -16,7 +16,7 @@ _NEVER = -1e30
 
 
 def loss(labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
-    """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+    """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
     rows, count = labels.shape
     logs = jax.nn.log_softmax(logits, axis=-1)
     states = jnp.full((rows, 2 * count + 1), blank, "int32").at[:, 1::2].set(labels)  # a blank around each label

@@ -77,15 +77,6 @@ class _Static:
         self.value = value
 
 
-def only_backwards() -> GradientError:
-    """Return the error for a forward derivative of a function with a rule for its gradient."""
-    return GradientError(
-        "a forward derivative (jvp) of a function that has a gradient of its own",
-        "its rule goes backwards only",
-        "graftax.jacobian, which goes backwards, or the function without custom_gradient",
-    )
-
-
 def closed_over() -> GradientError:
     """Return the error for a value that is differentiated and that a function with its own gradient closes over."""
     return GradientError(

@@ -121,11 +121,21 @@ def _backwards() -> GradientError:
     )
 
 
+def only_backwards() -> GradientError:
+    """Return what a forward derivative of a function with a rule for its gradient means."""
+    return GradientError(
+        "a forward derivative (jvp) of a function that has a gradient of its own",
+        "its rule goes backwards only",
+        "graftax.jacobian, which goes backwards, or the function without custom_gradient",
+    )
+
+
 _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
     (re.compile(rf"^dot_general requires contracting .* got {SHAPE} and {SHAPE}"), contraction),
     (re.compile("^JAX arrays are immutable"), _immutable),
+    (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
     (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),
     (re.compile("^(?s:Non-hashable static arguments.*Tracer)"), lambda: _integer("")),

@@ -130,7 +130,7 @@ class _Same:
 def _form(jaxpr: Any) -> Hashable:
     numbers: dict[Any, int] = {}
 
-    def name(atom: object) -> Hashable:
+    def name(atom: Any) -> Hashable:
         if isinstance(atom, tracing.Literal):
             return str(atom.aval), _value(atom.val)
         return numbers.setdefault(atom, len(numbers))

@@ -152,7 +152,7 @@ def levels_above(level: object) -> list[Any]:
 
 
 def staged_within(level: object) -> bool:
-    """True if the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
+    """Tell whether the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
     # by name: the class is private, and importing it would bind this file to one more place in jax
     trace = private.trace_ctx.trace
     while trace is not level and trace is not None and trace is not private.eval_trace:

@@ -13,7 +13,7 @@ import numpy as np
 
 from graftax.backend.gradients import Recorder
 from graftax.backend.host import owned
-from graftax.backend.jax import checks, custom, recording, structures, tracing
+from graftax.backend.jax import checks, custom, foreign, recording, structures, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
@@ -177,7 +177,7 @@ class JaxTransforms(JaxControl):
         except TypeError as error:
             if "custom_vjp" not in str(error):
                 raise
-            raise custom.only_backwards() from error
+            raise foreign.only_backwards() from error
         return results, out
 
     def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:

@@ -169,7 +169,7 @@ class NumpyArrays:
         return self.asarray(np_.matmul(share, self.asarray(value, wide)), value.dtype)
 
     def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
-        """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+        """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
         return canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
 
     def stop_gradient(self, x: Any) -> Any:
@@ -195,7 +195,7 @@ class NumpyArrays:
         return result
 
     def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
-        """The solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
+        """Return the solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
         part = np.tril(x) if lower else np.triu(x)
         part = np.conj(part).swapaxes(-1, -2) if adjoint else part
         rows = range(part.shape[-1]) if lower != adjoint else reversed(range(part.shape[-1]))

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def loss(labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
-    """Minus the log of the probability of the labels of each row, over all alignments; inf if there is none."""
+    """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
     highest = logits.max(-1, keepdims=True)
     logs = logits - highest - np.log(np.exp(logits - highest).sum(-1, keepdims=True))
     sizes = zip(labels, logs, label_lengths, logit_lengths, strict=True)

@@ -108,6 +108,7 @@ def _calls_of_python(kit: Kit) -> None:
     kit.close(call(kit.array([1.0, 2.0])), np.array([2, 4], "float32"), "a callback in eager code")
     heard: list[float] = []
     callbacks.effect(lambda x: heard.append(float(x)), [kit.array(3.0)])
+    callbacks.settle()
     assert heard == [3.0], "an effect in eager code"
     if kit.backend.has("compiling"):
         run = kit.backend.compiling.compiled(lambda x: call(x) + 1)

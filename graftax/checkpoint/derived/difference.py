@@ -45,7 +45,7 @@ class Difference(NamedTuple):
 def held_by_sheet(sheet: Sheet) -> dict[str, Held]:
     """Return what a checkpoint holds, by path."""
     found = {}
-    for path, node in sheet.paths().items():
+    for node, path in sheet.paths().items():
         record, tensor = sheet.nodes[node], sheet.tensor_of(node)
         if tensor is not None:
             role = record.payload[2] if record.kind is Kind.VARIABLE else ""

@@ -21,7 +21,10 @@ def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
         ArgumentError: there is no such path, or nothing to hang it under.
         RenameConflict: something is there already.
     """
-    taken = {old: _taken(sheet, old) for old in names.values()}
+    taken = {old: _found(sheet, old) for old in names.values()}
+    above = {old: _found(sheet, old.rpartition("/")[0]) for old in taken if "/" in old}
+    for old in taken:  # all were found before the first is taken away
+        _take(sheet, old, above.get(old))
     for new, old in names.items():
         *parents, last = new.split("/")
         if not last:
@@ -43,17 +46,14 @@ def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
         sheet.set_edges(parent, [*sheet.nodes[parent].edges, (edge, taken[old])])
 
 
-def _taken(sheet: Sheet, old: str) -> int:
+def _take(sheet: Sheet, old: str, parent: int | None) -> None:
     """Take a part from where it hangs."""
-    *parents, last = old.split("/")
-    node = _found(sheet, old)
-    if parents:
-        parent = _found(sheet, "/".join(parents))
+    last = old.rpartition("/")[2]
+    if parent is None:
+        del sheet.roots[last]
+    else:
         kept = sheet.child(parent, last)
         sheet.set_edges(parent, [edge for edge in sheet.nodes[parent].edges if edge != kept])
-    else:
-        del sheet.roots[last]
-    return node
 
 
 def _found(sheet: Sheet, path: str) -> int:

@@ -36,7 +36,7 @@ def keep(owner: Module, before: object, given: Any) -> Any:
     if (
         isinstance(given, type | bool)
         or not (number or callable(given) or holder)
-        or (holder and (is_complex(kind := getattr(given, "dtype", "")) or str(kind) == "bool"))
+        or (holder and _holds_no_number(given))
     ):
         raise ArgumentTypeError(
             f"learning_rate={given!r:.100}",
@@ -70,6 +70,11 @@ def keep(owner: Module, before: object, given: Any) -> Any:
             f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({given!r})",
         )
     return scalar(owner, "learning_rate", "hyper", widest(), given)
+
+
+def _holds_no_number(holder: object) -> bool:
+    dtype = str(getattr(holder, "dtype", "float32"))
+    return dtype == "bool" or is_complex(dtype)
 
 
 def current(rate: object, iterations: Array, dtype: str | None = None) -> Array:

@@ -6,8 +6,22 @@ from graftax.core.namespaces import answering as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.training.callbacks.callback import Callback as Callback
 from graftax.training.callbacks.callback import Logs as Logs
+from graftax.training.callbacks.csv_logger import CSVLogger as CSVLogger
+from graftax.training.callbacks.early_stopping import EarlyStopping as EarlyStopping
 from graftax.training.callbacks.history import History as History
+from graftax.training.callbacks.lambda_callback import LambdaCallback as LambdaCallback
+from graftax.training.callbacks.learning_rate_scheduler import LearningRateScheduler as LearningRateScheduler
+from graftax.training.callbacks.mlflow import MLflow as MLflow
+from graftax.training.callbacks.model_checkpoint import ModelCheckpoint as ModelCheckpoint
+from graftax.training.callbacks.profiler import Profiler as Profiler
 from graftax.training.callbacks.progress import Progress as Progress
+from graftax.training.callbacks.reduce_lr_on_plateau import ReduceLROnPlateau as ReduceLROnPlateau
+from graftax.training.callbacks.stop_at_step import StopAtStep as StopAtStep
+from graftax.training.callbacks.swap_averages import SwapAverages as SwapAverages
+from graftax.training.callbacks.tensorboard import TensorBoard as TensorBoard
+from graftax.training.callbacks.terminate_on_nan import TerminateOnNaN as TerminateOnNaN
+from graftax.training.callbacks.timing import Timing as Timing
+from graftax.training.callbacks.wandb import WandB as WandB
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
     __getattr__ = _answering("callbacks")

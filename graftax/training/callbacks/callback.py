@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from graftax.core.errors import ArgumentTypeError
@@ -14,16 +12,22 @@ if TYPE_CHECKING:
     from graftax.training.model import Model
 
 
-class Logs(Mapping[str, float]):
+class Logs(MutableMapping[str, float]):
     """Names and numbers. A number stays on the device until somebody reads it, so that nobody waits for one unread.
+
+    What a callback writes is seen by those after it, and by the history.
 
     Args:
         values: Scalars by name, arrays or Python numbers.
 
+    Raises:
+        ArgumentTypeError: what is written is no number.
+
     Example:
         >>> logs = Logs({"loss": 0.25})
+        >>> logs["perplexity"] = 1.5
         >>> logs["loss"], dict(logs)
-        (0.25, {'loss': 0.25})
+        (0.25, {'loss': 0.25, 'perplexity': 1.5})
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -35,6 +39,18 @@ class Logs(Mapping[str, float]):
             value = self._values[name] = float(value)
         return value
 
+    def __setitem__(self, name: str, value: Any) -> None:
+        shape = getattr(value, "shape", ())
+        if not isinstance(name, str) or tuple(shape) != () or not hasattr(value, "__float__"):
+            shown = f"an array of shape {tuple(shape)}" if shape else repr(value)
+            raise ArgumentTypeError(
+                f"logs[{name!r}] = {shown}", "logs hold one number for each name", f"logs[{str(name)!r}] = float(...)"
+            )
+        self._values[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._values[name]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
@@ -44,13 +60,21 @@ class Logs(Mapping[str, float]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def copy(self) -> dict[str, float]:
+        """Return the numbers as a dict."""
+        return dict(self)
+
 
 class Callback(Constructed):
     """Does something at given moments of fit, evaluate and predict; subclass it and define the hooks you need.
 
-    ``self.model`` is the model, ``self.params`` a dict with ``verbose``, ``epochs`` and ``steps``. Reading or
+    ``self.model`` is the model, ``self.params`` a dict with ``verbose``, ``epochs``, ``steps``, ``step`` (how many
+    steps have been taken, those of earlier runs counted) and ``validates`` (whether there is a validation). Reading or
     assigning a Variable in a hook is always right; setting ``self.model.stop_training = True`` ends training after the
-    present step. Logs of a batch are means over the epoch so far. Several callbacks run in the order of their list.
+    present step. Logs of a batch are means over the epoch so far; those of an epoch may be written to. Several
+    callbacks run in the order of their list. Callbacks of Keras do as well.
+
+    A callback that remembers something says so with `get_state` and `set_state`, which make it a part of exact resume.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -68,130 +92,63 @@ class Callback(Constructed):
     params: dict[str, Any]
 
     def set_model(self, model: Model) -> None:
-        """Called first, with the model."""
+        """Take the model; called first."""
         self.model = model
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Called first, with what fit was asked to do."""
+        """Take what fit was asked to do; called first."""
         self.params = params
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Before the first epoch."""
+        """Run before the first epoch."""
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """After the last epoch, with its logs."""
+        """Run after the last epoch, with its logs."""
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Before an epoch, counted from 0."""
+        """Run before an epoch, counted from 0."""
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """After an epoch and its validation."""
+        """Run after an epoch and its validation."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a step."""
+        """Run before a step."""
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a step."""
+        """Run after a step."""
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Before an evaluation."""
+        """Run before an evaluation."""
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """After an evaluation."""
+        """Run after an evaluation."""
 
     def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a batch of an evaluation."""
+        """Run before a batch of an evaluation."""
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a batch of an evaluation."""
+        """Run after a batch of an evaluation."""
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Before a prediction."""
+        """Run before a prediction."""
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """After a prediction."""
+        """Run after a prediction."""
 
     def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a batch of a prediction."""
+        """Run before a batch of a prediction."""
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a batch of a prediction."""
+        """Run after a batch of a prediction."""
 
+    def on_exception(self, error: BaseException) -> None:
+        """Training ends with an error, in place of `on_train_end`: close what is open."""
 
-def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
-    """The callbacks as a list; none for None.
+    # --- resuming ---------------------------------------------------------------------------------------------------
 
-    Raises:
-        ArgumentTypeError: it is no list, or something in it is no callback.
-    """
-    if callbacks is None:
-        return []
-    if not isinstance(callbacks, Iterable):
-        raise ArgumentTypeError(f"callbacks={callbacks!r}", "several may be given, in a list", "callbacks=[callback]")
-    found = list(callbacks)
-    for callback in found:
-        if isinstance(callback, type) or not hasattr(callback, "set_model"):
-            name = callback.__name__ if isinstance(callback, type) else "Callback"
-            raise ArgumentTypeError(
-                f"callbacks= holds {callback!r}", "each is an object of a subclass of Callback", f"callbacks=[{name}()]"
-            )
-        for hook in dir(callback):
-            if hook.startswith("on_") and not hasattr(Callback, hook):
-                _refuse_hook(type(callback).__name__, hook)
-    return found
+    def get_state(self) -> Any:
+        """Return what the callback remembers, as numbers, texts, arrays, lists and dicts; None for nothing."""
+        return None
 
-
-def _refuse_hook(kind: str, hook: str) -> None:
-    """Raise for a method that looks like a hook, but is none: nobody would call it."""
-    hooks = [name for name in dir(Callback) if name.startswith("on_")]
-    near = [hook.replace("on_batch", "on_train_batch")] if hook in ("on_batch_begin", "on_batch_end") else []
-    near = near or get_close_matches(hook, hooks, n=1, cutoff=0.85)
-    if near:
-        raise ArgumentTypeError(
-            f"the callback {kind} has the method {hook}",
-            "no hook is called so, and nobody would call it",
-            f"def {near[0]}",
-        )
-
-
-class CallbackList:
-    """Runs callbacks in order; hooks that none of them defines cost nothing.
-
-    Args:
-        callbacks: The callbacks.
-        model: Given to each.
-        params: Given to each.
-    """
-
-    def __init__(self, callbacks: Sequence[Callback], model: Model, params: dict[str, Any]) -> None:
-        self.callbacks = list(callbacks)
-        self._hooks: dict[str, list[Any]] = {}
-        for callback in self.callbacks:
-            callback.set_model(model)
-            callback.set_params(params)
-
-    def run(self, hook: str, *args: Any, logs: Mapping[str, Any] | None = None) -> None:
-        """Call a hook of each callback that defines it."""
-        if hook not in self._hooks:
-            default = getattr(Callback, hook)
-            defined = [c for c in self.callbacks if getattr(type(c), hook, default) is not default]
-            self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
-        if self._hooks[hook]:
-            shown = Logs(logs or {})
-            for function in self._hooks[hook]:
-                function(*args, logs=shown)
-
-
-def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
-    """The hook, if it can be called as it will be."""
-    wanted = list(inspect.signature(default).parameters)[1:]
-    try:
-        inspect.signature(hook).bind(*wanted[:-1], logs=None)
-    except TypeError:
-        name = f"{getattr(hook, '__qualname__', hook)}"
-        raise ArgumentTypeError(
-            f"the hook {name}{inspect.signature(hook)}",
-            f"it is called with {', '.join(wanted)}",
-            f"def {default.__name__}(self, {', '.join([*wanted[:-1], 'logs=None'])})",
-        ) from None
-    return hook
+    def set_state(self, state: Any) -> None:
+        """Take back what `get_state` returned, after `on_train_begin` of the run that resumes."""

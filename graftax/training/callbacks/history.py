@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graftax.training.callbacks.callback import Callback, Logs
 
 
@@ -18,6 +20,7 @@ class History(Callback):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.history: dict[str, list[float]] = {}
         self.epoch: list[int] = []
 
@@ -26,3 +29,14 @@ class History(Callback):
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all numbers so far."""
+        return {
+            "history": {name: [float(v) for v in values] for name, values in self.history.items()},
+            "epoch": self.epoch,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from the numbers of earlier epochs."""
+        self.history, self.epoch = state["history"], list(state["epoch"])

@@ -1,131 +1,150 @@
-"""Progress: a bar on a terminal, one line an epoch elsewhere."""
+"""Progress: a bar on a terminal and in a notebook, one line an epoch elsewhere."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 import time
-from typing import Any
+from collections.abc import Mapping
 
 from graftax.training.arguments import verbosity
 from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.display.progress_line import Progressed
+from graftax.training.display.screen import Screen
+
+_INTERIM = 60.0
+"""Seconds after which a file gets a line of an epoch that is not over."""
 
 
 class Progress(Callback):
     """Shows how training, evaluation or prediction goes.
 
-    The bar needs the package rich and a terminal; without either there is one line for each epoch. Numbers are
-    fetched from the device at most ten times a second.
+    An epoch is one line: its number, steps, a bar, time for a step, time left, and the numbers. On a terminal and in a
+    notebook it moves, cut to the width that there is; in a file or a pipe it is written when the epoch is over, and
+    once a minute before. Numbers are fetched from the device at most ten times a second.
 
     Args:
-        verbose: ``"auto"``: a bar on a terminal, else lines. 1: a bar if rich is there. 2: lines. 0: nothing.
+        verbose: ``"auto"`` or 1: as above, but ``"auto"`` writes no line for a prediction into a file. 2: one line for
+            each epoch, nothing that moves. 0: nothing. Defaults to ``"auto"``.
 
     Example:
         >>> bar = Progress(verbose=2)
     """
 
     def __init__(self, verbose: int | str = "auto") -> None:
+        super().__init__()
         self._verbose = verbosity(verbose)
-        self._bar: Any = None
-        self._task: Any = None
-        self._due = 0.0
-        self._started = 0.0
+        self._screen = Screen(0)
+        self._title = ""
+        self._began = self._counted_from = self._due = 0.0
+        self._first = 0  # steps that the rate leaves out, since they compile
+        self._last = 0.0  # when the latest of them was handed to the device
+        self._done = 0
+        self._total: int | None = None
+
+    # --- training ---------------------------------------------------------------------------------------------------
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Open the bar."""
-        self._open()
+        """Look where the lines go."""
+        self._screen = Screen(self._verbose)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Start a row for the epoch."""
-        self._started = time.perf_counter()
-        self._row(f"epoch {epoch + 1}/{self.params['epochs']}")
+        """Start a line for the epoch."""
+        last = str(self.params["epochs"])
+        self._start(f"epoch {epoch + 1:{len(last)}}/{last}", self.params["steps"])
+        if self._screen.is_moving:
+            self._show({})
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Move the bar."""
-        self._move(batch, logs)
+        self._move(batch + 1, logs)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Finish the row, or print the line."""
-        seconds = time.perf_counter() - self._started
-        if self._bar is not None:
-            self._bar.update(self._task, numbers=_format(logs), completed=self.params["steps"])
-            self._bar.stop_task(self._task)
-        elif self._verbose in (1, 2, "auto"):
-            print(f"epoch {epoch + 1}/{self.params['epochs']}  {seconds:.2f}s  {_format(logs)}", flush=True)
+        """Finish the line."""
+        self._finish(logs)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Close the bar."""
+        """Leave the terminal."""
         self.close()
 
+    # --- evaluation and prediction ------------------------------------------------------------------------------------
+
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Open a bar, unless this is the validation of an epoch."""
-        if self._bar is None and not self.params.get("validating"):
-            self._open()
-            self._row("evaluate")
+        """Start a line, unless this is the validation of an epoch."""
+        if not self.params.get("validating"):
+            self._screen = Screen(self._verbose)
+            self._start("evaluate", self.params["steps"])
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Move the bar."""
+        """Move the bar; the line of an epoch says that it validates."""
         if not self.params.get("validating"):
-            self._move(batch, logs)
+            self._move(batch + 1, logs)
+        elif self._screen.is_moving and (now := time.perf_counter()) >= self._due:
+            self._due = now + self._screen.seconds_between
+            of = self.params.get("validation_steps")
+            count = f"{batch + 1}/{of}" if of else str(batch + 1)
+            self._show({}, f"{self._title}, validation {count}")
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Close the bar, or print the line."""
-        if self.params.get("validating"):
-            return
-        if self._bar is not None:
-            self._bar.update(self._task, numbers=_format(logs))
-            self.close()
-        elif self._verbose in (1, 2, "auto"):
-            print(f"evaluate  {_format(logs)}", flush=True)
+        """Finish the line."""
+        if not self.params.get("validating"):
+            self._finish(logs)
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Open a bar."""
-        self._open()
-        self._row("predict")
+        """Start a line."""
+        self._screen = Screen(self._verbose)
+        self._screen.prints = self._screen.is_moving or self._verbose == 1
+        self._start("predict", self.params["steps"])
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Move the bar."""
-        self._move(batch, logs)
+        self._move(batch + 1, None)
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """Close the bar."""
-        self.close()
+        """Finish the line."""
+        self._finish(None)
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
-        if self._verbose in (0, 2) or (self._verbose == "auto" and not sys.stdout.isatty()):
-            return
-        try:
-            rich = importlib.import_module("rich.progress")  # an extra: graftax[progress]
-        except ImportError:
-            return
-        columns = [
-            rich.TextColumn("{task.description}"),
-            rich.BarColumn(bar_width=24),
-            rich.MofNCompleteColumn(),
-            rich.TimeElapsedColumn(),
-            rich.TextColumn("{task.fields[numbers]}"),
-        ]
-        self._bar = rich.Progress(*columns, refresh_per_second=10)
-        self._bar.start()
-
-    def _row(self, title: str) -> None:
-        if self._bar is not None:
-            self._task = self._bar.add_task(title, total=self.params["steps"], numbers="")
-
-    def _move(self, batch: int, logs: Logs | None) -> None:
-        if self._bar is None or (now := time.perf_counter()) < self._due:
-            return
-        self._due = now + 0.1
-        self._bar.update(self._task, completed=batch + 1, numbers=_format(logs))
+    def clear(self) -> None:
+        """Take the moving line away, since other callbacks may print."""
+        self._screen.clear()
 
     def close(self) -> None:
-        """Give the terminal back; also after an exception."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        """Leave the terminal as it is; also after an exception."""
+        self._screen.close()
 
+    def _start(self, title: str, total: int | None) -> None:
+        self._title, self._total, self._done = title, total, 0
+        self._began = self._counted_from = time.perf_counter()
+        self._due = self._began + (0.0 if self._screen.is_moving else _INTERIM)
+        self._first = 0
 
-def _format(logs: Logs | None) -> str:
-    return "  ".join(f"{name} {value:.4g}" for name, value in (logs or {}).items())
+    def _move(self, done: int, logs: Logs | None) -> None:
+        now = time.perf_counter()
+        if self._first == 0:
+            self._first, self._counted_from = done, now
+        self._done, self._last = done, now
+        if now < self._due or not self._screen.prints or self._verbose == 2:
+            return
+        if self._screen.is_moving:
+            self._due = now + self._screen.seconds_between
+            self._show(logs or {})
+        else:
+            self._due = now + _INTERIM
+            self._screen.finish(self._progressed(logs or {}).line(None, plain=True))
+
+    def _finish(self, logs: Logs | None) -> None:
+        if self._screen.prints:
+            line = self._progressed(logs or {}, is_over=True).line(self._screen.width, self._screen.is_plain)
+            self._screen.finish(line)
+
+    def _show(self, numbers: Mapping[str, float], title: str = "") -> None:
+        line = self._progressed(numbers, title).line(self._screen.width, self._screen.is_plain)
+        self._screen.show(line)
+
+    def _progressed(self, numbers: Mapping[str, float], title: str = "", is_over: bool = False) -> Progressed:
+        now = time.perf_counter()
+        later = self._done - self._first
+        per_step = (self._last - self._counted_from) / later if later > 0 else None
+        if per_step is None and self._done:
+            per_step = (self._last - self._began) / self._done
+        return Progressed(title or self._title, self._done, self._total, now - self._began, per_step, numbers, is_over)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterator
 from types import FunctionType
-from typing import Any
 
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import ignored
@@ -20,7 +19,7 @@ _PACKAGE = "graftax."
 
 
 def blueprint(module: Module) -> Hashable | None:
-    """How a Module is made, or None where its call may run code from outside of graftax, or depends on other objects.
+    """Return how a Module is made; None where its call may run code of others, or depends on other objects.
 
     Code from outside is left alone, since it may stop in a debugger, print, or look at values. Where one layer inside
     does not compile its call, the whole does not.
@@ -53,7 +52,7 @@ def _settings(node: Module, number: dict[int, int]) -> Iterator[Hashable]:
             yield name, _part(value, number)
 
 
-def _part(value: Any, number: dict[int, int]) -> Hashable:
+def _part(value: object, number: dict[int, int]) -> Hashable:
     if is_plain(value):
         return type(value), value
     if id(value) in number:
@@ -69,7 +68,7 @@ def _part(value: Any, number: dict[int, int]) -> Hashable:
     raise _OtherObject
 
 
-def _is_ours(thing: Any) -> bool:
+def _is_ours(thing: object) -> bool:
     return str(thing.__module__).startswith(_PACKAGE)
 
 

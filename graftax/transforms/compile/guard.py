@@ -67,7 +67,7 @@ class Guard:
                 before[name] = after[name]
 
     def is_owed(self) -> bool:
-        """True if the trace has changed something, was not run yet, and nothing has changed since."""
+        """Return True if the trace has changed something, was not run yet, and nothing has changed since."""
         if not self._owed:
             return False
         states = zip(self._touched, self._left, strict=True)
@@ -76,7 +76,7 @@ class Guard:
         )
 
     def is_spent(self) -> bool:
-        """True if the trace has changed something, and was run."""
+        """Return True if the trace has changed something, and was run."""
         return self._change is not None and not self._owed
 
     def pay(self) -> None:
@@ -143,7 +143,7 @@ class Guard:
         return all(array.tobytes() == content for array, content in self._arrays)
 
     def _is_filled(self) -> bool:
-        """True if there are Modules or Variables where there was nothing."""
+        """Return True if there are Modules or Variables where there was nothing."""
         filled = [container for container in self._empty if container]
         if any(has_nodes(container) for container in filled):
             return True
@@ -152,7 +152,7 @@ class Guard:
         return False
 
     def attributes(self) -> Iterator[tuple[Module, str, Any]]:
-        """The attributes of the Modules, as they are now."""
+        """Return the attributes of the Modules, as they are now."""
         for ref, _ in self._touched:
             node = ref()
             if isinstance(node, Module):
@@ -168,7 +168,7 @@ class Guard:
                 touch(node)
 
     def difference(self) -> str | None:
-        """What has changed since the trace, in words; None if nothing has."""
+        """Return what has changed since the trace, in words; None if nothing has."""
         if self._version == structure.version and self._same_content():
             return None
         if self._change is not None:

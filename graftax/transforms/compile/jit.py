@@ -16,9 +16,10 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from graftax.backend import registry, traced_checks
 from graftax.backend.compiling import Compiling
 from graftax.backend.host import no_plain_numbers
-from graftax.backend.program import Program
+from graftax.backend.program import Lift, Program
 from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.backend.tracing import Tracing
+from graftax.core import foreign_errors
 from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import unwrap
@@ -77,7 +78,7 @@ class CompiledFunction(Generic[P, R]):
         self.trace_count = 0
         carry_names(self, fn)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> CompiledFunction[..., R]:
+    def __get__(self, instance: object, owner: type | None = None) -> CompiledFunction[..., R]:
         if instance is None:
             return self
         key = id(instance)
@@ -113,17 +114,20 @@ class CompiledFunction(Generic[P, R]):
             out = transforms.unflatten(entry.out_structure, results[: entry.results])
             return cast(R, out if not entry.masked else carrying(transforms, *out))
         except Exception as error:
-            shorten(error)
+            told = foreign_errors.translated(error)  # what the library finds only when it compiles
+            shorten(told or error)
+            if told is not None:
+                raise told from error
             raise
 
-    def _plain(self, args: Any, kwargs: Any) -> R:
+    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         if frames.top is not None or not registry.current().has("tracing"):
             return self._fn(*args, **kwargs)
         key_of(*registry.current().tracing.flatten((args, kwargs)))  # raises for what cannot be an argument
         return cast(R, eagerly.call(self._fn, args, kwargs, self._allow_callback))
 
     def _is_a_part(self) -> bool:
-        """True if it belongs to the function being compiled, or run eagerly, around it."""
+        """Return True if it belongs to the function being compiled, or run eagerly, around it."""
         if self._looks not in (PLAIN, RANGES) and traced_checks.traces.top == PLAIN:
             raise StateError(
                 f"{function_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
@@ -156,7 +160,7 @@ class CompiledFunction(Generic[P, R]):
         return Lowered(function_name(self._fn), self.trace_count, entry, dynamic)
 
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
-        """The trace for these arguments, the arrays among them, and what these are called."""
+        """Return the trace for these arguments, the arrays among them, and what these are called."""
         transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, dynamic = key_of(leaves, tree)
@@ -188,6 +192,7 @@ class CompiledFunction(Generic[P, R]):
             found = self._trace(transforms, key, leaves, tree, entries[0].difference() if entries else None)
         if runs:
             found.pay()
+        # a trace that changed what it saw was good for one call: to run it again would leave attributes as they are
         others = [entry for entry in entries if entry is not found and not entry.is_spent()]
         self._entries[key] = [found, *others[: _REMEMBERED - 1]]
         return found
@@ -211,13 +216,13 @@ class CompiledFunction(Generic[P, R]):
                 )
         found: dict[str, Any] = {}
 
-        def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        def run(lift: Lift, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
             frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)), self._allow_callback)
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
             with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
-                frame.looked((around,))
+                frame.looked((around,))  # before the function runs, which may change what is around it
                 for module in modules:
                     frame.watch(module)
                 out = self._fn(*args, **kwargs)
@@ -307,11 +312,12 @@ def jit(
 
     Args:
         fn: The function; without it, a decorator is returned.
-        max_retraces: How many traces after the first are allowed; None for any number. Each is one line in the log
-            ``graftax`` at level INFO, and one at level WARNING tells when there are many.
+        max_retraces: How many traces after the first are allowed. Each is one line in the log ``graftax`` at level
+            INFO, and one at level WARNING tells when there are many. Defaults to None, for any number.
         allow_callback: Whether `graftax.py_function` may be called inside, which makes each run wait for Python.
+            Defaults to False.
         checked: Whether to raise, after a run, for an index out of range, a nan that an operation makes, and a
-            `graftax.check` that fails. Then no Variable has changed. It takes more time and memory.
+            `graftax.check` that fails. Then no Variable has changed. It takes more time and memory. Defaults to False.
 
     Raises:
         ArgumentError: ``max_retraces`` is no number of traces.
@@ -352,7 +358,7 @@ _OFTEN = 5  # traces, at which a line in the log warns
 
 
 def _why_again(reason: str) -> tuple[str, str]:
-    """Why there was one more trace, and what helps."""
+    """Return why there was one more trace, and what helps."""
     if reason.endswith(BY_ITSELF):
         return (
             "the function changes an attribute that it depends on, so that each call compiles anew",
@@ -364,7 +370,7 @@ def _why_again(reason: str) -> tuple[str, str]:
     )
 
 
-def _result(fn: Callable[..., Any], value: Any) -> Any:
+def _result(fn: Callable[..., Any], value: object) -> Any:
     value = unwrap(value)
     if is_static(value) and not isinstance(value, SCALARS):
         raise CompileError(

@@ -23,7 +23,7 @@ _kinds: dict[type, str] = {}
 
 
 def key_of(leaves: list[Any], tree: Any) -> tuple[Hashable, list[Any]]:
-    """What tells calls apart, and the arrays and numbers among the arguments.
+    """Return what tells calls apart, and the arrays and numbers among the arguments.
 
     Raises:
         CompileError: an argument is no array and cannot be hashed.
@@ -53,13 +53,13 @@ def key_of(leaves: list[Any], tree: Any) -> tuple[Hashable, list[Any]]:
     return tuple(parts), dynamic
 
 
-def is_static(leaf: Any) -> bool:
-    """True for what is neither an array nor a number."""
+def is_static(leaf: object) -> bool:
+    """Return True for what is neither an array nor a number."""
     return _look_at(leaf) not in (_ARRAY, _SCALAR)
 
 
-def _look_at(leaf: Any) -> str:
-    """Which of four kinds a leaf is of; those whose type says it are remembered, for there may be hundreds."""
+def _look_at(leaf: object) -> str:
+    """Return which of four kinds a leaf is of; a type that says it is remembered, for there may be hundreds."""
     kind = type(leaf)
     if kind in SCALARS:
         found = _SCALAR
@@ -88,7 +88,7 @@ def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, afte
 
 
 def argument_names(fn: Callable[..., Any], transforms: Tracing, tree: Any, count: int) -> list[str]:
-    """What the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
+    """Return what the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
     args, kwargs, *_ = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
     try:
         given: Any = inspect.signature(fn).bind_partial(*args, **kwargs).arguments

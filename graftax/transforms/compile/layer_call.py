@@ -14,7 +14,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.backend.host import owned
-from graftax.backend.program import Cell, Program
+from graftax.backend.program import Cell, Lift, Program
 from graftax.backend.protocol import Backend
 from graftax.backend.traced_checks import EAGER, traces
 from graftax.core import scopes
@@ -81,7 +81,7 @@ class _Plan(Guard):
         return results, exchange(self.written, before, results[-len(before) :])
 
     def result(self, results: list[Any]) -> Any:
-        """What the forward returns, of what the program does."""
+        """Return what the forward returns, of what the program does."""
         if self._out_structure is None:
             return results[0]
         return self._unflatten(self._out_structure, results[: self._results])
@@ -94,8 +94,10 @@ class Plans(dict[Hashable, _Plan | None]):
         return Plans, ()
 
 
-def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-    """``forward(*args, **kwargs)`` as one compiled program, or `MISSED`.
+def call(
+    plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Run ``forward(*args, **kwargs)`` as one compiled program, or return `MISSED`.
 
     Args:
         plans: Those of the Module.
@@ -119,7 +121,7 @@ def call(plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[
         if not backend.has("compiling") or not backend.compiling.eager() or (plan is None and key in plans):
             return MISSED
         if _made_by_creators(module):
-            return MISSED
+            return MISSED  # a first call builds: what creators do happens in plain Python
         plan = plans[key] = _plan(module, forward, args, kwargs, key, backend)
         if len(plans) > _MOST_PLANS:
             del plans[next(iter(plans))]
@@ -144,7 +146,7 @@ def _made_by_creators(module: Module) -> bool:
 
 
 def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tuple[Hashable, list[Any]]:
-    """What tells calls apart, and the arrays among the arguments."""
+    """Return what tells calls apart, and the arrays among the arguments."""
     if not backend.has("compiling"):
         return None, []
     leaves, structure = backend.compiling.flatten((args, kwargs))
@@ -160,7 +162,12 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tup
 
 
 def _plan(
-    module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, key: Hashable, backend: Backend
+    module: Module,
+    forward: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    key: Hashable,
+    backend: Backend,
 ) -> _Plan | None:
     leaves, structure = backend.compiling.flatten((args, kwargs))
     made_of = blueprint(module) if all(_is_value(leaf, backend) for leaf in leaves) else None
@@ -182,13 +189,13 @@ def _plan(
             _programs.popitem(last=False)
     _programs.move_to_end(full)
     program = _programs[full]
-    for node in nodes:
+    for node in nodes:  # what changes in one of them from now on counts as a change of structure
         object.__setattr__(node, "_gx_watched", True)
     return None if program is None else _Plan(program, storages, nodes, backend)
 
 
-def _is_value(leaf: Any, backend: Backend) -> bool:
-    """True for a number, or an array that is there, of numbers."""
+def _is_value(leaf: object, backend: Backend) -> bool:
+    """Return True for a number, or an array that is there, of numbers."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind in "biufc" and not isinstance(leaf, np.ma.MaskedArray)
     return isinstance(leaf, bool) or (backend.arrays.is_array(leaf) and backend.arrays.is_concrete(leaf))
@@ -197,11 +204,11 @@ def _is_value(leaf: Any, backend: Backend) -> bool:
 def _trace(
     forward: Callable[..., Any], leaves: list[Any], structure: Any, backend: Backend
 ) -> tuple[Program, int, Any] | None:
-    """The program, how many results it has and their structure; None where one of them is an argument as it came."""
+    """Return the program, the number and structure of its results; None where a result is an argument as it came."""
     transforms = backend.compiling
     found: list[Any] = []
 
-    def run(lift: Any, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    def run(lift: Lift, dynamic: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
         values = iter(dynamic)
         args, kwargs = transforms.unflatten(structure, [x if type(x) is bool else next(values) for x in leaves])
         frame = CompileFrame(lift)
@@ -217,7 +224,7 @@ def _trace(
 
 
 def _numbered(program: Program, results: int, out_structure: Any, storages: list[Storage]) -> _Program | None:
-    """The program by numbers of Variables, or None if it reads or assigns others than those of the Module."""
+    """Return the program by numbers of Variables; None if it reads or assigns others than those of the Module."""
     number: dict[Cell, int] = {storage: i for i, storage in enumerate(storages)}
     try:
         changing, read, written = (

@@ -32,7 +32,7 @@ class Memory(NamedTuple):
 
     @property
     def peak(self) -> int:
-        """All that is held at once."""
+        """Return all bytes that are held at once."""
         return self.arguments + self.results - self.donated + self.temporary + self.code
 
 
@@ -51,7 +51,7 @@ class Cost(NamedTuple):
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte."""
+        """Return the number of operations for each byte."""
         return self.flops / self.bytes_accessed if self.bytes_accessed else 0.0
 
 
@@ -79,17 +79,17 @@ class Lowered:
 
     @cached_property
     def text(self) -> str:
-        """The program as it goes to the compiler (StableHLO for JAX)."""
+        """Return the program as it goes to the compiler (StableHLO for JAX)."""
         return self._lowering.text()
 
     @cached_property
     def memory(self) -> Memory:
-        """What it holds; compiles, which takes as long as a first call."""
+        """Return the bytes that it holds; this compiles, which takes as long as a first call."""
         return Memory(*self._lowering.memory())
 
     @cached_property
     def cost(self) -> Cost:
-        """What one run does; compiles, unless `memory` has."""
+        """Return what one run costs; this compiles, unless `memory` has."""
         return Cost(*self._lowering.cost())
 
     def __str__(self) -> str:

@@ -9,6 +9,6 @@ from graftax.backend import registry
 
 
 def compiled_if_possible(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function compiled; as it is on a backend that does not compile."""
+    """Return the function compiled; as it is on a backend that does not compile."""
     backend = registry.current()
     return backend.compiling.compiled(function) if backend.has("compiling") else function

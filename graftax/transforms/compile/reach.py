@@ -37,10 +37,10 @@ class Surroundings(Node):
 
     @property
     def _gx_path(self) -> str:
-        """The name of the function."""
+        """Return the name of the function."""
         return self._name
 
-    def add(self, name: str, value: Any, look: Callable[[], Any] | None) -> None:
+    def add(self, name: str, value: object, look: Callable[[], Any] | None) -> None:
         """Note something, and how to look for it again."""
         title, number = name, 1
         while title in self._looks:  # as it is called in another function
@@ -57,7 +57,7 @@ class Surroundings(Node):
 
 
 def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
-    """The Modules in some values, each once: in containers, functions and plain objects, but not below Modules.
+    """Return the Modules in some values, each once: in containers, functions, plain objects, but not below Modules.
 
     Of a function these are what it is bound to, its closure, its defaults, what it wraps, and the globals that its code
     names, with the functions of the same file among them. Of a plain object these are its attributes.
@@ -99,7 +99,7 @@ class _Held(NamedTuple):
 
 
 def _note(
-    around: Surroundings, name: str, value: Any, look: Callable[[], Any] | None, depth: int, noted: set[int]
+    around: Surroundings, name: str, value: object, look: Callable[[], Any] | None, depth: int, noted: set[int]
 ) -> None:
     """Note a value if it holds Modules, or settings, in a way that may change; of containers, the outermost ones."""
     if id(value) in noted:
@@ -117,17 +117,17 @@ def _note(
     around.add(name, value, look)
 
 
-def has_nodes(value: Any) -> bool:
-    """True for a Module or Variable, and for a container that has one somewhere."""
+def has_nodes(value: object) -> bool:
+    """Return True for a Module or Variable, and for a container that has one somewhere."""
     return any(isinstance(one, Node) for one in value) if isinstance(value, set) else holds_node(value)
 
 
-def _itself(value: Any) -> Any:
+def _itself(value: object) -> Any:
     return value
 
 
-def _in(value: Any) -> Iterator[_Held]:
-    """What a value holds."""
+def _in(value: object) -> Iterator[_Held]:
+    """Return what a value holds."""
     if isinstance(value, FunctionType):
         yield from _of_function(value)
     elif isinstance(value, MethodType):

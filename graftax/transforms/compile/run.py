@@ -69,13 +69,13 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     return box[0]
 
 
-def _is_deleted(buffer: Any) -> bool:
+def _is_deleted(buffer: object) -> bool:
     return bool(getattr(buffer, "is_deleted", bool)())
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Inside, Ctrl-C waits: the first run goes through Python, where it could come after the buffers are given away."""
+    """Let Ctrl-C wait: a first run goes through Python, where it could come after the buffers are given away."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

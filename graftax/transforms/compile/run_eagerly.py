@@ -26,7 +26,7 @@ class run_eagerly:  # noqa: N801 - used as a function, and as a scope
     it was. Results are arrays, as they are when compiled, and what a compiled function may not return is refused.
 
     Args:
-        on: False to compile again.
+        on: False to compile again. Defaults to True.
 
     Raises:
         ArgumentTypeError: ``on`` is no truth value.
@@ -66,7 +66,7 @@ class run_eagerly:  # noqa: N801 - used as a function, and as a scope
 
 
 def on() -> bool:
-    """True if compiled functions run as plain Python here."""
+    """Return True if compiled functions run as plain Python here."""
     inner = _scopes.top
     return _everywhere if inner is None else inner
 
@@ -80,7 +80,7 @@ class EagerFrame(Substitution):
 
 
 def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], allows_callback: bool) -> Any:
-    """What the compiled ``fn`` would do with these arguments."""
+    """Return what the compiled ``fn`` would do with these arguments."""
     backend = registry.current()
     transforms, numpy = backend.tracing, backend.arrays.numpy
 

@@ -28,14 +28,14 @@ class Seen:
         self._made: dict[int, weakref.ref[Branch]] = {}
 
     def made(self, module: Branch) -> None:
-        """It is made during the trace: whatever becomes of it, no later call finds it as it was before."""
+        """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
         self._made[id(module)] = weakref.ref(module)
 
     def part(self, node: Node, name: str) -> None:
         """Note how an attribute is."""
         known = self._parts.setdefault(id(node), {})
         if name not in known and not self._is_made(node):
-            with frames.replaced(()):  # to look is not to depend
+            with frames.replaced(()):  # to look is not to depend, and would note what it looks at
                 known[name] = node._gx_print_for(name)
 
     def whole(self, node: Node) -> None:
@@ -63,11 +63,11 @@ class Seen:
             self._containers[id(node)] = _containers(node)
 
     def names(self, node: Node) -> tuple[str, ...]:
-        """The attributes that are noted one by one."""
+        """Return the attributes that are noted one by one."""
         return tuple(self._parts.get(id(node), ()))
 
     def prints(self, node: Node, after: Prints) -> Prints:
-        """How the trace saw a Module or Variable, given how it is after it."""
+        """Return how the trace saw a Module or Variable, given how it is after it."""
         held: dict[str, Print | None] = {**self._whole.get(id(node), after), **self._parts.get(id(node), {})}
         return {name: one for name, one in held.items() if one is not None}
 
@@ -76,12 +76,12 @@ class Seen:
         return bool(self._parts.get(id(node))) or id(node) in self._whole
 
     def _is_made(self, node: Node) -> bool:
-        found = self._made.get(id(node))
+        found = self._made.get(id(node))  # the number of one that is gone may be that of another by now
         return found is not None and found() is node
 
 
 def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:
-    """The attributes that are not as they were seen, each with what has it."""
+    """Return the attributes that are not as they were seen, each with what has it."""
     found: list[tuple[Node, str]] = []
     for node in nodes:
         seen.grown(node)
@@ -94,7 +94,7 @@ def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:
 
 
 def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
-    """The fingerprint of a Module or Variable, and the prints of more of its attributes."""
+    """Return the fingerprint of a Module or Variable, and the prints of more of its attributes."""
     found = node._gx_fingerprint()
     for name in names:
         if name not in found and (one := node._gx_print_for(name)) is not None:

@@ -48,15 +48,15 @@ class Entry(Guard):
         super().__init__(list(frame.touched.values()), frame.seen)
 
     def taken(self) -> list[Storage | Pack]:
-        """What its donating program takes, in order."""
+        """Return what its donating program takes, in order."""
         return [*self._packed(), *self._alone[0]]
 
     def given(self) -> list[Storage | Pack]:
-        """What its donating program gives, in order."""
+        """Return what its donating program gives, in order."""
         return [*self._packed(), *self._alone[1]]
 
     def _packed(self) -> list[Pack]:
-        """Its groups, packed."""
+        """Return its groups, packed."""
         for i, group in enumerate(self._groups):
             if i == len(self._packs):
                 self._packs.append(pack_of(group))
@@ -128,7 +128,7 @@ _LOOKED_AT = 1000  # elements of a container, at each trace
 
 
 def _one_list(cells: list[Storage | Pack]) -> list[Any]:
-    """A list of the buffers of just these; one that has a list to itself keeps it, so that several steps may use it."""
+    """Return a list of the buffers of just these; a cell that has a list to itself keeps it, for other steps to use."""
     there = cells[0].place[0]
     return there if len(cells) == 1 and type(there) is list and len(there) == 1 else together(cells)
 

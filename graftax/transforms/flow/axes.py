@@ -14,7 +14,7 @@ Axes: TypeAlias = "int | Sequence[Any] | Mapping[Any, Any] | None"
 
 
 def by_argument(axes: Axes, count: int) -> list[Any]:
-    """What ``in_axes`` says of each argument.
+    """Return what ``in_axes`` says of each argument.
 
     Raises:
         ArgumentTypeError: it is a dict, and so says nothing of arguments.
@@ -38,7 +38,7 @@ def by_argument(axes: Axes, count: int) -> list[Any]:
 
 
 def argument_names(fn: Callable[..., Any], count: int) -> list[str]:
-    """What the arguments are called in messages."""
+    """Return what the arguments are called in messages."""
     if count == 1:
         return ["elems"]
     try:
@@ -48,8 +48,8 @@ def argument_names(fn: Callable[..., Any], count: int) -> list[str]:
     return named[:count] if len(named) >= count else [f"argument {i}" for i in range(count)]
 
 
-def spread(what: str, axes: Any, value: Any, path: str) -> list[int | None]:
-    """The axis of each leaf of a structure, in the order of its leaves; what is said of a part holds for all in it.
+def spread(what: str, axes: object, value: Any, path: str) -> list[int | None]:
+    """Return the axis of each leaf of a structure, in order; what is said of a part holds for all in it.
 
     Raises:
         ArgumentError: the structure is another one.
@@ -73,7 +73,7 @@ def spread(what: str, axes: Any, value: Any, path: str) -> list[int | None]:
     return [axis for part in parts for axis in spread(what, *part)]
 
 
-def _unlike(what: str, axes: Any, value: Any, path: str) -> ArgumentError:
+def _unlike(what: str, axes: object, value: object, path: str) -> ArgumentError:
     has = sorted(map(str, value)) if isinstance(value, Mapping) else f"a {type(value).__name__}"
     size = f" of {len(value)}" if isinstance(value, list | tuple) else ""
     return ArgumentError(
@@ -84,7 +84,7 @@ def _unlike(what: str, axes: Any, value: Any, path: str) -> ArgumentError:
 
 
 def rows_first(paths: Sequence[str], leaves: Sequence[Array], axes: Sequence[int | None]) -> tuple[list[Array], int]:
-    """The arrays with the axis along which they are mapped first, and its size; where that is 1, it goes with any.
+    """Return the arrays with the axis along which they are mapped first, and its size; a size of 1 goes with any.
 
     Raises:
         ShapeError: an array has no such axis, or the sizes differ.
@@ -125,7 +125,7 @@ def _moved(path: str, leaf: Array, axis: int) -> Array:
 
 
 def placed(result: Array, axis: int | None, path: str) -> Array:
-    """A stacked result with its rows along that axis.
+    """Return a stacked result with its rows along that axis.
 
     Raises:
         ShapeError: it has no such axis.

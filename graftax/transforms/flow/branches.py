@@ -9,7 +9,7 @@ from typing import Any
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexRangeError, ShapeError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import ArrayLike, unwrap
+from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.ops.checks import outside
 from graftax.transforms.flow.own_changes import unchanging
 from graftax.transforms.function_argument import check_functions
@@ -99,7 +99,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         if not 0 <= int(where) < len(branches):
             raise _no_branch(len(branches), where)
         return branches[int(where)](*operands)
-    if traced_checks.wanted():
+    if traced_checks.wanted():  # programs cannot raise; without checks the nearest branch is taken
         traced_checks.emit(partial(_no_branch, len(branches)), outside(len(branches), where), where)
 
     def choose(functions: Sequence[Callable[[Any], Any]], state: Any) -> Any:
@@ -108,7 +108,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
     return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
 
 
-def _no_branch(count: int, index: Any) -> IndexRangeError:
+def _no_branch(count: int, index: Array) -> IndexRangeError:
     return IndexRangeError(f"switch got the index {int(index)}", f"it is not in [0, {count})", "an index of a branch")
 
 
@@ -140,7 +140,7 @@ def _one_of(
     outlines = [part.outlines[0] for part in parts]
     dtypes = agreed(name, labels, outlines, "result")
     shapes = _mask_shapes(parts)
-    if shapes:
+    if shapes:  # a branch without a mask where another one has it gives one in which all counts
         parts = [Part(name, whole(function, outlines[0]), ()) for function in functions]
     threaded = Threaded(*parts)
 
@@ -161,7 +161,7 @@ def _one_of(
 
 
 def _mask_shapes(parts: Sequence[Part]) -> list[Any]:
-    """For each result the shape that its mask has in one branch or another, None for none; empty if all agree."""
+    """Return for each result the shape of its mask in one branch or another, None for none; nothing if all agree."""
     unflatten = registry.current().tracing.unflatten
     found = [
         [None if mask is None else tuple(mask.shape) for mask in unflatten(masks.structure, masks.leaves)]

@@ -7,10 +7,10 @@ turns as the first one is. That of a branch runs once, too, even if no run ever 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from graftax.backend import registry
 from graftax.core.errors import StateError
+from graftax.core.typedefs import Array
 from graftax.transforms.lifting.parts import Part
 
 
@@ -82,14 +82,14 @@ def _depends(name: str, what: str, changed: Sequence[str], user: str = "it") -> 
 
 
 def _alike(one: Part, other: Part) -> bool:
-    """True if they are known to be the same program."""
+    """Return True if they are known to be the same program."""
     if [*one.found] != [*other.found] or one.written != other.written or len(one.constants) != len(other.constants):
         return False
     known = one.program.key, other.program.key
     return None not in known and known[0] == known[1] and all(map(_equal, one.constants, other.constants))
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: Array, other: Array) -> bool:
     arrays = registry.current().arrays
     if one is other:
         return True

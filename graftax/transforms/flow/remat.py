@@ -20,12 +20,12 @@ R = TypeVar("R")
 
 @door
 def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | None = None) -> Callable[P, R]:
-    """A function that computes the same, and computes it again for its gradient, to keep less in memory.
+    """Return a function that computes the same, and computes it again for its gradient, to keep less in memory.
 
     Args:
         fn: Returns any structure of arrays; it may read and write Variables. Its values are traced.
-        policy: What is kept all the same: None for nothing, ``"dots"`` for results of matrix products,
-            ``"dots_without_batch"`` for those without batch axes (of dense layers, not of attention).
+        policy: What is kept all the same: ``"dots"`` for results of matrix products, ``"dots_without_batch"`` for
+            those without batch axes (of dense layers, not of attention). Defaults to None, for nothing.
 
     Raises:
         ArgumentError: there is no such policy.

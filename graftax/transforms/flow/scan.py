@@ -27,7 +27,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """``carry, y = fn(carry, x)`` for each row of ``xs``, from ``init``, in one compiled loop.
+    """Run ``carry, y = fn(carry, x)`` for each row of ``xs``, from ``init``, in one compiled loop.
 
     ``fn`` is traced at each eager call, so that nothing it reads is ever stale, and compiled where that is new; inside
     `graftax.jit` both is once for all. What it assigns to Variables, one step sees from the step before.
@@ -36,9 +36,9 @@ def scan(
         fn: Takes the carry and a row; returns the next carry, of the same structure, shapes and dtypes, and a result.
             It may read and write Variables, and layers may be built in it.
         init: The first carry: any structure of arrays.
-        xs: Any structure of arrays with the same number of rows; None to pass None, ``length`` times.
-        length: How many steps; must equal the number of rows if there are any.
-        reverse: Whether to go from the last row to the first; results stay with their rows.
+        xs: Any structure of arrays with the same number of rows. Defaults to None, to pass None ``length`` times.
+        length: How many steps. Defaults to the number of rows, which it must equal if there are any.
+        reverse: Whether to go from the last row to the first; results stay with their rows. Defaults to False.
 
     Returns:
         The last carry, and the results of all steps, stacked.
@@ -63,6 +63,7 @@ def scan(
     steps = _steps("scan", Outline(rows_structure, rows), length)
     own = Carry("scan", init)
     kept, count = len(own.leaves), len(rows)
+    # a mask of an array of rows is cut with it, so it goes with the rows
     found_masks = masks_of_rows("scan", transforms.flatten(xs)[0])
     rows += [mask for mask in found_masks if mask is not None]
 
@@ -97,7 +98,7 @@ class _Row(NamedTuple):
 def _run(
     step: Bound, state: list[Any], start: list[Any], rows: list[Any], steps: int, reverse: bool
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """The state after, the last carry, the stacked results; compiled once for all scans that do the same."""
+    """Return the state after, the last carry, the stacked results; compiled once for all scans that do the same."""
     transforms = registry.current().control_flow
     dtypes = [str(leaf.dtype) for leaf in start]
     unbound = step._replace(closed=[])  # without arrays, for others to use
@@ -110,6 +111,7 @@ def _run(
         (after, last), stacked = transforms.scan(body, (state, start), rows, steps, reverse)
         return after, last, stacked
 
+    # eager: the same loop is met again and again, in a loop of Python or in training without jit
     run = loop
     if not transforms.staged_within(None) and (program := step.program.key) is not None:
         key = program, step.reads, step.writes, step.constants, tuple(dtypes), steps, reverse
@@ -127,9 +129,9 @@ class _Loops:
         self._lock = threading.Lock()
 
     def find(self, key: Hashable, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function compiled, or the one of the same key that was."""
+        """Return the function compiled, or the one of the same key that was."""
         with self._lock:
-            if key not in self.compiled:
+            if key not in self.compiled:  # under the lock: two threads would compile it twice
                 self.compiled[key] = compiled_if_possible(function)
                 if len(self.compiled) > self._kept:
                     self.compiled.popitem(last=False)
@@ -142,7 +144,7 @@ _loops = _Loops(kept=128)
 
 @door
 def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
-    """``fn`` of each row, one after the other, the results stacked; a `scan` without a carry.
+    """Apply ``fn`` to each row, one after the other, and stack the results; a `scan` without a carry.
 
     Where rows need not see what the rows before them assigned, `graftax.vectorized_map` is faster.
 

@@ -33,25 +33,26 @@ class RowFrame(AttributeFrame):
         self._called_around = context is not None and context.root is not None
 
     def read(self, storage: Storage) -> Array:
-        """The value outside, of a random stream this row's branch of it."""
+        """Return the value outside, of a random stream this row's branch of it."""
         if storage not in self._now:
             value = super().read(storage)
-            if is_stream(storage):
+            if is_stream(storage):  # at the first read: later draws of the row follow from its branch
                 self._now[storage] = self._branch(value)
         return self._now[storage]
 
     def branched(self, key: Array) -> Array:
-        """This row's branch of a stream that is the same for all rows; a stream of each row's own as it is."""
-        key = super().branched(key)
+        """Return this row's branch of a stream that is the same for all rows; a stream of each row's own as it is."""
+        key = super().branched(key)  # of a map around this one
         is_rows_own = registry.current().tracing.leaks(key, self._around.level)
         return key if is_rows_own else self._branch(key)
 
     def _branch(self, key: Array) -> Array:
         random = registry.current().random
+        # the second half: with the first one the stream itself moves on, once all rows are done
         return random.fold_in(random.split(key, 2)[1], self._row)
 
     def write(self, storage: Storage, value: Array) -> None:
-        """A random stream moves on; terms of the loss stay inside of the row; all else is refused."""
+        """Let a random stream move on, keep terms of the loss inside of the row, and refuse all else."""
         if isinstance(storage.user, AddedLoss):
             if self._called_around:
                 raise _adds_losses(storage.path)
@@ -82,7 +83,7 @@ def vectorized_map(
     in_axes: Axes = 0,
     out_axes: Axes = 0,
 ) -> Any:
-    """``fn`` of each row, computed for all rows at once, and the results stacked.
+    """Apply ``fn`` to each row, computed for all rows at once, and stack the results.
 
     Random streams (of `graftax.random`, of dropout layers) branch: each row draws its own numbers, and a stream moves
     on by one draw in all, however many rows there are. A fixed ``seed=`` draws the same for each row. So does the state
@@ -95,7 +96,7 @@ def vectorized_map(
             numbers; it may not assign.
         *elems: Arrays or any structures of arrays, one for each argument of ``fn``, with the same number of rows;
             arrays of one row go with any number.
-        chunk_size: How many rows at a time; bounds the memory. All, unless told.
+        chunk_size: How many rows at a time; bounds the memory. Defaults to None, for all.
         in_axes: Along which axis the rows lie, negative ones from the end; None for what is the same for each row. A
             tuple has an entry for each argument, which may be a structure like the argument, or like its upper part.
             Defaults to 0 for everything. An argument with None is passed as it is, whatever it may be.
@@ -230,7 +231,7 @@ class _Argument:
             self.paths = Outline(self._structure, self.leaves).paths(name)
 
     def of(self, values: Iterator[Any]) -> Any:
-        """What the function gets, with the next of these as leaves."""
+        """Return what the function gets, with the next of these as leaves."""
         if self._structure is None:
             return self._value
         return registry.current().tracing.unflatten(self._structure, [next(values) for _ in self.leaves])

@@ -112,7 +112,7 @@ def _compiled_while(
     if maximum_iterations is None:
         after, leaves = transforms.while_loop(holds, proceed, start, _backwards)
     else:
-
+        # a scan has room for what the way back needs of each step
         def bounded(carry: Any, _: Any) -> tuple[Any, None]:
             return transforms.cond(holds(carry), proceed, lambda same: same, carry), None
 

@@ -31,7 +31,7 @@ from graftax.variables.state.storage import Storage, frames
 
 
 def run(rule: CustomRule) -> Any:
-    """The value of the function; what it assigns on the way takes effect."""
+    """Return the value of the function; what it assigns on the way takes effect."""
     transforms = registry.current().gradients
     if transforms.eager():
         leaves = _at_once(rule)
@@ -46,7 +46,7 @@ def run(rule: CustomRule) -> Any:
 
 
 def _at_once(rule: CustomRule) -> list[Any]:
-    """Where nobody differentiates."""
+    """Run the function where nobody differentiates."""
     frame = Reading(Around())
     with frames.entered(frame):
         leaves, grad_fn = rule.call(rule.values)
@@ -62,6 +62,7 @@ class _Written:
         self._rule = rule
         self._back: Any = None
         self._told: list[bool] = []
+        # one program gives the value and what the rule needs: whoever wants the value alone runs a part of it
         self._part = Part("custom_gradient", self._both, rule.values)
         results, kept = (len(outline.leaves) for outline in self._part.outlines)
         self._results = results
@@ -69,7 +70,7 @@ class _Written:
         self._counts = len(self._part.constants), len(self._part.found)
 
     def _both(self, values: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The arrays of the value, and those that the rule needs besides gradients."""
+        """Return the arrays of the value, and those that the rule needs besides gradients."""
         rule, inside = self._rule, frames.top
         leaves, grad_fn = rule.call(values)
         found: dict[Storage, Any] = inside.found  # type: ignore[union-attr]
@@ -78,13 +79,16 @@ class _Written:
 
         def back(_: Any, dys: list[Any]) -> list[Any]:
             given = iter(dys)
+            # an integer has no gradient that could come in; the rule gets something of its shape all the same
             ys = [next(given) if is_inexact(leaf.dtype) else leaf for leaf in leaves]
             frame = GradientFrame({})
             with frames.entered(frame):
                 gradients = rule.gradients(grad_fn, ys, values, read)
             for storage in frame.written:
+                # a stream that moves there is none of the function's: `run` lets it continue elsewhere
                 if not is_stream(storage):
                     raise assigned(rule, storage)
+            # None is zero, which costs nothing, where an array of zeros would be computed with
             self._told = [gradient is not None for gradient in gradients]
             return [gradient for gradient in gradients if gradient is not None]
 
@@ -100,6 +104,7 @@ class _Written:
         inputs = [*part.constants, *found, *self._rule.values]
         leaves = self._with_rule(inputs)
         if part.written:
+            # not through the rule: what is assigned carries the gradient of how it was computed
             first = self._results + self._kept
             program = part.program.only(range(first, first + len(part.written)), effects=False)
             after = program.run(part.constants, found, self._rule.values)
@@ -114,7 +119,7 @@ class _Written:
         return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
 
     def _refused(self) -> list[Callable[[], GradientError] | None]:
-        """For each input what gives the error if it is differentiated: the rule says nothing about it."""
+        """Return for each input what gives the error if it is differentiated, where the rule says nothing about it."""
         told = {variable._storage for variable in self._rule.variables}
         read = set(self._read)
         return [
@@ -129,7 +134,7 @@ class _Written:
         ]
 
     def _run(self, inputs: list[Any], count: int) -> list[Any]:
-        """The first results of the program."""
+        """Return the first results of the program."""
         program, constants, found = self._part.program, *self._counts
         if count < len(program.results):
             program = program.only(range(count))
@@ -139,10 +144,11 @@ class _Written:
         return self._run(inputs, self._results)
 
     def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], None]:
+        # the kept arrays are results of the program, so that nothing is computed again on the way back
         results = self._run(inputs, self._results + self._kept)
         leaves, kept = results[: self._results], results[self._results :]
         if differentiated_around(inputs):
-            leaves = self._with_rule(inputs)
+            leaves = self._with_rule(inputs)  # so that second derivatives meet the rule again
         return leaves, kept, None
 
     def _backward(self, kept: list[Any], _: None, dys: list[Any]) -> list[Any]:

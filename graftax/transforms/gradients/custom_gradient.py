@@ -72,7 +72,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
 
 @door
 def recompute_grad(fn: Callable[P, R]) -> Callable[P, R]:
-    """A function that computes the same, and computes it again for its gradient, to keep less in memory.
+    """Return a function that computes the same, and computes it again for its gradient, to keep less in memory.
 
     `graftax.remat` under the name that TensorFlow has for it.
 
@@ -87,7 +87,7 @@ def recompute_grad(fn: Callable[P, R]) -> Callable[P, R]:
 
 @door
 def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
-    """A function with the same value, whose gradient is that of the identity (the straight-through estimator).
+    """Return a function with the same value, whose gradient is that of the identity (the straight-through estimator).
 
     Variables that it reads get no gradient. The value has the shape of the argument; of several arguments, there are as
     many values.
@@ -115,7 +115,7 @@ def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
 
 @door
 def stop_gradient(x: Any) -> Any:
-    """The same values, constant to differentiation.
+    """Return the same values, constant to differentiation.
 
     Args:
         x: An array, a Variable (its value comes back), or any structure of these; anything else in it stays as it is.

@@ -40,7 +40,7 @@ class CustomRule:
         self._places = tree.rebuild(args, iter(range(self._positional)))
         self._moving = [i for i, leaf in enumerate(self._leaves) if _is_moving(leaf)]
         arrays = registry.current().arrays
-        weakly = arrays.numpy.asarray
+        weakly = arrays.numpy.asarray  # a Python number gives way to the dtype of arrays, as outside of a rule
         self.values = [
             weakly(leaf) if type(leaf) in (float, complex) else arrays.asarray(unwrap(leaf))
             for leaf in (self._leaves[i] for i in self._moving)
@@ -54,7 +54,7 @@ class CustomRule:
         self._masks: Any = None
 
     def call(self, values: list[Any]) -> tuple[list[Any], Callable[..., Any]]:
-        """The arrays of the value and of its masks, and the ``grad_fn`` of this run."""
+        """Return the arrays of the value and of its masks, and the ``grad_fn`` of this run."""
         leaves = list(self._leaves)
         for i, value in zip(self._moving, values, strict=True):
             leaves[i] = value
@@ -73,7 +73,7 @@ class CustomRule:
         return [*results, *found], made[1]
 
     def value(self, leaves: list[Any]) -> Any:
-        """What the function returns, of what `call` gives."""
+        """Return what the function returns, of what `call` gives."""
         transforms = registry.current().gradients
         results, found = leaves[: self._results], leaves[self._results :]
         set_masks(results, transforms.unflatten(self._masks, found))
@@ -82,6 +82,7 @@ class CustomRule:
     def note_read(self, storages: Iterable[Storage], grad_fn: Callable[..., Any]) -> None:
         """Say what the function read; raise if its rule cannot be told of a trainable one."""
         users = [storage.user for storage in storages]
+        # a frozen Variable needs no gradient: its rule may leave it out
         self.variables = [v for v in users if isinstance(v, Variable) and v.trainable and is_inexact(v.dtype)]
         signature = _signature(grad_fn)
         if signature is None:  # of a builtin: whether it fits is seen when it is called
@@ -108,7 +109,7 @@ class CustomRule:
     def gradients(
         self, grad_fn: Callable[..., Any], ys: list[Any], values: list[Any], storages: Iterable[Storage]
     ) -> list[Any]:
-        """Those of the Variables behind the storages, then those of the arrays among the arguments; None for zero.
+        """Return the gradients of the Variables behind the storages, then of the arrays given; None for zero.
 
         Args:
             grad_fn: That of a run.
@@ -117,6 +118,7 @@ class CustomRule:
             storages: All that was read.
         """
         arrays = registry.current().arrays
+        # masks come after the arrays of the value, and are none of the rule's business
         dys = [y if is_inexact(y.dtype) else arrays.numpy.zeros(y.shape, "float32") for y in ys[: self._results]]
         told: list[Any] = []
         if not self.variables:
@@ -210,17 +212,17 @@ class CustomRule:
                 "a gradient has the shape of what it is the gradient of",
                 "ops.sum(gradient, axis) over what was broadcast",
             )
-        return value.astype(dtype)
+        return value.astype(dtype)  # NumPy may have made it double
 
 
 def differentiated_around(inputs: list[Any]) -> bool:
-    """True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
+    """Return True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
     transforms = registry.current().gradients
     return not transforms.eager() or any(map(transforms.is_tracer, inputs))
 
 
 def assigned(rule: CustomRule, storage: Storage) -> StateError:
-    """What it means that a rule assigns."""
+    """Return what it means that a rule assigns."""
     return StateError(
         f"the grad_fn of {rule.name} assigned {storage.path!r}",
         "when a gradient is taken, and how often, is not defined",
@@ -229,7 +231,7 @@ def assigned(rule: CustomRule, storage: Storage) -> StateError:
 
 
 def closed_over(rule: CustomRule) -> GradientError:
-    """What it means that a value is differentiated that the function closes over."""
+    """Return what it means that a value is differentiated that the function closes over."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, closes over an array that is differentiated outside",
         "its rule says nothing about that array",
@@ -238,7 +240,7 @@ def closed_over(rule: CustomRule) -> GradientError:
 
 
 def by_keyword(rule: CustomRule) -> GradientError:
-    """What it means that a keyword argument is differentiated."""
+    """Return what it means that a keyword argument is differentiated."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, got a keyword argument that is differentiated",
         "its rule says nothing about keyword arguments: grad_fn returns the gradients of positional ones",
@@ -247,7 +249,7 @@ def by_keyword(rule: CustomRule) -> GradientError:
 
 
 def not_told(rule: CustomRule, storage: Storage) -> GradientError:
-    """What it means that a Variable is differentiated that the rule is not told of."""
+    """Return what it means that a Variable is differentiated that the rule is not told of."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, reads {storage.path!r}, which is not trainable and whose "
         "value is differentiated",
@@ -289,17 +291,17 @@ def _paired(places: Any, made: Any, moving: set[int]) -> list[tuple[int, Any]] |
     return None if any(part is None for part in parts) else [pair for part in parts for pair in part or ()]
 
 
-def _is_moving(leaf: Any) -> bool:
-    """True for what becomes an input of the rule."""
+def _is_moving(leaf: object) -> bool:
+    """Return True for what becomes an input of the rule."""
     kinds = VariableLike | np.ndarray | np.generic | float | complex
     return isinstance(leaf, kinds) or registry.current().arrays.is_array(leaf)
 
 
-def _is_number(leaf: Any) -> bool:
+def _is_number(leaf: object) -> bool:
     return isinstance(leaf, int) or _is_moving(leaf)
 
 
-def _kind(made: Any) -> str:
+def _kind(made: object) -> str:
     if isinstance(made, tuple | list):
         return f"a {type(made).__name__} of {len(made)}"
     return "one array" if hasattr(made, "shape") else f"one {type(made).__name__}"

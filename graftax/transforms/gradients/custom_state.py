@@ -17,7 +17,7 @@ class Reading(PartFrame):
         self.found: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
-        """The value outside, or the one assigned."""
+        """Return the value outside, or the one assigned."""
         if storage not in self._now:
             self.found[storage] = super().read(storage)
         return super().read(storage)
@@ -27,7 +27,7 @@ class Stopped(Reading):
     """The same, of constants."""
 
     def read(self, storage: Storage) -> Array:
-        """The value outside, not differentiated, or the one assigned."""
+        """Return the value outside, not differentiated, or the one assigned."""
         first = storage not in self._now
         value = super().read(storage)
         if first:
@@ -43,7 +43,8 @@ class GradientFrame(Substitution):
         self._branched: set[Storage] = set()
 
     def read(self, storage: Storage) -> Array:
-        """The value given, or outside; of a random stream a branch of it."""
+        """Return the value given, or outside; of a random stream a branch of it."""
+        # a rule that draws must not draw what the function drew, and draws the same however often it runs
         if is_stream(storage) and storage not in self._branched:
             random = registry.current().random
             self._now[storage] = random.fold_in(random.split(super().read(storage), 2)[1], _BRANCH)

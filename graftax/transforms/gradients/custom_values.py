@@ -33,12 +33,12 @@ class ByValues:
 
     def __init__(self, rule: CustomRule) -> None:
         self._rule = rule
-        self._context = contextvars.copy_context()
+        self._context = contextvars.copy_context()  # the way back may be gone later, out of all scopes of the call
         self._storages: list[Storage] = []
         self._ran: _Ran | None = None
 
     def run(self) -> list[Any]:
-        """The arrays of the value; what is assigned on the way takes effect, and carries its gradient."""
+        """Return the arrays of the value; what is assigned on the way takes effect, and carries its gradient."""
         looking = self._look()
         self._storages = list(looking.found)
         leaves = self._with_rule([*looking.found.values(), *self._rule.values])
@@ -49,8 +49,9 @@ class ByValues:
         return leaves
 
     def _look(self) -> Reading:
-        """What is read, and what is assigned."""
+        """Return what is read, and what is assigned."""
         stop = registry.current().arrays.stop_gradient
+        # which Variables are read is not known before a run, and all of them have to be inputs of the rule
         found = Reading(Around())
         try:  # with what is differentiated, of which comparisons have values
             with frames.entered(found):
@@ -89,7 +90,7 @@ class ByValues:
         return leaves, [], ran
 
     def _run(self, inputs: list[Any]) -> _Ran:
-        """The run with the values of the call; a tape asks for it again."""
+        """Return the run with the values of the call; a tape asks for it again."""
         transforms = registry.current().gradients
         if transforms.staged_within(None):  # a tape looks whether this can be written down
             raise CompileError(f"{self._rule.name} asks for values", "there are none while a program is written down")

@@ -7,26 +7,26 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graftax.backend import registry
-from graftax.core.typedefs import Shape
+from graftax.core.typedefs import Array, Shape
 
 Function = Callable[[Sequence[Any]], list[Any]]
 
 
 def pull(function: Function, values: list[Any], weights: list[Any]) -> list[Any]:
-    """The gradient of the weighted sum of all results."""
+    """Compute the gradient of the weighted sum of all results."""
     (gradients,) = registry.current().gradients.vjp(function, values)[1](weights)
     return list(gradients)
 
 
 def push(function: Function, values: list[Any], tangents: list[Any]) -> Any:
-    """The tangent of the one result."""
+    """Compute the tangent of the one result."""
     return registry.current().gradients.jvp(function, (values,), (tangents,))[1][0]
 
 
 def jacobian(
     function: Function, values: list[Any], _: list[Any], shape: Shape, dtype: str, chunk_size: int | None
 ) -> list[Any]:
-    """The derivatives of each element of the one result, of that shape: arrays of shape ``(*result, *value)``."""
+    """Return the derivatives of each element of the one result: arrays of shape ``(*result, *value)``."""
     rows = _rows(function, values, shape, shape, dtype, chunk_size)
     return [row.reshape((*shape, *value.shape)) for row, value in zip(rows, values, strict=True)]
 
@@ -34,7 +34,7 @@ def jacobian(
 def batch_jacobian(
     function: Function, values: list[Any], _: list[Any], shape: Shape, dtype: str, chunk_size: int | None
 ) -> list[Any]:
-    """The same for each example, all at once: arrays of shape ``(batch, *result, *value)``."""
+    """Return the same for each example, all at once: arrays of shape ``(batch, *result, *value)``."""
     numpy = registry.current().arrays.numpy
     rows = _rows(function, values, shape[1:], shape, dtype, chunk_size)
     return [
@@ -49,7 +49,7 @@ def _rows(
     back = transforms.vjp(function, values)[1]
     count = numpy.arange(math.prod(unit))
 
-    def row(index: Any) -> Any:
+    def row(index: Array) -> Any:
         weights = numpy.broadcast_to((count == index).astype(dtype).reshape(unit), shape)
         return back([weights])[0]
 
@@ -57,7 +57,7 @@ def _rows(
 
 
 def rows_differ(function: Function, values: list[Any], _: list[Any], shape: Shape, dtype: str) -> list[Any]:
-    """For each value, whether the first or the last example of the result depends on another example of it."""
+    """Return for each value whether the first or the last example of the result depends on another example of it."""
     numpy = registry.current().arrays.numpy
     back = registry.current().gradients.vjp(function, values)[1]
     weights = numpy.arange(1, math.prod(shape[1:]) + 1).astype(dtype).reshape(shape[1:])

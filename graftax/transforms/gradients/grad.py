@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 @door
 def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
-    """A function that returns the value of ``fn`` and its gradient.
+    """Return a function that gives the value of ``fn`` and its gradient.
 
     Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
     call, and what is assigned and read again carries its gradient; ``ops.stop_gradient(value)`` in the assignment cuts
@@ -33,8 +33,9 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
     Args:
         fn: Returns a scalar, or ``(scalar, anything)`` with ``has_aux``.
         wrt: A Variable, a Module (its trainable Variables, by path), or a nested list, tuple or dict of these; the
-            gradient has the same structure. None for the first argument of ``fn``, any structure of floating arrays.
-        has_aux: Whether ``fn`` returns something besides; the value is then the pair.
+            gradient has the same structure. Defaults to None, for the first argument of ``fn``, any structure of
+            floating arrays.
+        has_aux: Whether ``fn`` returns something besides; the value is then the pair. Defaults to False.
 
     Raises:
         ArgumentTypeError: ``fn`` is no function.
@@ -71,6 +72,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
         lifted = Lifted(lambda result: transforms.flatten(_split(fn, result, has_aux)))
 
         def pure(given: list[Any]) -> tuple[Any, Outcome]:
+            # with wrt= the arguments are constants, and the Variables are what the frame says
             call_args = args
             if wrt is None:
                 hand_on(leaves_of_it, given)
@@ -92,7 +94,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
 
 @door
 def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callable[P, Any]:
-    """A function that returns the gradient of ``fn``; arguments as for `value_and_grad`.
+    """Return a function that gives the gradient of ``fn``; arguments as for `value_and_grad`.
 
     With ``has_aux`` it returns ``(gradient, aux)``.
 
@@ -111,7 +113,7 @@ def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callab
     return run
 
 
-def _pair(fn: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+def _pair(fn: Callable[..., Any], result: object) -> tuple[Any, Any]:
     if isinstance(result, tuple | list) and len(result) == 2:
         return result[0], result[1]
     shape = getattr(result, "shape", None)
@@ -125,7 +127,7 @@ def _pair(fn: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     )
 
 
-def _split(fn: Callable[..., Any], result: Any, has_aux: bool) -> tuple[Any, Any]:
+def _split(fn: Callable[..., Any], result: object, has_aux: bool) -> tuple[Any, Any]:
     value, aux = _pair(fn, result) if has_aux else (result, None)
     if value is None:
         raise GradientError(

@@ -137,7 +137,7 @@ class _Checking:
         self._weights: list[Any] | None = None
 
     def _results(self, values: list[Any]) -> list[Any]:
-        """The floating results; Variables have these values, and nothing is assigned."""
+        """Return the floating results; Variables have these values, and nothing is assigned."""
         backend = registry.current()
         own = iter(values[: self._arguments])
         known = tree.flatten(self._args)
@@ -170,7 +170,7 @@ class _Checking:
         return sum(numpy.sum(one * w) for one, w in zip(results, weights, strict=True))
 
     def _value(self, values: list[Any]) -> tuple[float, float]:
-        """The value, summed up in double precision, and the size of its terms."""
+        """Return the value, summed up in double precision, and the size of its terms."""
         self.evaluations += 1
         to_numpy = registry.current().arrays.to_numpy
         results = [np.asarray(to_numpy(one), "float64") for one in self._results(values)]
@@ -191,7 +191,12 @@ class _Checking:
             h = step or float(precision ** (1 / 3) * max(1.0, float(np.sqrt(np.mean(base**2)))))
 
             def measured(
-                direction: Any, i: int = i, base: Any = base, slope: Any = slope, h: float = h, eps: float = precision
+                direction: np.ndarray[Any, Any],
+                i: int = i,
+                base: np.ndarray[Any, Any] = base,
+                slope: np.ndarray[Any, Any] = slope,
+                h: float = h,
+                eps: float = precision,
             ) -> tuple[float, float, float]:
                 asarray = registry.current().arrays.asarray
                 sides = [asarray(base + sign * h * direction, str(self._values[i].dtype)) for sign in (1, -1)]
@@ -216,10 +221,12 @@ class _Checking:
             )
         return worst._replace(evaluations=self.evaluations)
 
-    def _worst(self, measured: Callable[[Any], tuple[float, float, float]], base: Any) -> tuple[Any, Any]:
-        """The element with the largest error, and gradient, difference and error there."""
+    def _worst(
+        self, measured: Callable[[Any], tuple[float, float, float]], base: np.ndarray[Any, Any]
+    ) -> tuple[Any, Any]:
+        """Return the element with the largest error, and gradient, difference and error there."""
 
-        def along(flat: list[int], values: Any) -> tuple[float, float, float]:
+        def along(flat: list[int], values: np.ndarray[Any, Any] | float) -> tuple[float, float, float]:
             direction = np.zeros(base.size)
             direction[flat] = values
             return measured(direction.reshape(base.shape))
@@ -243,5 +250,5 @@ class _Checking:
         return _place(elements[0], base), along(elements, 1.0)
 
 
-def _place(element: int, base: Any) -> tuple[int, ...]:
+def _place(element: int, base: np.ndarray[Any, Any]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(element, base.shape)) if base.shape else ()

@@ -29,14 +29,14 @@ Params = Sequence[int | str] | int | str | None
 
 @door
 def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) -> Callable[..., tuple[Any, list[Any]]]:
-    """A function that returns the value of ``fn`` and the list of its gradients with respect to arguments.
+    """Return a function that gives the value of ``fn`` and the list of its gradients with respect to arguments.
 
     A value of several elements is summed, each element weighted by the keyword ``dy`` of the returned function. What
     ``fn`` assigns to Variables takes effect; Variables count as constants.
 
     Args:
         fn: Takes floating arrays, or structures of these, and returns any structure of floating arrays.
-        params: Indices or names of the arguments; all positional ones, unless told.
+        params: Indices or names of the arguments. Defaults to None, for all positional ones.
 
     Raises:
         ArgumentError: at the call: there is no such argument, or ``dy`` has another structure than the value.
@@ -52,7 +52,7 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
 
     @wraps(fn)
     @door
-    def run(*args: Any, dy: Any = None, **kwargs: Any) -> tuple[Any, list[Any]]:
+    def run(*args: Any, dy: object = None, **kwargs: Any) -> tuple[Any, list[Any]]:
         if dy is not None and "dy" in _parameters(fn):
             raise ArgumentError(
                 f"the gradients of {function_name(fn)} with dy=, which is the name of an argument of the function, too",
@@ -79,7 +79,7 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
 
 @door
 def gradients_function(fn: Callable[..., Any], params: Params = None) -> Callable[..., list[Any]]:
-    """A function that returns the list of gradients of ``fn``; as `value_and_gradients_function`.
+    """Return a function that gives the list of gradients of ``fn``, as `value_and_gradients_function` does.
 
     Example:
         >>> [float(g) for g in gradients_function(lambda x, y: x * x * y)(3.0, 2.0)]
@@ -101,7 +101,7 @@ def gradients_function(fn: Callable[..., Any], params: Params = None) -> Callabl
 
 
 def _places(fn: Callable[..., Any], params: Params, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | str]:
-    """Where each argument is: an index of a positional one, or a keyword."""
+    """Return where each argument is: an index of a positional one, or a keyword."""
     if params is None:
         wanted: list[int | str] = [*range(len(args))] or [*kwargs]
     else:
@@ -144,7 +144,7 @@ def _parameters(fn: Callable[..., Any]) -> list[str]:
         return []
 
 
-def _floating(fn: Callable[..., Any], place: int | str, leaf: Any) -> Any:
+def _floating(fn: Callable[..., Any], place: int | str, leaf: object) -> Any:
     arrays = registry.current().arrays
     if not (isinstance(leaf, VariableLike | np.ndarray | np.generic | int | float | complex) or arrays.is_array(leaf)):
         raise ArgumentTypeError(
@@ -168,13 +168,13 @@ def _floating(fn: Callable[..., Any], place: int | str, leaf: Any) -> Any:
 class _Tapped(Substitution):
     """State inside a function: the first read of a trainable Variable makes it a source."""
 
-    def __init__(self, parent: Frame | None, token: Any, heard: dict[Storage, Any]) -> None:
+    def __init__(self, parent: Frame | None, token: Array, heard: dict[Storage, Any]) -> None:
         super().__init__(parent, (), registry.current().gradients.level())
         self._token = token
         self._heard = heard
 
     def read(self, storage: Storage) -> Array:
-        """The value now, from which the gradient comes back."""
+        """Return the value now, from which the gradient comes back."""
         if storage in self._now:
             return self._now[storage]
         value = super().read(storage)
@@ -183,10 +183,10 @@ class _Tapped(Substitution):
             heard = self._heard
             heard[storage] = None
 
-            def hear(gradient: Any) -> None:
+            def hear(gradient: Array) -> None:
                 heard[storage] = gradient
 
-            self.memo.forget(storage)
+            self.memo.forget(storage)  # what was computed from the value before has no way back to here
             value = registry.current().gradients.tapped(value, self._token, hear, self.level)
         self._now[storage] = value
         return value
@@ -194,7 +194,7 @@ class _Tapped(Substitution):
 
 @door
 def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[Any, list[tuple[Any, Variable]]]]:
-    """A function that returns the value of ``fn``, and a gradient for each trainable Variable that it reads.
+    """Return a function that gives the value of ``fn``, and a gradient for each trainable Variable that it reads.
 
     The Variables are found while ``fn`` runs, and come in the order of their first reads; one that is read but does not
     matter has zeros. The list is what ``optimizer.apply_gradients`` takes. A value of several elements is summed. What
@@ -243,7 +243,7 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
 
 @door
 def implicit_gradients(fn: Callable[..., Any]) -> Callable[..., list[tuple[Any, Variable]]]:
-    """A function that returns a gradient for each trainable Variable that ``fn`` reads.
+    """Return a function that gives a gradient for each trainable Variable that ``fn`` reads.
 
     As `implicit_value_and_gradients`, without the value.
 

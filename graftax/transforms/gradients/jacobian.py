@@ -10,7 +10,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import GradientError, ShapeError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Shape, unwrap
+from graftax.core.typedefs import Array, Shape, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.function_argument import check_functions
@@ -41,25 +41,26 @@ class _Sources:
         """What the values were made of, for their masks."""
 
     def call(self, given: list[Any]) -> Any:
-        """The function at other values of the sources."""
+        """Call the function at other values of the sources."""
         if self._first:
             return self._fn(tree.rebuild(self._args[0], iter(given)), *self._args[1:])
         return self._fn(*self._args)
 
     def rebuild(self, found: Sequence[Any]) -> Any:
-        """The structure of the sources, from something for each of them."""
+        """Return the structure of the sources, from something for each of them."""
         return tree.rebuild(self.structure, iter([found[i] for i in self._place]))
 
 
 @door
 def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
-    """The derivative of each element of ``fn(*args)``, vectorised.
+    """Compute the derivative of each element of ``fn(*args)``, vectorised.
 
     Args:
         fn: Takes and returns structures of floating arrays; what it assigns to Variables takes effect, once.
         *args: Where to evaluate.
-        wrt: Variables, a Module, or a structure of these; None for the first argument.
-        chunk_size: How many elements of the value at a time; bounds the memory. All, unless told.
+        wrt: Variables, a Module, or a structure of these. Defaults to None, for the first argument.
+        chunk_size: How many elements of the value at a time; bounds the memory. Defaults to None,
+            for all.
 
     Returns:
         The structure of the value, with that of the sources in place of each array.
@@ -87,13 +88,14 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
 
 @door
 def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
-    """The second derivatives of ``fn(*args)``, a scalar, vectorised.
+    """Compute the second derivatives of ``fn(*args)``, a scalar, vectorised.
 
     Args:
         fn: Takes structures of floating arrays; what it assigns to Variables takes effect, once.
         *args: Where to evaluate.
-        wrt: As for `jacobian`.
-        chunk_size: How many rows at a time; bounds the memory. All, unless told.
+        wrt: Variables, a Module, or a structure of these. Defaults to None, for the first argument.
+        chunk_size: How many rows at a time; bounds the memory. Defaults to None,
+            for all.
 
     Returns:
         The structure of the sources, with that of the sources in place of each array.
@@ -132,14 +134,15 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
 
 @door
 def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = None, check: bool = False) -> Any:
-    """The Jacobian of each example of a batch, where no example of ``fn(x)`` depends on another example of ``x``.
+    """Compute the Jacobian of each example of a batch, where no example of ``fn(x)`` depends on another one of ``x``.
 
     Args:
         fn: Takes and returns a floating array whose first axis is the batch.
         x: Where to evaluate.
-        chunk_size: How many elements of an example of the value at a time; bounds the memory. All, unless told.
+        chunk_size: How many elements of an example of the value at a time; bounds the memory. Defaults to None,
+            for all.
         check: Whether to make sure, for the first and the last example, that they depend on no other; without, the
-            numbers are wrong if they do.
+            numbers are wrong if they do. Defaults to False.
 
     Shape:
         ``(batch, *target), (batch, *source) -> (batch, *target, *source)``
@@ -189,27 +192,27 @@ def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = No
 
 
 def _block(found: Pulled, which: int, values: list[Any], chunk_size: int | None) -> list[Any]:
-    """The derivatives of one result, with respect to each source."""
+    """Compute the derivatives of one result with respect to each source."""
     shape = tuple(found.leaves[which].shape)
     rows = _rows(found, which, shape, chunk_size)
     return [row.reshape((*shape, *value.shape)) for row, value in zip(rows, values, strict=True)]
 
 
 def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> list[Any]:
-    """For each element of the last axes of a result, its gradients."""
+    """Compute the gradients of each element of the last axes of a result."""
     numpy, vectorizing = registry.current().arrays.numpy, registry.current().vectorizing
     count = numpy.arange(math.prod(unit))
     zeros = [numpy.zeros_like(leaf) for leaf in found.leaves]
     target = found.leaves[which]
 
-    def row(index: Any) -> list[Any]:
+    def row(index: Array) -> list[Any]:
         one = (count == index).astype(target.dtype).reshape(unit)
         return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
 
     return list(vectorizing.map_rows(row, count, chunk_size))
 
 
-def _check_called_at_once(name: str, fn: Callable[..., Any], args: tuple[Any, ...], wrt: Any) -> None:
+def _check_called_at_once(name: str, fn: Callable[..., Any], args: tuple[Any, ...], wrt: object) -> None:
     if not args and wrt is None:
         raise GradientError(
             f"{name}({function_name(fn)}) got no argument and no wrt=",

@@ -25,7 +25,7 @@ from graftax.variables.variable import Variable
 
 @door
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """``fn(*primals)``, and how it changes as they move along ``tangents``; forward mode.
+    """Compute ``fn(*primals)``, and how it changes as they move along ``tangents``; forward mode.
 
     A Variable among the primals is passed to ``fn`` as it is, and moves wherever ``fn`` reads it, from the value that
     it has at the call; what is assigned carries its tangent.

@@ -24,8 +24,8 @@ def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return args[0]
 
 
-def expand(wrt: Any) -> Any:
-    """Modules replaced by dicts of their trainable Variables."""
+def expand(wrt: object) -> Any:
+    """Replace Modules by dicts of their trainable Variables."""
     if isinstance(wrt, Variable):
         return wrt
     if isinstance(wrt, Module):

@@ -32,16 +32,17 @@ class Pulled(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """What the function returned."""
+        """Return what the function returned."""
         return registry.current().gradients.unflatten(self.structure, self.leaves)
 
-    def weights(self, dy: Any = None) -> list[Any]:
-        """A weight for each element of the results: ones, or those given in the same structure."""
+    def weights(self, dy: object = None) -> list[Any]:
+        """Return a weight for each element of the results: ones, or those given in the same structure."""
         arrays, transforms = registry.current().arrays, registry.current().gradients
         if dy is None:
             return [arrays.numpy.ones_like(leaf) for leaf in self.leaves]
         # a list of numbers stands for an array where there is one result
         single = len(self.leaves) == 1 and transforms.flatten(self.value)[1] == transforms.flatten(0)[1]
+        given: list[Any]
         given, structure = ([dy], self.structure) if single else transforms.flatten(tree.reorder(dy, self.value))
         if structure != self.structure:
             raise ArgumentError(
@@ -75,8 +76,8 @@ def pulled(
         fn: What the user calls it, for messages.
         call: Takes a list of arrays.
         values: That list.
-        frame: What Variables are inside, made from the list; as they are outside, unless told.
-        came: What the arrays of the list were made of, in its order, for their masks.
+        frame: What Variables are inside, made from the list. Defaults to None, for what they are outside.
+        came: What the arrays of the list were made of, in its order, for their masks. Defaults to nothing.
 
     Raises:
         GradientError: the result is None, or not floating.
@@ -91,13 +92,14 @@ def pulled(
         outcome = lifted(inside, lambda: call(given))
         return outcome.leaves, outcome._replace(leaves=[])
 
+    # what is assigned is no result: nobody weighs it, and its gradient goes on with the value that is committed
     leaves, pull, outcome = transforms.vjp_with_aux(pure, values)
     lifted.commit(outcome._replace(leaves=leaves))
     return Pulled(function_name(fn), leaves, lifted.structure, lambda weights: list(pull(weights)[0]))
 
 
 def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], Any]:
-    """The leaves of what a function returned, and their structure.
+    """Return the leaves of what a function returned, and their structure.
 
     Raises:
         GradientError: there are none, or one is not floating.
@@ -120,7 +122,7 @@ def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], An
 
 
 def substituting(storages: Sequence[Any]) -> MakeFrame:
-    """Frames in which the first of the given values are those of Variables."""
+    """Return what makes frames in which the first of the given values are those of Variables."""
     parent = frames.top
 
     def make(given: list[Any]) -> Substitution:

@@ -7,19 +7,20 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.typedefs import DTypeLike
 from graftax.transforms.lifting.outline import Outline
 
 _KINDS = ("bool", "uint", "int", "float", "bfloat", "complex")
 
 
-def kind(dtype: Any) -> int:
-    """The place of a dtype among truth values, integers, real and complex numbers."""
+def kind(dtype: DTypeLike) -> int:
+    """Return the place of a dtype among truth values, integers, real and complex numbers."""
     name = str(dtype)
     return min(3, i) if (i := next(i for i, k in enumerate(_KINDS) if name.startswith(k))) == 4 else i
 
 
 def agreed(name: str, what: Sequence[str], outlines: Sequence[Outline], root: str) -> list[str]:
-    """The dtypes that all of several outlines can have: Python numbers give way, everything else must agree.
+    """Return the dtypes that all outlines can have: Python numbers give way, everything else must agree.
 
     Args:
         name: What asks, for messages.
@@ -74,12 +75,12 @@ def _dtype_of(name: str, path: str, what: Sequence[str], leaves: Sequence[Any]) 
 
 
 def as_dtypes(leaves: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
-    """The arrays in these dtypes, none of them weak."""
+    """Return the arrays in these dtypes, none of them weak."""
     return [leaf.astype(dtype) for leaf, dtype in zip(leaves, dtypes, strict=True)]
 
 
 def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any]) -> int:
-    """The size of the first axes of all arrays.
+    """Return the size of the first axes of all arrays.
 
     Args:
         name: What asks, for messages.

@@ -31,6 +31,7 @@ class AttributeFrame(PartFrame):
         self._seen = Seen()
         self._touched: dict[int, Node] = {}
         self._builds = 0  # how many are under way
+        # of these and below alone: what is around the function is looked at by the compiled function around it
         for module in reached(given)[0]:
             for node in walk(module):
                 if isinstance(node, Module):
@@ -68,8 +69,9 @@ class AttributeFrame(PartFrame):
             self._seen.grown(module)
 
     def changed(self) -> list[str]:
-        """The plain attributes that the part has changed; not those that hold its traced values, of no use later."""
+        """Return the plain attributes that the part has changed, but for those that hold its traced values."""
         leaks = registry.current().tracing.leaks
+        # a traced value that is kept is an error for whoever reads it later, and so nothing silent
         return [
             f"{node._gx_path or type(node).__name__}.{name}"
             for node, name in changed(list(self._touched.values()), self._seen)

@@ -25,7 +25,7 @@ def hand_on(old: Iterable[Any], new: Iterable[Any]) -> None:
 
 
 def masks_of(leaves: Iterable[Any]) -> list[Array | None]:
-    """The mask of each array as truth values, to be returned from a function that is traced; None where it has none."""
+    """Return the mask of each array as truth values, which a traced function can return; None where it has none."""
     arrays = registry.current().arrays
     found = [masks.mask_of(leaf) for leaf in leaves]
     return [None if mask is None else arrays.asarray(unwrap(mask)).astype("bool") for mask in found]
@@ -38,7 +38,7 @@ def set_masks(leaves: Iterable[Any], found: Iterable[Any]) -> None:
 
 
 def filled(mask: Array | None, shape: Shape) -> Array | None:
-    """The mask in a shape that has more axes, all True if there is none; None if it does not fit."""
+    """Return the mask in a shape that has more axes, all True if there is none; None if it does not fit."""
     numpy = registry.current().arrays.numpy
     if mask is None:
         return numpy.ones(shape, "bool")  # type: ignore[no-any-return]
@@ -53,20 +53,23 @@ def filled(mask: Array | None, shape: Shape) -> Array | None:
 
 
 def with_masks(transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
-    """The leaves of the arguments and the structure of all; masks that arrays carry come after them."""
+    """Return the leaves of the arguments and the structure of all; masks that arrays carry come after them."""
     leaves, structure = transforms.flatten((args, kwargs))
+    # most programs have no masks, and to look at each leaf costs a microsecond
     if not masks.any_set() or all(masks.mask_of(leaf) is None for leaf in leaves):
         return leaves, structure
     return transforms.flatten((args, kwargs, masks_of(leaves)))
 
 
-def given_masks(transforms: Tracing, args: Any, kwargs: Any, found: Any = None) -> tuple[Any, Any]:
-    """The arguments, carrying the masks that came after them."""
+def given_masks(
+    transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any], found: Sequence[Array | None] | None = None
+) -> tuple[Any, Any]:
+    """Return the arguments, carrying the masks that came after them."""
     return (args, kwargs) if found is None else carrying(transforms, (args, kwargs), found)
 
 
 def carrying(transforms: Tracing, value: Any, found: Sequence[Any]) -> Any:
-    """A structure, each array of which carries its mask."""
+    """Return a structure, each array of which carries its mask."""
     set_masks(transforms.flatten(value)[0], found)
     return value
 
@@ -75,14 +78,14 @@ def carrying(transforms: Tracing, value: Any, found: Sequence[Any]) -> Any:
 
 
 def masks_of_rows(name: str, leaves: Sequence[Any], axes: Sequence[int | None] | None = None) -> list[Array | None]:
-    """For each array the masks of its rows, stacked; None where there is none, or one that is the same for each row.
+    """Return for each array the masks of its rows, stacked; None where there is none, or one for all rows.
 
     Warns of a mask with one truth value for each row, which a row cannot carry.
 
     Args:
         name: What cuts the arrays, for messages.
         leaves: The arrays, before they are cut.
-        axes: Along which axis, None for not at all; along the first, unless told.
+        axes: Along which axis, None for not at all. Defaults to the first axis of each.
     """
     found = masks_of(leaves) if masks.any_set() else [None] * len(leaves)
     return [
@@ -169,11 +172,12 @@ class Carry:
         self._name = name
         found = masks_of(registry.current().tracing.flatten(init)[0]) if masks.any_set() else []
         self._shapes = {i: tuple(mask.shape) for i, mask in enumerate(found) if mask is not None}
+        # a loop carries arrays of fixed shapes: a mask is carried as one, from a start that has it
         whole = (init, [mask for mask in found if mask is not None]) if self._shapes else init
         self.leaves, self.structure = arrays_of(whole)
 
     def opened(self, leaves: list[Any]) -> Any:
-        """What the body gets, of these leaves: with its masks."""
+        """Return what the body gets, of these leaves: with its masks."""
         transforms = registry.current().tracing
         whole = transforms.unflatten(self.structure, leaves)
         if not self._shapes:
@@ -185,7 +189,7 @@ class Carry:
         return carry
 
     def closed(self, value: Any) -> Any:
-        """What the body returns, as the loop carries it: without a mask, all counts."""
+        """Return what the body returns, as the loop carries it: without a mask, all counts."""
         if not masks.any_set():
             return like(self.structure, len(self.leaves), value)
         found = masks_of(registry.current().tracing.flatten(value)[0])
@@ -199,5 +203,6 @@ class Carry:
             )
         if not self._shapes:
             return like(self.structure, len(self.leaves), value)
+        # a layer in the body may have lost its mask, and without one all counts
         ones = [filled(None, shape) if carried[i] is None else carried[i] for i, shape in self._shapes.items()]
         return like(self.structure, len(self.leaves), (value, ones))

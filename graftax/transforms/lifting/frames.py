@@ -34,14 +34,14 @@ class CompileFrame(Frame):
         self.seen = Seen()
 
     def read(self, storage: Storage) -> Array:
-        """The value in the program so far."""
+        """Return the value in the program so far."""
         if storage not in self._now:
             self._now[storage] = self._lift.read(storage)
             self._touch_owners(storage)
         return self._now[storage]
 
     def write(self, storage: Storage, value: Array) -> None:
-        """The value from here on."""
+        """Set the value from here on."""
         self._now[storage] = value
         self._written[storage] = None
         self._touch_owners(storage)
@@ -93,12 +93,14 @@ class CompileFrame(Frame):
             if len(group) >= _WORTH_IT:
                 self.group(group)
 
-    def first_value(self, tracer: Any) -> Any:
-        """The argument that this traced value stands for, as it is at the first call."""
+    def first_value(self, tracer: object) -> Any:
+        """Return the argument that this traced value stands for, as it is at the first call."""
+        # by identity: == of traced arrays is another traced array
         found = (value for traced, value in self._arguments if traced is tracer)
         return next(found, None)
 
     def _touch_owners(self, storage: Storage) -> None:
+        # a Variable may go with its owner, and another one come: whatever leads to it counts
         node: Node | None = storage.user
         while node is not None and (node := node._gx_owner) is not None:
             if id(node) in self.touched:
@@ -106,7 +108,7 @@ class CompileFrame(Frame):
             self.touch(node)
 
     def written(self) -> list[tuple[Storage, Array]]:
-        """What the program assigns, with the last values."""
+        """Return what the program assigns, with the last values."""
         return [(storage, self._now[storage]) for storage in self._written]
 
 
@@ -123,7 +125,7 @@ def _kind(storage: Storage) -> Hashable | None:
 class Substitution(Frame):
     """Given values in place of some Variables; assignments stay inside until whoever made it takes them out."""
 
-    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: Any) -> None:
+    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: object) -> None:
         super().__init__()
         self.parent = parent
         self.level = level
@@ -131,7 +133,7 @@ class Substitution(Frame):
         self.written: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
-        """The value given or assigned, else what the frame around sees."""
+        """Return the value given or assigned, else what the frame around sees."""
         if storage in self._now:
             return self._now[storage]
         return storage.concrete() if self.parent is None else self.parent.read(storage)
@@ -151,11 +153,11 @@ class Substitution(Frame):
 class Abstract(Substitution):
     """For a look at shapes: Variables have their present values, assignments lead nowhere."""
 
-    def __init__(self, parent: Frame | None, level: Any) -> None:
+    def __init__(self, parent: Frame | None, level: object) -> None:
         super().__init__(parent, (), level)
 
     def read(self, storage: Storage) -> Array:
-        """The buffer itself: nothing is computed from it."""
+        """Return the buffer itself: nothing is computed from it."""
         return self._now.get(storage, storage.buffer)
 
 
@@ -167,7 +169,7 @@ class PartFrame(Substitution):
         self._around = around
 
     def read(self, storage: Storage) -> Array:
-        """The value given or assigned, else the one outside, which the part then closes over."""
+        """Return the value given or assigned, else the one outside, which the part then closes over."""
         if storage not in self._now:
             self._now[storage] = self._around.read(storage)
         return self._now[storage]
@@ -182,6 +184,7 @@ class Around:
         self.frame = frames.top
 
     def read(self, storage: Storage) -> Array:
-        """The value there."""
+        """Return the value there."""
+        # computed there, so that a weight that is an expression is computed once, not in each run of the part
         with registry.current().tracing.at(self.level), frames.replaced(self._frames):
             return storage.read()

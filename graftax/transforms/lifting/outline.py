@@ -17,7 +17,7 @@ class Outline:
         self.leaves = leaves
 
     def paths(self, root: str) -> list[str]:
-        """The name of each leaf, for messages."""
+        """Return the name of each leaf, for messages."""
         transforms = registry.current().tracing
         count = len(self.leaves)
         found = tree.flatten_with_paths(transforms.unflatten(self.structure, list(range(count))), root)
@@ -26,7 +26,7 @@ class Outline:
 
 
 def arrays_of(value: Any) -> tuple[list[Any], Any]:
-    """The leaves of a structure as arrays, and the structure."""
+    """Return the leaves of a structure as arrays, and the structure."""
     backend = registry.current()
     leaves, structure = backend.tracing.flatten(value)
     weakly = backend.arrays.numpy.asarray  # leaves a Python number weak

@@ -26,8 +26,9 @@ class _StagedFrame(AttributeFrame):
         self.found: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
-        """The value assigned, else an input that stands for the one outside."""
+        """Return the value assigned, else an input that stands for the one outside."""
         if storage not in self._now:
+            # the program is run for other values, too, so that a Variable is never a constant of it
             self.found[storage] = self._around.read(storage)
             self._now[storage] = self._lift.read(storage, self.found[storage])
         return self._now[storage]
@@ -60,6 +61,7 @@ class Part:
         def run(lift: Lift, leaves: list[Any]) -> list[Any]:
             nonlocal frame
             frame = _StagedFrame(around, given, lift)
+            # what fails in a branch that does not run has not failed
             with traced_checks.perhaps.entered(*([name] if name in _MAY_NOT_RUN else [])):
                 results = lifted.run(frame, lambda: function(leaves))
             return [*results, *frame.written.values()]
@@ -72,6 +74,7 @@ class Part:
         self.outlines = [
             Outline(structure, [next(abstract) for _ in range(size)]) for structure, size in lifted.structure
         ]
+        # a Variable that only the traced function knew is gone by now
         for storage in self.written:
             if storage.user is None and not storage.passing:
                 raise StateError(
@@ -96,7 +99,7 @@ class Threaded:
         self._place = {storage: i for i, storage in enumerate(self.written)}
 
     def state(self) -> list[Any]:
-        """The present values of what is written."""
+        """Return the present values of what is written."""
         return [storage.read() for storage in self.written]
 
     def commit(self, state: Sequence[Any]) -> None:
@@ -104,7 +107,8 @@ class Threaded:
         assign(self.written, state)
 
     def bind(self, part: Part) -> Bound:
-        """A part as a function of the state."""
+        """Return a part as a function of the state."""
+        # what any part writes goes from part to part; the rest is the same for all runs, and closed over
         found = [(self._place.get(storage, -1), value) for storage, value in part.found.items()]
         return Bound(
             part.program,
@@ -125,7 +129,7 @@ class Bound(NamedTuple):
     constants: int
 
     def run(self, closed: Sequence[Any], state: Sequence[Any], leaves: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The leaves of the results, and the state after."""
+        """Return the leaves of the results, and the state after."""
         others = iter(closed[self.constants :])
         cells = [next(others) if place < 0 else state[place] for place in self.reads]
         arrays = registry.current().arrays

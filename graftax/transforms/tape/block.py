@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError, TapeError
-from graftax.core.typedefs import Shape, unwrap
+from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
 from graftax.transforms.tape.record import Record, differentiable
 from graftax.transforms.tape.replay import Replay
 from graftax.transforms.tape.watching import Watching, watch_reads
@@ -40,7 +40,7 @@ class RecordedBlock:
 
     def _stop(self) -> None:
         if self._frame is not None:
-            frame, self._frame = self._frame, None
+            frame, self._frame = self._frame, None  # first, so that an interrupt does not stop it twice
             registry.current().gradients.stop_recording(self._record, self._level)
             frame.remove(self._record)
 
@@ -62,7 +62,7 @@ class RecordedBlock:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Inside, nothing is recorded.
+        """Record nothing in a block.
 
         Raises:
             TapeError: the block was never entered.
@@ -76,7 +76,7 @@ class RecordedBlock:
             yield
         finally:
             if self._inside:
-                self._start()
+                self._start()  # what was assigned meanwhile is where Variables start from now on
 
     def _check_entered(self, verb: str) -> None:
         if self._base is None:
@@ -89,6 +89,7 @@ class RecordedBlock:
     def _check_level(self, verb: str, values: list[Any]) -> None:
         transforms = registry.current().gradients
         level = transforms.level()
+        # arrays of a trace that has ended, or has not begun where the tape was opened
         if transforms.staged_within(self._base) or any(transforms.leaks(value, level) for value in values):
             raise TapeError(
                 f"{type(self).__name__}.{verb}() on the other side of a compiled function than the tape's block",
@@ -109,7 +110,7 @@ class RecordedBlock:
             _warn_integer("watch()", leaf, "it is not floating, so that its gradient will be None")
 
     def _targets(self, target: Any, verb: str) -> tuple[list[Any], list[int | None]]:
-        """The arrays of a target, and their slots."""
+        """Return the arrays of a target, and their slots."""
         values = [unwrap(leaf) for leaf in tree.flatten(target)]
         for value in values:
             if not registry.current().arrays.is_array(value):
@@ -128,7 +129,7 @@ class RecordedBlock:
         return values, [self._record.slot(value) for value in values]
 
     def _sources(self, structure: Any) -> list[Source]:
-        """The leaves of a structure of sources, each with its slots and their arrays."""
+        """Return the leaves of a structure of sources, each with its slots and their arrays."""
         found: list[Source] = []
         for leaf in tree.flatten(structure):
             if isinstance(leaf, Variable):
@@ -150,7 +151,7 @@ class RecordedBlock:
         return found
 
     def _expand(self, sources: Any) -> Any:
-        """Modules replaced by dicts of those of their Variables that are trainable or watched."""
+        """Replace Modules by dicts of those of their Variables that are trainable or watched."""
         if isinstance(sources, Module):
             variables = sources.named_variables().items()
             return {path: v for path, v in variables if v.trainable or v._storage in self._record.variables}
@@ -159,7 +160,7 @@ class RecordedBlock:
         return tree.rebuild(sources, (self._expand(leaf) for leaf in tree.flatten(sources)))
 
     def _replay(self, targets: list[int], leaves: Sequence[Source]) -> tuple[Replay, list[Any], list[Any]]:
-        """The targets as a function of those slots of the sources that they depend on; its values, its constants."""
+        """Return the targets as a function of the slots of the sources they depend on; its values, its constants."""
         arrays = {slot: value for _, slots in leaves for slot, value in slots.items()}
         replay, constants = self._record.replay(targets, arrays)
         zeros = registry.current().arrays.numpy.zeros_like
@@ -177,13 +178,13 @@ def check_traceable(what: str, leaf: object) -> None:
         )
 
 
-def _warn_integer(what: str, leaf: Any, why: str) -> None:
+def _warn_integer(what: str, leaf: Array | Variable, why: str) -> None:
     name = f"the variable {leaf.path!r}" if isinstance(leaf, Variable) else "an array"
     user_line.warn(f"{what}: {name} of dtype {leaf.dtype}: {why}")
 
 
-def unconnected(kind: Unconnected, shape: Shape, dtype: Any) -> Any:
-    """None or zeros, as was asked for."""
+def unconnected(kind: Unconnected, shape: Shape, dtype: DTypeLike) -> Any:
+    """Return None or zeros, as was asked for."""
     if kind not in ("none", "zero"):
         raise ArgumentError(f"unconnected_gradients={kind!r}", "there is no such choice", '"none" or "zero"')
     return None if kind == "none" else registry.current().arrays.numpy.zeros(shape, dtype)

@@ -69,7 +69,7 @@ class ForwardAccumulator(RecordedBlock):
 
     @door
     def jvp(self, target: Any, unconnected_gradients: Unconnected = "none") -> Any:
-        """The tangents of the target, in its structure; None (or zeros) for what depends on no primal.
+        """Compute the tangents of the target, in its structure; None (or zeros) for what depends on no primal.
 
         Raises:
             ArgumentTypeError: the target is no array.

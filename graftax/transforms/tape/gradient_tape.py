@@ -57,8 +57,8 @@ class GradientTape(RecordedBlock):
     `graftax.value_and_grad` of a function is the faster way.
 
     Args:
-        persistent: Whether gradients may be taken more than once.
-        watch_accessed_variables: Whether trainable Variables are watched when they are read.
+        persistent: Whether gradients may be taken more than once. Defaults to False.
+        watch_accessed_variables: Whether trainable Variables are watched when they are read. Defaults to True.
 
     Raises:
         BackendCapabilityError: at entry: the backend has no gradients.
@@ -85,7 +85,7 @@ class GradientTape(RecordedBlock):
 
     def __enter__(self) -> Self:
         self._enter()
-        if self._spent:
+        if self._spent:  # of a tape used again nothing counts that it has forgotten already
             self._spent = False
             self._record.clear()
         return self
@@ -111,7 +111,7 @@ class GradientTape(RecordedBlock):
             self._watch(leaf)
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The Variables that are watched, in the order of their first reads."""
+        """Return the Variables that are watched, in the order of their first reads."""
         users = (storage.user for storage in self._record.variables)
         return tuple(user for user in users if isinstance(user, Variable))
 
@@ -139,14 +139,14 @@ class GradientTape(RecordedBlock):
         output_gradients: Any = None,
         unconnected_gradients: Unconnected = "none",
     ) -> Any:
-        """The gradient of the sum of all elements of the target.
+        """Compute the gradient of the sum of all elements of the target.
 
         Args:
             target: An array, or a structure of arrays, whose gradients add up.
             sources: An array, a Variable, a Module, or a structure of these.
-            output_gradients: A weight for each element of the target, in the same structure; ones unless told.
+            output_gradients: A weight for each element of the target, in the same structure. Defaults to ones.
             unconnected_gradients: What a source gets that the target does not depend on: ``"none"`` for None,
-                ``"zero"`` for zeros.
+                ``"zero"`` for zeros. Defaults to ``"none"``.
 
         Returns:
             Gradients in the structure of the sources; for a Module, a dict by path.
@@ -172,13 +172,14 @@ class GradientTape(RecordedBlock):
         unconnected_gradients: Unconnected = "none",
         chunk_size: int | None = None,
     ) -> Any:
-        """The derivatives of each element of the target, vectorised.
+        """Compute the derivatives of each element of the target, vectorised.
 
         Args:
             target: An array.
-            sources: As for `gradient`.
-            unconnected_gradients: As for `gradient`.
-            chunk_size: How many elements of the target at a time; bounds the memory.
+            sources: An array, a Variable, a Module, or a structure of these.
+            unconnected_gradients: What a source gets that the target does not depend on: None or zeros. Defaults to
+                ``"none"``.
+            chunk_size: How many elements of the target at a time; bounds the memory. Defaults to None, for all.
 
         Shape:
             ``(*target), (*source) -> (*target, *source)``
@@ -201,15 +202,17 @@ class GradientTape(RecordedBlock):
         chunk_size: int | None = None,
         check: bool = False,
     ) -> Any:
-        """The Jacobian of each example of a batch, whose target depends on no other example of the source.
+        """Compute the Jacobian of each example of a batch, whose target depends on no other example of the source.
 
         Args:
             target: An array whose first axis is the batch.
             source: An array or Variable with the same first axis.
-            unconnected_gradients: As for `gradient`.
-            chunk_size: How many elements of an example of the target at a time; bounds the memory.
+            unconnected_gradients: What a source gets that the target does not depend on: None or zeros. Defaults to
+                ``"none"``.
+            chunk_size: How many elements of an example of the target at a time; bounds the memory. Defaults to
+                None, for all.
             check: Whether to make sure, for the first and the last example, that they depend on no other; without, the
-                numbers are wrong if they do.
+                numbers are wrong if they do. Defaults to False.
 
         Shape:
             ``(batch, *target), (batch, *source) -> (batch, *target, *source)``
@@ -252,7 +255,7 @@ class GradientTape(RecordedBlock):
                 "it forgot what it recorded after the first, to free the memory",
                 "graftax.GradientTape(persistent=True), or all sources in one call",
             )
-        result = self._targets(target, verb)
+        result = self._targets(target, verb)  # before it stops: a mistake here leaves the tape as it was
         if not self._persistent:
             self._stop()
             self._spent = True
@@ -261,10 +264,11 @@ class GradientTape(RecordedBlock):
     def _run(
         self, transform: Transform, targets: list[int], leaves: list[Source], extra: list[Any], *statics: Hashable
     ) -> dict[int, Any]:
-        """What a transform gives for each slot of the sources that the targets depend on."""
+        """Return what a transform gives for each slot of the sources that the targets depend on."""
         replay, values, constants = self._replay(targets, leaves)
         if not values:
             return {}
+        # operation by operation is a way for gradients alone: Jacobians are computed for many weights at once
         otherwise = replay.pull if transform is pull else None
         found = run(transform, replay, values, constants, extra, *statics, otherwise=otherwise)
         return dict(zip(replay.connected, found, strict=True))
@@ -278,7 +282,7 @@ class GradientTape(RecordedBlock):
 # --- arguments and results --------------------------------------------------------------------------------------------
 
 
-def _single(target: Any, verb: str) -> Any:
+def _single(target: object, verb: str) -> Any:
     if not tree.is_leaf(target):
         raise ArgumentTypeError(
             f"{verb}() got a {type(target).__name__}", "its target is one array", "one call for each"
@@ -302,7 +306,7 @@ def _output_gradients(values: list[Any], target: Any, given: Any) -> list[Any]:
 
 
 def _up_to(target: Any, given: Any) -> list[Any]:
-    """What stands in one structure in the places of the leaves of another."""
+    """Return what stands in one structure in the places of the leaves of another."""
     if tree.is_leaf(target):
         return [given]
     if (
@@ -319,7 +323,7 @@ def _up_to(target: Any, given: Any) -> list[Any]:
 
 
 def _sums(leaves: list[Source], found: dict[int, Any], shape: Shape, skip: int, kind: Unconnected) -> list[Any]:
-    """For each source the sum over its slots: a Variable has one for each value that was read."""
+    """Sum for each source over its slots: a Variable has one for each value that was read."""
     results = []
     for leaf, slots in leaves:
         parts = [found[slot] for slot in slots if slot in found]

@@ -47,12 +47,12 @@ class Record:
 
     # --- what is watched --------------------------------------------------------------------------------------------
 
-    def slot(self, value: Any) -> int | None:
-        """The slot of an array, or None if it was computed from nothing that is watched."""
+    def slot(self, value: object) -> int | None:
+        """Return the slot of an array, or None if it was computed from nothing that is watched."""
         entry = self._slots.get(id(value))
         return entry[0] if entry is not None and entry[1]() is value else None
 
-    def _new_slot(self, value: Any) -> int:
+    def _new_slot(self, value: object) -> int:
         self._count += 1
         self._slots[id(value)] = self._count, weakref.ref(value)
         return self._count
@@ -64,7 +64,7 @@ class Record:
         return slot
 
     def root(self, slot: int) -> Array:
-        """The array of a slot that is watched."""
+        """Return the array of a slot that is watched."""
         return self._roots[slot]
 
     def watch_variable(self, storage: Storage) -> None:
@@ -75,40 +75,40 @@ class Record:
                 self._before_watched[storage] = assigned
 
     def wants(self, storage: Storage) -> bool:
-        """True if the Variable behind the storage is watched."""
+        """Return True if the Variable behind the storage is watched."""
         if storage in self.variables:
             return True
         return self._trainable and bool(getattr(storage.user, "trainable", False))
 
     def starts(self, storage: Storage, value: Array) -> bool:
-        """True if the Variable is watched, and has the value from elsewhere than an assignment that was recorded."""
+        """Return True if the Variable is watched, and its value does not come from an assignment on record."""
         if not self.wants(storage):
             return False
         assigned = self._assigned.get(storage)
         return assigned is None or assigned() is not value
 
     def assigned(self, storage: Storage, value: Array) -> None:
-        """A Variable was given a value while this records: from there on it is what was computed."""
+        """Note that a Variable was given a value while this records: from there on it is what was computed."""
         self._assigned[storage] = weakref.ref(value)
         self._before_watched.pop(storage, None)
 
     def follows(self, storage: Storage, value: Array) -> bool:
-        """True if the value is on record because it was assigned to the Variable while this records."""
+        """Return True if the value is on record because it was assigned to the Variable while this records."""
         assigned = self._assigned.get(storage) or self._before_watched.get(storage)
         return assigned is not None and assigned() is value and self.tracks((value,))
 
     def passed_on(self, value: Array, copy: Array) -> None:
-        """One array is a copy of another."""
+        """Note that one array is a copy of another."""
         self.record(_SAME, (value,), (copy,))
 
     def saw(self, storage: Storage, value: Array) -> None:
-        """A watched Variable was read, with a value that it starts with."""
+        """Note that a watched Variable was read, with a value that it starts with."""
         slots = self.variables.setdefault(storage, [])
         if differentiable(value) and (slot := self.watch(value)) not in slots:
             slots.append(slot)
 
-    def left(self, value: Any, name: str) -> None:
-        """A value was turned into a NumPy array: warn the first time."""
+    def left(self, value: object, name: str) -> None:
+        """Note that a value was turned into a NumPy array, and warn the first time."""
         if self._warns and self.slot(value) is not None:
             self._warns = False
             functions = registry.current().wording.namespace
@@ -120,7 +120,7 @@ class Record:
     # --- recording --------------------------------------------------------------------------------------------------
 
     def tracks(self, values: Sequence[Any]) -> bool:
-        """True if one of the arrays is watched, or was computed from what is."""
+        """Return True if one of the arrays is watched, or was computed from what is."""
         slots = self._slots
         for value in values:
             entry = slots.get(id(value))
@@ -144,7 +144,7 @@ class Record:
     # --- replaying --------------------------------------------------------------------------------------------------
 
     def replay(self, targets: Sequence[int], sources: Iterable[int]) -> tuple[Replay, list[Any]]:
-        """The targets as a function of those sources that they depend on, and the constants to call it with."""
+        """Return the targets as a function of those sources that they depend on, and the constants to call it with."""
         recorded = self._steps[:]
         steps = [step for step, _ in recorded]
         maker = {slot: i for i, step in enumerate(steps) for slot in step.outputs if slot != NOT_A_SLOT}
@@ -189,6 +189,6 @@ class _Same:
 _SAME = _Same()
 
 
-def differentiable(value: Any) -> bool:
-    """True for arrays of real or complex numbers."""
+def differentiable(value: object) -> bool:
+    """Return True for arrays of real or complex numbers."""
     return is_inexact(getattr(value, "dtype", None))

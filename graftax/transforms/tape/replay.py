@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend import registry
+from graftax.core.typedefs import Array
 from graftax.transforms.compile.pure import compiled_if_possible
 
 NOT_A_SLOT = -1
@@ -47,7 +48,7 @@ class Replay:
         self._roots = tuple(roots)
 
     def __call__(self, values: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
-        """The targets."""
+        """Compute the targets."""
         known: dict[int, Any] = {}
         for _ in self._run(known, values, constants, lambda call, inputs: call(*inputs)):
             pass
@@ -62,7 +63,7 @@ class Replay:
         added: dict[int, Any] = {}
         for slot, value in zip(self.connected, values, strict=True):
             (added if slot in self.inner else known)[slot] = value
-        given = frozenset(known)
+        given = frozenset(known)  # a source that is computed from another one keeps the value it is given
         for step in self._steps:
             inputs = [next(rest) if slot == NOT_A_SLOT else known[slot] for slot in step.inputs]
             for slot, result in zip(step.outputs, run(step.call, inputs), strict=True):
@@ -71,9 +72,10 @@ class Replay:
             yield step, inputs
 
     def pull(self, values: Sequence[Any], constants: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        """The gradient of the weighted sum of the targets, operation by operation."""
+        """Compute the gradient of the weighted sum of the targets, operation by operation."""
         known: dict[int, Any] = {}
         ran = list(self._run(known, values, constants, _run_step))
+        # only what depends on a source is gone through backwards: constants have no gradients
         given = {*self.connected, *self._roots} - self.inner
         moving = set(self.connected)
         for step, _ in ran:
@@ -81,7 +83,7 @@ class Replay:
                 moving.update(slot for slot in step.outputs if slot != NOT_A_SLOT)
         gradients: dict[int, Any] = {}
 
-        def add(slot: int, gradient: Any) -> None:
+        def add(slot: int, gradient: Array) -> None:
             gradients[slot] = gradients[slot] + gradient if slot in gradients else gradient
 
         for slot, weight in zip(self._targets, weights, strict=True):
@@ -98,7 +100,8 @@ class Replay:
         return [gradients[s] if s in gradients else zeros(known[s]) for s in self.connected]
 
     def key(self) -> Hashable:
-        """Equal for replays that do the same, whatever the values; None where that is not known."""
+        """Return what is equal for replays that do the same, whatever the values; None where that is not known."""
+        # slots are numbered anew, in the order in which they are met: the same code numbers them alike each time
         names: dict[int, int] = {NOT_A_SLOT: NOT_A_SLOT}
 
         def renamed(slots: Iterable[int]) -> tuple[int, ...]:
@@ -116,20 +119,24 @@ class Replay:
         )
 
 
-def _run_step(call: Any, inputs: list[Any]) -> Sequence[Any]:
-    """The outputs of one operation."""
+def _run_step(call: Callable[..., Sequence[Any]], inputs: list[Any]) -> Sequence[Any]:
+    """Compute the outputs of one operation."""
 
     def run(*inputs: Any) -> Sequence[Any]:
-        return call(*inputs)  # type: ignore[no-any-return]
+        return call(*inputs)
 
     found: Sequence[Any] = (_operations.find((getattr(call, "key", None), _kinds(inputs)), run) or run)(*inputs)
     return found
 
 
 def _pull_step(
-    call: Any, inputs: list[Any], wanted: tuple[int, ...], made: tuple[int, ...], weights: list[Any]
+    call: Callable[..., Sequence[Any]],
+    inputs: list[Any],
+    wanted: tuple[int, ...],
+    made: tuple[int, ...],
+    weights: list[Any],
 ) -> list[Any]:
-    """The gradients of one operation with respect to some of its inputs, from those of some of its outputs."""
+    """Compute the gradients of one operation by some of its inputs, from those of some of its outputs."""
 
     def pull(inputs: list[Any], weights: list[Any]) -> list[Any]:
         def some(moving: list[Any]) -> list[Any]:
@@ -159,11 +166,12 @@ def run(
     *statics: Hashable,
     otherwise: Callable[..., Any] | None = None,
 ) -> Any:
-    """A transform of a replay; ``otherwise(values, constants, extra)`` is a way to do without compiling the whole."""
+    """Run a transform of a replay; ``otherwise(values, constants, extra)`` is a way without compiling the whole."""
 
     def whole(values: list[Any], constants: list[Any], extra: list[Any]) -> Any:
         return transform(lambda given: replay(given, constants), values, extra, *statics)
 
+    # inside of a trace the replay becomes a part of that program, and to compile it by itself would gain nothing
     is_tracer = registry.current().tracing.is_tracer
     everything = [*values, *constants, *extra]
     function: Callable[..., Any] = whole
@@ -189,7 +197,7 @@ class _Compiler:
         self._lock = threading.Lock()
 
     def find(self, key: tuple[Hashable, ...], function: Callable[..., Any]) -> Callable[..., Any] | None:
-        """The function of that key (None first: of no known key) compiled, or None."""
+        """Return the function of that key (None first: of no known key) compiled, or None."""
         if key[0] is None:
             return None
         try:

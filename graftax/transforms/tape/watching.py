@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from graftax.backend import registry
@@ -14,31 +15,31 @@ class Watcher(Protocol):
     """A tape, as reads of Variables see it."""
 
     def starts(self, storage: Storage, value: Array) -> bool:
-        """True if a gradient with respect to the Variable is one with respect to this value of it."""
+        """Return True if a gradient with respect to the Variable is one with respect to this value of it."""
         ...
 
     def assigned(self, storage: Storage, value: Array) -> None:
-        """It was given that value while the tape records."""
+        """Note that it was given that value while the tape records."""
         ...
 
     def saw(self, storage: Storage, value: Array) -> None:
-        """A value that it starts with was read, as this array."""
+        """Note that a value that it starts with was read, as this array."""
         ...
 
-    def tracks(self, values: Any) -> bool:
-        """True if one of the arrays is watched, or was computed from what is."""
+    def tracks(self, values: Sequence[Array]) -> bool:
+        """Return True if one of the arrays is watched, or was computed from what is."""
         ...
 
     def follows(self, storage: Storage, value: Array) -> bool:
-        """True if the value is on its record because it was assigned to the Variable while the tape records."""
+        """Return True if the value is on its record because it was assigned to the Variable while the tape records."""
         ...
 
     def passed_on(self, value: Array, copy: Array) -> None:
-        """The one array is the other, for gradients, too."""
+        """Note that the one array is the other, for gradients, too."""
         ...
 
-    def left(self, value: Any, name: str) -> None:
-        """The value was turned into a NumPy array."""
+    def left(self, value: object, name: str) -> None:
+        """Note that the value was turned into a NumPy array."""
         ...
 
 
@@ -59,7 +60,7 @@ class Watching(Frame):
     its gradient.
     """
 
-    def __init__(self, level: Any) -> None:
+    def __init__(self, level: object) -> None:
         super().__init__()
         self.parent = frames.top
         self.level = level
@@ -74,17 +75,18 @@ class Watching(Frame):
         self._watchers = (*self._watchers, watcher)
 
     def remove(self, watcher: Watcher) -> None:
-        """No more; the frame goes with the last one, as soon as it is on top."""
+        """Let a tape see no more; the frame goes with the last one, as soon as it is on top."""
         self.memo.clear()
         self._watchers = tuple(w for w in self._watchers if w is not watcher)
         if not self._watchers:
             self._given.clear()
+        # tapes may end in any order: a frame below one that goes on stays until that is gone
         while isinstance(top := frames.top, Watching) and not top._watchers and frames.items is top._stack:
             frames.put(top._before)
             top._stack = ()
 
     def read(self, storage: Storage) -> Array:
-        """The value now; one that a gradient may be taken with respect to, as an array that nobody else has."""
+        """Return the value now; one that a gradient may be taken with respect to, as an array that nobody else has."""
         now = storage.concrete() if self.parent is None else self.parent.read(storage)
         starting = [watcher for watcher in self._watchers if watcher.starts(storage, now)]
         known = self._given.get(storage)
@@ -98,7 +100,7 @@ class Watching(Frame):
         return known[1]
 
     def _somebody_elses(self, storage: Storage, value: Array) -> bool:
-        """True if a tape has the array on its record for another reason than that it was assigned there."""
+        """Return True if a tape has the array on its record for another reason than that it was assigned there."""
         return any(one.tracks((value,)) and not one.follows(storage, value) for one in self._watchers)
 
     def _give(self, storage: Storage) -> tuple[Array, Array]:
@@ -118,21 +120,21 @@ class Watching(Frame):
         return own, own
 
     def write(self, storage: Storage, value: Array) -> None:
-        """What the frame around does."""
-        with frames.replaced(self._before):
+        """Do what the frame around does."""
+        with frames.replaced(self._before):  # a tape never keeps an assignment back: the code is eager
             storage.write(value)
         self._given.pop(storage, None)
         for watcher in self._watchers:
             watcher.assigned(storage, value)
 
-    def left(self, value: Any, name: str) -> None:
-        """The value of a Variable became a NumPy array."""
+    def left(self, value: object, name: str) -> None:
+        """Note that the value of a Variable became a NumPy array."""
         for watcher in self._watchers:
             watcher.left(value, name)
         super().left(value, name)
 
 
-def watch_reads(watcher: Watcher, level: Any) -> Watching:
+def watch_reads(watcher: Watcher, level: object) -> Watching:
     """Let a tape that records at a level see the reads of Variables there."""
     frame = frames.top
     if not isinstance(frame, Watching) or frame.level is not level:

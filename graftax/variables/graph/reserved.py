@@ -112,7 +112,8 @@ OF_LAYERS: Words = {
     "built": BUILT,
 }
 OF_MODELS: Words = {
-    **_all(METHOD, "compile fit evaluate predict train_on_batch test_on_batch summary count_params reset_metrics"),
+    **_all(METHOD, "compile fit evaluate predict train_on_batch test_on_batch predict_on_batch reset_metrics"),
+    **_all(METHOD, "summary count_params get_layer"),
     **_all(METHOD, "train_step train_steps test_step predict_step compute_loss compute_metrics"),
     **_all(PROPERTY, "metrics optimizer steps_per_execution"),
     **_all(FLAG, "stop_training"),

@@ -9,6 +9,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
+from tests.layers.foreign_modules import Foreign, identity
 
 SETTINGS = {
     "units": 4,
@@ -41,10 +42,25 @@ SETTINGS = {
     "equation": "ab,bc->ac",
     "output_shape": 4,
     "sequence_length": 8,
+    "call_fn": identity,
+    "module": Foreign(3),
+    "num_tokens": 4,
+    "num_bins": 4,
+    "scale": 0.5,
+    "height": 4,
+    "width": 4,
+    "factor": 0.2,
+    "height_factor": 0.2,
+    "width_factor": 0.2,
     "intermediate_dim": 8,
     "num_experts": 3,
 }
-CHANCES = {"dropout": 0.1, "recurrent_dropout": 0.1}
+CHANCES = {
+    "params": {"w": np.ones(2, "float32")},
+    "bin_boundaries": (0.0, 1.0),
+    "dropout": 0.1,
+    "recurrent_dropout": 0.1,
+}
 
 
 def every_layer():

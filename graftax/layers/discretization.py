@@ -1,0 +1,120 @@
+"""Discretization: numbers as the bins that they lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graftax import ops
+from graftax.core.errors import ArgumentError, StateError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike
+from graftax.layers.arguments import array_shape, positive, wide
+from graftax.layers.category_encoding import checked_modes, encoded
+from graftax.layers.layer import Layer
+from graftax.layers.normalization import batches_of
+from graftax.layers.policy import DTypePolicy
+
+
+class Discretization(Layer):
+    """Numbers as the bins that they lie in: bin ``i`` has the numbers from boundary ``i - 1`` to below boundary ``i``.
+
+    The boundaries are given, or `adapt` takes those that share out a data set evenly. They are part of checkpoints.
+
+    Args:
+        bin_boundaries: The boundaries, in order. Defaults to None, for `adapt`.
+        num_bins: How many bins `adapt` makes. Defaults to None, for ``bin_boundaries``.
+        output_mode: ``"int"`` for the number of the bin, or one of those of `CategoryEncoding`. Defaults to ``"int"``.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(...) -> (...)``; for other modes as for `CategoryEncoding`
+
+    Raises:
+        ArgumentError: both or neither are given, or the boundaries are not in order.
+        StateError: it is called before `adapt`.
+
+    Example:
+        >>> import numpy as np
+        >>> Discretization([0.0, 10.0])(np.float32([-5, 0, 3, 20])).tolist()
+        [0, 1, 1, 2]
+    """
+
+    def __init__(
+        self,
+        bin_boundaries: Sequence[float] | None = None,
+        num_bins: int | None = None,
+        output_mode: str = "int",
+        name: str | None = None,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(name, dtype=dtype)
+        if (bin_boundaries is None) == (num_bins is None):
+            raise ArgumentError(
+                f"bin_boundaries={bin_boundaries!r:.60}, num_bins={num_bins!r}",
+                "boundaries are given, or adapt() makes so many bins",
+                "num_bins=10, or bin_boundaries=[0.0, 1.0]",
+            )
+        self.output_mode = checked_modes(output_mode)
+        self.num_bins = None if num_bins is None else positive("num_bins", num_bins, 10)
+        self.bin_boundaries = None if bin_boundaries is None else _in_order(bin_boundaries)
+
+    def call(self, x: Array) -> Array:
+        array_shape(x)
+        if self.bin_boundaries is None:
+            raise StateError(f"{self._gx_title()} has no boundaries", "adapt() was not called", "layer.adapt(x_train)")
+        given = wide(x)
+        bins = ops.searchsorted(ops.asarray(self.bin_boundaries, str(given.dtype)), given, side="right")
+        bins = ops.cast(bins, "int32")
+        if self.output_mode == "int":
+            return bins
+        return encoded(bins, len(self.bin_boundaries) + 1, self.output_mode, self.compute_dtype)
+
+    @door
+    def adapt(self, data: ArrayLike | Iterable[ArrayLike]) -> None:
+        """Take boundaries that share out a data set evenly: its quantiles; what was taken before is forgotten.
+
+        Args:
+            data: An array, or an iterable of batches; all values are held at once.
+
+        Raises:
+            StateError: the boundaries were given to the constructor.
+            ArgumentError: there are no values, or a nan among them.
+            ArgumentTypeError: a batch is no array of numbers.
+        """
+        if self.num_bins is None:
+            raise StateError(f"adapt of {self._gx_title()}", "its boundaries were given", "Discretization(num_bins=10)")
+        parts = [batch.astype("float64").ravel() for batch in batches_of(data)]
+        values = np.concatenate(parts) if parts else np.zeros(0)
+        if not values.size or not np.isfinite(values).all():
+            raise ArgumentError(
+                "adapt got " + ("no values" if not values.size else "nan or infinity"),
+                "bins share out numbers",
+                "layer.adapt(x[np.isfinite(x)])",
+            )
+        shares = np.arange(1, self.num_bins) / self.num_bins
+        self.bin_boundaries = tuple(np.unique(np.quantile(values, shares).astype("float32")).tolist())
+
+    def get_state(self) -> dict[str, list[float] | None]:
+        """Return the boundaries, for checkpoints."""
+        return {"bin_boundaries": None if self.bin_boundaries is None else list(self.bin_boundaries)}
+
+    def set_state(self, state: dict[str, list[float] | None]) -> None:
+        """Take back what `get_state` gave."""
+        found = state["bin_boundaries"]
+        self.bin_boundaries = None if found is None else tuple(found)
+
+
+def _in_order(boundaries: Sequence[float]) -> tuple[float, ...]:
+    try:
+        values: Any = np.asarray(boundaries, "float64")
+    except (TypeError, ValueError):
+        values = np.zeros((0, 0))
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+        raise ArgumentError(
+            f"bin_boundaries={boundaries!r:.60}", "they are finite numbers, each above the last", "[0.0, 1.0]"
+        )
+    return tuple(values.tolist())

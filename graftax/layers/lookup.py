@@ -1,0 +1,263 @@
+"""Lookup: tokens as their places in a vocabulary, and back."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from operator import index
+from typing import Any, ClassVar
+
+import numpy as np
+
+from graftax import ops
+from graftax.core.errors import ArgumentError, IndexRangeError, StateError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array
+from graftax.layers.arguments import flag, positive
+from graftax.layers.category_encoding import MODES, checked_modes, encoded
+from graftax.layers.hashing import hashed
+from graftax.layers.host_array import host_array
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+
+
+class Lookup(Layer):
+    """The base of `IntegerLookup`, `StringLookup` and `TextVectorization`, which describe the arguments."""
+
+    kinds: ClassVar[str]
+    """The kinds of NumPy dtypes that tokens have."""
+
+    def __init__(
+        self,
+        max_tokens: int | None,
+        num_oov_indices: int,
+        mask_token: Any,
+        oov_token: Any,
+        vocabulary: Sequence[Any] | None,
+        idf_weights: Sequence[float] | None,
+        invert: bool,
+        output_mode: str,
+        name: str | None,
+        dtype: str | DTypePolicy | None,
+    ) -> None:
+        super().__init__(name, dtype=dtype)
+        self.max_tokens = None if max_tokens is None else positive("max_tokens", max_tokens, 20000)
+        self.num_oov_indices = 0 if _is_zero(num_oov_indices) else positive("num_oov_indices", num_oov_indices, 1)
+        self.mask_token, self.oov_token = mask_token, oov_token
+        self.output_mode = checked_modes(output_mode, ("int", *MODES, "tf_idf"))
+        self.invert = flag("invert", invert)
+        if self.invert and (self.num_oov_indices > 1 or self.output_mode != "int"):
+            raise ArgumentError(
+                f"invert=True, num_oov_indices={num_oov_indices}, output_mode={output_mode!r}",
+                "integers are turned into tokens, with one for all that are unknown",
+                'num_oov_indices=1, output_mode="int"',
+            )
+        self.vocabulary: tuple[Any, ...] | None = None
+        self.idf_weights: tuple[float, ...] | None = None
+        self.given = vocabulary is not None
+        if vocabulary is not None:
+            self.set_vocabulary(vocabulary, idf_weights)
+        elif idf_weights is not None:
+            raise ArgumentError("idf_weights without a vocabulary", "they belong to its tokens", "vocabulary=[...]")
+
+    def __call__(self, inputs: Any) -> Any:
+        """Look up on the host, at once."""
+        return self.call(inputs)
+
+    @door
+    def call(self, inputs: Any) -> Any:
+        words = self._known()
+        if self.invert:
+            return self._inverted(inputs, words)
+        tokens = host_array(inputs, self.kinds, self._gx_title())
+        return self.output_of([[self._place(token) for token in tokens.ravel().tolist()]], tokens.shape)
+
+    def output_of(self, places: list[list[int]], shape: tuple[int, ...]) -> Array:
+        """Places of tokens in the form of ``output_mode``."""
+        found = ops.asarray(np.asarray([place for row in places for place in row], "int32").reshape(shape))
+        if self.output_mode == "int":
+            return found
+        size = self.vocabulary_size()
+        mode = "count" if self.output_mode == "tf_idf" else self.output_mode
+        return self.weighed(encoded(found, size, mode, self.compute_dtype))
+
+    def counted(self, counts: np.ndarray[Any, Any]) -> Array:
+        """Counts of the places in the form of ``output_mode``."""
+        found = np.minimum(counts, 1) if self.output_mode == "multi_hot" else counts
+        return self.weighed(ops.asarray(found, self.compute_dtype))
+
+    def weighed(self, counts: Array) -> Array:
+        """Counts times what each place counts; what is unknown counts as the mean."""
+        if self.output_mode != "tf_idf":
+            return counts
+        known = np.asarray(self.idf_weights or (), "float32")
+        weights = np.zeros(counts.shape[-1], "float32")
+        start = self._specials()
+        weights[start : start + len(known)] = known
+        weights[:start] = known.mean() if known.size else 0
+        return counts * ops.asarray(weights, str(counts.dtype))
+
+    # --- the vocabulary ---------------------------------------------------------------------------------------------
+
+    @door
+    def adapt(self, data: Any) -> None:
+        """Take the tokens of a data set as the vocabulary, the most frequent first; what was there is forgotten.
+
+        Args:
+            data: An array of tokens, or an iterable of batches, which is read once. A row is a document for
+                ``"tf_idf"``.
+
+        Raises:
+            StateError: the vocabulary was given to the constructor.
+        """
+        if self.given:
+            raise StateError(
+                f"adapt of {self._gx_title()}",
+                "its vocabulary was given",
+                f"{type(self).__name__}() without vocabulary",
+            )
+        counts: Counter[Any] = Counter()
+        documents: Counter[Any] = Counter()
+        total = 0
+        for document in self.documents(data):
+            total += 1
+            counts.update(document)
+            documents.update(set(document))
+        self.take(counts, documents, total)
+
+    def documents(self, data: Any) -> Iterable[list[Any]]:
+        """The tokens of each document of a data set."""
+        several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str | bytes)
+        for batch in data if several else (data,):
+            tokens = host_array(batch, self.kinds, self._gx_title())
+            rows = tokens.reshape(tokens.shape[0], -1) if tokens.ndim > 1 else tokens.reshape(-1, 1)
+            yield from rows.tolist()
+
+    def take(self, counts: Counter[Any], documents: Counter[Any], total: int) -> None:
+        """Make the most frequent tokens the vocabulary; of equals the last by order comes first, as in Keras."""
+        for special in (self.mask_token, self.oov_token):
+            counts.pop(special, None)
+        ordered = sorted(sorted(counts, reverse=True), key=lambda token: -counts[token])
+        room = None if self.max_tokens is None else max(self.max_tokens - self._specials(), 0)
+        self.vocabulary = tuple(ordered[:room])
+        self.idf_weights = tuple(math.log(1 + total / (1 + documents[token])) for token in self.vocabulary)
+
+    @door
+    def set_vocabulary(self, vocabulary: Sequence[Any], idf_weights: Sequence[float] | None = None) -> None:
+        """Make tokens the vocabulary, without those for what is masked or unknown.
+
+        Args:
+            vocabulary: The tokens, in order.
+            idf_weights: What each counts in ``"tf_idf"``. Defaults to None.
+
+        Raises:
+            ArgumentError: a token is there twice or special, there are too many, or ``"tf_idf"`` has no weights.
+        """
+        tokens = host_array(list(np.asarray(vocabulary).tolist()), self.kinds, "vocabulary").tolist()
+        for special in (self.mask_token, self.oov_token):
+            tokens = tokens[1:] if special is not None and tokens and tokens[0] == special else tokens
+        twice = [token for token, count in Counter(tokens).items() if count > 1]
+        bad = twice or [token for token in tokens if token in (self.mask_token, self.oov_token)]
+        if bad or (self.max_tokens is not None and len(tokens) > self.max_tokens - self._specials()):
+            raise ArgumentError(
+                f"a vocabulary of {len(tokens)} tokens"
+                + (f" with {bad[0]!r} {'twice' if twice else 'in it'}" if bad else ""),
+                "each token has one place" if bad else f"max_tokens={self.max_tokens} has not so many",
+                "each once, without mask_token and oov_token"
+                if bad
+                else f"max_tokens={len(tokens) + self._specials()}",
+            )
+        if self.output_mode == "tf_idf" and (idf_weights is None or len(idf_weights) != len(tokens)):
+            raise ArgumentError(
+                f"idf_weights={idf_weights!r:.40} for {len(tokens)} tokens",
+                'output_mode="tf_idf" weighs each token',
+                "one weight for each token, or adapt() in place of a vocabulary",
+            )
+        self.vocabulary = tuple(tokens)
+        self.idf_weights = None if idf_weights is None else tuple(float(weight) for weight in idf_weights)
+
+    @door
+    def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
+        """Return the tokens in the order of their places.
+
+        Args:
+            include_special_tokens: Whether those for what is masked and unknown are there, too. Defaults to True.
+        """
+        words = list(self._known())
+        return [*self._special_tokens(), *words] if include_special_tokens else words
+
+    def vocabulary_size(self) -> int:
+        """Return how many places there are, those for what is masked and unknown among them."""
+        return len(self._known()) + self._specials()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the vocabulary, for checkpoints."""
+        words, weights = self.vocabulary, self.idf_weights
+        return {
+            "vocabulary": None if words is None else list(words),
+            "idf_weights": None if weights is None else list(weights),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Take back what `get_state` gave."""
+        words, weights = state["vocabulary"], state["idf_weights"]
+        self.vocabulary = None if words is None else tuple(words)
+        self.idf_weights = None if weights is None else tuple(weights)
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _specials(self) -> int:
+        return self.num_oov_indices + (self.mask_token is not None and self.output_mode == "int")
+
+    def _special_tokens(self) -> list[Any]:
+        masked = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
+        return masked + [self.oov_token] * self.num_oov_indices
+
+    def _known(self) -> tuple[Any, ...]:
+        if self.vocabulary is None:
+            raise StateError(
+                f"{self._gx_title()} has no vocabulary",
+                "adapt() was not called",
+                "layer.adapt(data), before it is used",
+            )
+        return self.vocabulary
+
+    def _place(self, token: Any) -> int:
+        table = self._table()
+        if token in table:
+            return table[token]
+        masked = self.mask_token is not None and self.output_mode == "int"
+        if masked and token == self.mask_token:
+            return 0
+        if not self.num_oov_indices:
+            raise ArgumentError(
+                f"the token {token!r:.60}", "it is not in the vocabulary, and num_oov_indices=0", "num_oov_indices=1"
+            )
+        return int(masked) + (hashed(token, self.num_oov_indices) if self.num_oov_indices > 1 else 0)
+
+    def _table(self) -> dict[Any, int]:
+        words = self._known()
+        cached: Any = self.__dict__.get("_gx_table")
+        if cached is None or cached[0] is not words:
+            start = self._specials()
+            cached = words, {token: start + i for i, token in enumerate(words)}
+            object.__setattr__(self, "_gx_table", cached)
+        return cached[1]  # type: ignore[no-any-return]
+
+    def _inverted(self, inputs: Any, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+        places = host_array(inputs, "iu", self._gx_title())
+        tokens = [*self._special_tokens(), *words]
+        if places.size and not (places.min() >= 0 and places.max() < len(tokens)):
+            raise IndexRangeError(
+                f"places from {places.min()} to {places.max()}", f"there are {len(tokens)}", "what the same layer gave"
+            )
+        found: np.ndarray[Any, Any] = np.array(tokens)[places]
+        return found
+
+
+def _is_zero(value: Any) -> bool:
+    try:
+        return not isinstance(value, bool) and index(value) == 0
+    except TypeError:
+        return False

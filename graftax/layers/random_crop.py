@@ -1,0 +1,62 @@
+"""RandomCrop: a part of each image, at a random place."""
+
+from __future__ import annotations
+
+from graftax import ops
+from graftax.core.typedefs import Array
+from graftax.layers.arguments import positive
+from graftax.layers.policy import DTypePolicy
+from graftax.layers.random_image import RandomImage
+from graftax.layers.resizing import center, fitted, resized, same_proportions
+from graftax.variables import random
+
+
+class RandomCrop(RandomImage):
+    """A part of each image: at a random place while training, the middle otherwise.
+
+    Images that are too small are made larger first, in their proportions.
+
+    Args:
+        height: Height of the output.
+        width: Width of the output.
+        seed: Fixes the draws, as for `Dropout`. Defaults to None: a stream of the layer's own.
+        name: As for `Layer`.
+        dtype: As for `Layer`.
+
+    Shape:
+        ``(batch, h, w, channels) -> (batch, height, width, channels)``, or the same without the batch
+
+    Raises:
+        ArgumentError: a size is not above 0.
+        ShapeError: the input has other axes.
+
+    Example:
+        >>> import numpy as np
+        >>> RandomCrop(4, 5)(np.ones((2, 8, 8, 3), "float32"), training=True).shape
+        (2, 4, 5, 3)
+    """
+
+    def __init__(
+        self,
+        height: int,
+        width: int,
+        seed: int | None = None,
+        name: str | None = None,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        super().__init__(seed, name, dtype)
+        self.height, self.width = positive("height", height, 224), positive("width", width, 224)
+
+    def changed(self, images: Array) -> Array:
+        if images.shape[1] < self.height or images.shape[2] < self.width:
+            part = center(images, *same_proportions(images.shape, self.height, self.width))
+            return resized(part, self.height, self.width)
+        for axis, size in ((1, self.height), (2, self.width)):
+            start = random.randint((images.shape[0], 1), 0, images.shape[axis] - size + 1, seed=self.seed_generator)
+            places = start + ops.arange(size)
+            places = ops.reshape(places, (*places.shape, 1, 1) if axis == 1 else (places.shape[0], 1, size, 1))
+            images = ops.take_along_axis(images, places, axis)
+        return images
+
+    def unchanged(self, images: Array) -> Array:
+        return fitted(images, self.height, self.width)

@@ -1,0 +1,97 @@
+"""RandomImage: what layers share that change images at random while training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graftax import ops
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import Array, Shape
+from graftax.layers.arguments import array_shape, single_shape, wide
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.layers.resizing import wide_dtype
+from graftax.variables import random
+from graftax.variables.random import SeedGenerator
+
+
+class RandomImage(Layer):
+    """The base of layers that change each image of a batch at random while training, and leave it as it is otherwise.
+
+    Args:
+        seed: Fixes the draws, as for `Dropout`.
+        name: As for `Layer`.
+        dtype: As for `Layer`; the arithmetic is in float32 at least.
+    """
+
+    compiles_call = True
+
+    def __init__(self, seed: int | None, name: str | None, dtype: str | DTypePolicy | None) -> None:
+        super().__init__(name, dtype=dtype)
+        self.seed = seed
+        self.seed_generator = SeedGenerator(seed)
+
+    def build(self, input_shape: Shape) -> None:
+        self.seed_generator.build()
+
+    def call(self, x: Array, training: bool | None = None) -> Array:
+        shape = single_shape(array_shape(x), 3, 4)
+        images = ops.cast(wide(x), wide_dtype(self))
+        images = images if len(shape) == 4 else images[None]
+        out = self.changed(images) if training else self.unchanged(images)
+        return ops.cast(out if len(shape) == 4 else out[0], self.compute_dtype)
+
+    def changed(self, images: Array) -> Array:
+        """A batch of images, each changed at random; subclasses must define it."""
+        raise TypeError(f"{type(self).__name__} must define changed(images)")
+
+    def unchanged(self, images: Array) -> Array:
+        """What comes out where this is no training."""
+        return images
+
+    def drawn(self, images: Array, bounds: tuple[float, float]) -> Array:
+        """A number for each image, uniform between bounds."""
+        if bounds[0] == bounds[1]:
+            return ops.full((images.shape[0],), bounds[0], str(images.dtype))
+        return ops.cast(random.uniform((images.shape[0],), *bounds, seed=self.seed_generator), images.dtype)
+
+
+def bounds_of(name: str, value: Any, least: float = -math.inf, most: float = math.inf) -> tuple[float, float]:
+    """Lower and upper bound: a number stands for minus itself and itself.
+
+    Raises:
+        ArgumentError: it is something else, or out of range.
+    """
+    pair: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (None, None)
+    if _is_number(value):
+        size = abs(float(value))  # pyright: ignore[reportArgumentType]  # it is a number
+        pair = (max(-size, least), size)
+    if len(pair) != 2 or not all(_is_number(n) for n in pair) or not least <= pair[0] <= pair[1] <= most:
+        within = "" if math.isinf(least) and math.isinf(most) else f", from {least} to {most}"
+        raise ArgumentError(
+            f"{name}={value!r:.60}", f"it is a number, or a lower and an upper bound{within}", f"{name}=(-0.2, 0.2)"
+        )
+    return float(pair[0]), float(pair[1])
+
+
+def range_of(value: Sequence[float]) -> tuple[float, float]:
+    """The lowest and the highest value of a pixel.
+
+    Raises:
+        ArgumentError: it is something else.
+    """
+    pair: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) and len(value) == 2 else (None, None)
+    low, high = pair
+    if not (_is_number(low) and _is_number(high)) or not low < high:
+        raise ArgumentError(
+            f"value_range={value!r:.60}", "it is the lowest and the highest value of a pixel", "value_range=(0, 255)"
+        )
+    return float(low), float(high)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,124 @@
+"""Losses of predicted distributions: of a normal one for each number, and of label sequences without positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.core import hyperparameters as arguments
+from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.losses.loss import Loss
+from graftax.objectives import likelihood, targets
+from graftax.objectives.hiding import Form, Ranges
+
+
+class GaussianNLL(Loss):
+    """``mean(log(variance) + (y_true - mean)² / variance) / 2`` over the last axis, for predicted means and variances.
+
+    The first half of the last axis of the predictions are means, the second half says how far targets are around them.
+
+    Args:
+        from_log_variance: True if the second half are logarithms of variances, as a plain layer gives them; False if
+            they are variances, which are not negative. Defaults to True.
+        full: True to add the constant ``log(2 pi) / 2``. Defaults to False.
+        epsilon: What variances are at least. Defaults to 1e-6.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Shape:
+        ``(batch, ..., d), (batch, ..., 2 d) -> (batch, ...)`` before the reduction.
+
+    Raises:
+        ShapeError: the predictions have not two numbers for each target.
+        ArgumentError: a variance is negative.
+
+    Example:
+        >>> float(GaussianNLL()([[1.0]], [[3.0, 0.0]]))
+        2.0
+
+    Source: Nix and Weigend 1994, Estimating the mean and variance of the target probability distribution.
+    """
+
+    form = Form.VECTORS
+
+    def __init__(
+        self,
+        from_log_variance: bool = True,
+        full: bool = False,
+        epsilon: float = 1e-6,
+        *,
+        reduction: str = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(reduction=reduction, name=name)
+        self.from_log_variance = arguments.flag("from_log_variance", from_log_variance)
+        self.full = arguments.flag("full", full)
+        self.epsilon = arguments.distance("epsilon", epsilon)
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """Compute the loss of each sample."""
+        return likelihood.gaussian_nll(y_true, y_pred, self.from_log_variance, self.full, self.epsilon)
+
+
+class CTC(Loss):
+    """Minus the logarithm of the probability of a label sequence, over all ways to align it with the steps.
+
+    Targets are labels, padded at their end with the blank. For steps that do not count, ``ops.ctc_loss`` takes lengths.
+
+    Args:
+        blank: The class that stands for no label. Defaults to 0.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Shape:
+        ``(batch, labels), (batch, steps, classes) -> (batch,)`` before the reduction; predictions are logits.
+
+    Raises:
+        IndexRangeError: a label is not in ``[0, classes)``.
+        DTypeError: the labels are no integers.
+        ShapeError: the axes are others.
+
+    Example:
+        >>> round(float(CTC()([[1, 0]], [[[0.0, 0.0], [0.0, 0.0]]])), 4)  # three of four paths
+        0.2877
+
+    Source: Graves et al. 2006, Connectionist temporal classification.
+    """
+
+    def __init__(self, blank: int = 0, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
+        super().__init__(reduction=reduction, name=name)
+        reason = "it is the number of a class, from 0 up"
+        self.blank = arguments.whole("blank", blank, reason, 0)
+        if self.blank < 0:
+            raise ArgumentError(f"blank={blank}", reason, "blank=0")
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """Compute the loss of each sample."""
+        labels = ops.asarray(y_true)
+        if labels.ndim != 2:
+            raise ShapeError(
+                f"y_true {list(labels.shape)}",
+                "targets are (batch, labels), padded with the blank",
+                "y_true[None] for one sequence",
+            )
+        if labels.dtype.kind not in "iub":
+            raise DTypeError(f"y_true of dtype {labels.dtype.name}", "labels are integers", 'ops.cast(y_true, "int32")')
+        labels = labels if labels.dtype.kind == "i" else ops.cast(labels, "int32")
+        if registry.current().arrays.is_concrete(labels):
+            likelihood.check_padding(ops.to_numpy(labels), self.blank)
+        count = ops.sum(ops.cast(ops.not_equal(labels, self.blank), "int32"), axis=-1)
+        return ops.ctc_loss(labels, y_pred, count, blank=self.blank)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Return the classes for labels."""
+        return {"y_true": (0, y_pred_shape[-1] - 1)}
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a label is not in ``[0, classes)``, or a blank stands between labels."""
+        labels = np.asarray(y_true)
+        targets.check_labels(labels, y_pred_shape[-1])
+        likelihood.check_padding(labels, self.blank)

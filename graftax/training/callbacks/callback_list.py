@@ -1,0 +1,138 @@
+"""The callbacks of a run: checked when they are given, called in their order."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.training.callbacks.callback import Callback, Logs
+
+if TYPE_CHECKING:
+    from graftax.training.model import Model
+
+
+_OF_KERAS = ("on_batch_begin", "on_batch_end")
+
+
+def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
+    """Return the callbacks as a list; none for None.
+
+    Raises:
+        ArgumentTypeError: it is no list, or something in it is no callback.
+    """
+    if callbacks is None:
+        return []
+    if not isinstance(callbacks, Iterable):
+        raise ArgumentTypeError(f"callbacks={callbacks!r}", "several may be given, in a list", "callbacks=[callback]")
+    found = list(callbacks)
+    for callback in found:
+        if isinstance(callback, type) or not hasattr(callback, "set_model"):
+            name = callback.__name__ if isinstance(callback, type) else "Callback"
+            raise ArgumentTypeError(
+                f"callbacks= holds {callback!r}", "each is an object of a subclass of Callback", f"callbacks=[{name}()]"
+            )
+        for hook in dir(callback):
+            if hook.startswith("on_") and not hasattr(Callback, hook):
+                if hook in _OF_KERAS and not isinstance(callback, Callback):
+                    continue  # its own base class calls them
+                _refuse_hook(type(callback).__name__, hook)
+    return found
+
+
+def _refuse_hook(kind: str, hook: str) -> None:
+    """Raise for a method that looks like a hook, but is none: nobody would call it."""
+    hooks = [name for name in dir(Callback) if name.startswith("on_")]
+    near = [hook.replace("on_batch", "on_train_batch")] if hook in _OF_KERAS else []
+    near = near or get_close_matches(hook, hooks, n=1, cutoff=0.85)
+    if near:
+        raise ArgumentTypeError(
+            f"the callback {kind} has the method {hook}",
+            "no hook is called so, and nobody would call it",
+            f"def {near[0]}",
+        )
+
+
+class CallbackList:
+    """Runs callbacks in order; hooks that none of them defines cost nothing.
+
+    Args:
+        callbacks: The callbacks.
+        model: Given to each.
+        params: Given to each.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback], model: Model, params: dict[str, Any]) -> None:
+        self.callbacks = list(callbacks)
+        self.params = params
+        self._hooks: dict[str, list[Callable[..., None]]] = {}
+        for callback in self.callbacks:
+            callback.set_model(model)
+            callback.set_params(params)
+
+    def run(self, hook: str, *args: Any, logs: Mapping[str, Any] | None = None) -> None:
+        """Call a hook of each callback that defines it; they share one `Logs`, that which is given if it is one.
+
+        Raises:
+            Exception: what a callback raises, with a note that names it.
+        """
+        functions = self._defined(hook)
+        if not functions:
+            return
+        shown = logs if isinstance(logs, Logs) else Logs(logs or {})
+        for function in functions:
+            try:
+                function(*args, logs=shown)
+            except Exception as error:
+                _name(error, function, args)
+                raise
+
+    def defines(self, hook: str) -> bool:
+        """Whether any callback defines a hook."""
+        return bool(self._defined(hook))
+
+    def failed(self, error: BaseException) -> None:
+        """Tell all that training ends with an error; what they raise now is noted on it."""
+        for callback in self.callbacks:
+            close = getattr(callback, "on_exception", None)
+            if close is None:
+                continue
+            try:
+                close(error)
+            except Exception as another:  # noqa: BLE001 - the first error is what the user is to see
+                error.add_note(f"  after it, {type(callback).__name__}.on_exception raised: {another!r:.200}")
+
+    def _defined(self, hook: str) -> list[Callable[..., None]]:
+        if hook not in self._hooks:
+            default = getattr(Callback, hook)
+            defined = [c for c in self.callbacks if getattr(type(c), hook, default) is not default]
+            self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
+        return self._hooks[hook]
+
+
+def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]) -> None:
+    """Say in an error which callback raised it, and when."""
+    name = getattr(function, "__qualname__", repr(function))
+    counts = "".join(f" {number}" for number in args)
+    text = f"the callback {name}{counts}; Variables are as the last step left them"
+    if isinstance(error, GraftaxError):
+        error.add_context(text)
+    elif not any("the callback " in note for note in getattr(error, "__notes__", ())):
+        error.add_note(f"  where: {text}")
+
+
+def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
+    """The hook, if it can be called as it will be."""
+    wanted = list(inspect.signature(default).parameters)[1:]
+    try:
+        inspect.signature(hook).bind(*wanted[:-1], logs=None)
+    except TypeError:
+        name = f"{getattr(hook, '__qualname__', hook)}"
+        raise ArgumentTypeError(
+            f"the hook {name}{inspect.signature(hook)}",
+            f"it is called with {', '.join(wanted)}",
+            f"def {default.__name__}(self, {', '.join([*wanted[:-1], 'logs=None'])})",
+        ) from None
+    return hook

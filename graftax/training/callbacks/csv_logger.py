@@ -1,0 +1,106 @@
+"""CSVLogger: the numbers of every epoch in a table of text."""
+
+from __future__ import annotations
+
+import csv
+import os
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.log_files import told
+
+
+class CSVLogger(Callback):
+    """Writes a line for each epoch: its number, counted from 0, and its logs.
+
+    The line is there when the epoch ends. A number that comes later, as of a validation every second epoch, gets a
+    column of its own, empty in earlier lines. A run that resumes goes on in the file, from where its state is.
+
+    Args:
+        filename: The file.
+        separator: What stands between columns, one character. Defaults to ``","``.
+        append: Keep what is in the file, and write after it. Defaults to False.
+
+    Raises:
+        LogError: the file cannot be written; the model is as the last step left it.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(1, kernel_initializer="ones")])
+        >>> model.compile(gx.optimizers.SGD(0.0), "mse")
+        >>> x = np.ones((4, 2), "float32")
+        >>> _ = model.fit(x, x[:, :1], epochs=2, verbose=0, callbacks=[CSVLogger("log.csv")])
+        >>> import pathlib
+        >>> pathlib.Path("log.csv").read_text().splitlines()
+        ['epoch,loss,learning_rate', '0,1.0,0.0', '1,1.0,0.0']
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
+        super().__init__()
+        if not isinstance(filename, str | os.PathLike):
+            raise ArgumentTypeError(f"CSVLogger got {filename!r:.60}", "it takes a path", 'CSVLogger("log.csv")')
+        if len(separator) != 1:
+            raise ArgumentError(f"CSVLogger got separator={separator!r}", "it is one character", 'separator=","')
+        self.path = Path(filename)
+        self.separator = separator
+        self.append = append
+        self._columns: list[str] = []
+        self._is_open = False
+        self._size: int | None = None  # what a run that resumes had written
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Begin anew, unless told to append; a state that comes after it says more."""
+        self._is_open = False
+        self._columns, self._size = [], None
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Write the line."""
+        row = {"epoch": epoch, **(logs or {})}
+        with told("CSVLogger", self.path):
+            if not self._is_open:
+                self._open()
+            if any(name not in self._columns for name in row):
+                self._widen([*self._columns, *(name for name in row if name not in self._columns)])
+            with self.path.open("a", newline="", encoding="utf-8") as file:
+                file.write(self._line([row.get(name, "") for name in self._columns]))
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self._size is not None and self.path.exists():
+            os.truncate(self.path, min(self._size, self.path.stat().st_size))
+        elif not self.append:
+            self.path.write_text("")
+        kept = self._rows()
+        self._columns = kept[0] if kept else []
+        self._is_open = True
+
+    def _widen(self, columns: list[str]) -> None:
+        """Write the file with more columns; the old one stays until the new one is whole."""
+        kept = [[*row, *[""] * (len(columns) - len(row))] for row in self._rows()[1:]]
+        beside = self.path.with_name(f"{self.path.name}.new")
+        beside.write_text("".join(map(self._line, [columns, *kept])), encoding="utf-8", newline="")
+        os.replace(beside, self.path)
+        self._columns = columns
+
+    def _rows(self) -> list[list[str]]:
+        if not self.path.exists():
+            return []
+        with self.path.open(newline="", encoding="utf-8") as file:
+            return list(csv.reader(file, delimiter=self.separator))
+
+    def _line(self, cells: list[Any]) -> str:
+        text = StringIO()
+        csv.writer(text, delimiter=self.separator, lineterminator="\n").writerow(cells)
+        return text.getvalue()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return how much of the file is written."""
+        return {"size": self.path.stat().st_size if self._is_open and self.path.exists() else self._size or 0}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on in the file from there: what a run wrote after its state was saved comes again."""
+        self._size = state["size"]
+        self._is_open = False

@@ -1,0 +1,127 @@
+"""EarlyStopping: ends training once a number no longer improves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax.core.errors import ArgumentError
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.monitor import Monitor
+from graftax.training.weights import restore_weights, weights_of
+
+
+class EarlyStopping(Callback):
+    """Ends training once a number of the logs has not improved for some epochs.
+
+    ``stopped_epoch`` is the epoch after which it ended training, or None; ``best`` and ``best_epoch`` say when the
+    number was best.
+
+    Args:
+        monitor: The name of the number. Defaults to ``"val_loss"``.
+        min_delta: What a change must exceed to count as better. Defaults to 0.
+        patience: How many epochs without improvement are allowed. Defaults to 0.
+        verbose: Whether to print a line when training ends. Defaults to 0.
+        mode: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
+        baseline: A value to improve on: epochs count as without improvement until then. Defaults to None.
+        restore_best_weights: Give the model the weights of its best epoch when training ends, early or not. Defaults
+            to False.
+        start_from_epoch: The first epoch that is looked at, counted from 0. Defaults to 0.
+
+    Raises:
+        ArgumentError: nothing tells the direction, or a number cannot be.
+        DataError: the number is not in the logs.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(1)])
+        >>> model.compile(gx.optimizers.SGD(0.0), "mse")
+        >>> x = np.ones((4, 2), "float32")
+        >>> len(model.fit(x, x[:, :1], epochs=9, verbose=0, callbacks=[EarlyStopping("loss", patience=2)]).epoch)
+        3
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0.0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+    ) -> None:
+        super().__init__()
+        if patience < 0 or start_from_epoch < 0:
+            raise ArgumentError(
+                f"EarlyStopping got patience={patience}, start_from_epoch={start_from_epoch}",
+                "epochs are counted from 0",
+                "patience=5",
+            )
+        self.monitor = Monitor("EarlyStopping", monitor, mode, min_delta)
+        self.patience = patience
+        self.verbose = verbose
+        self.baseline = baseline
+        self.restore_best_weights = restore_best_weights
+        self.start_from_epoch = start_from_epoch
+        self.best_weights: list[np.ndarray[Any, Any]] | None = None
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.best = self.monitor.worst
+        self.best_epoch: int | None = None
+        self.wait = 0
+        self.stopped_epoch: int | None = None
+        self.best_weights = None
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Start over."""
+        self._start_over()
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Look at the number, and end training if it has not improved for too long."""
+        current = self.monitor.read(logs, self.params)
+        if current is None or epoch < self.start_from_epoch:
+            return
+        self.wait += 1
+        is_better = self.monitor.is_better(current, self.best)
+        if is_better or self.best_epoch is None:
+            self.best_epoch = epoch
+            if self.restore_best_weights:
+                self.best_weights = [np.array(v.numpy()) for v in weights_of(self.model)]
+        if is_better:
+            self.best = current
+            if self.baseline is None or self.monitor.is_better(current, self.baseline):
+                self.wait = 0
+            return
+        if self.wait >= self.patience and epoch > 0:
+            self.stopped_epoch = epoch
+            self.model.stop_training = True
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Say that training ended early, and bring back the best weights."""
+        if self.stopped_epoch is not None and self.verbose:
+            print(f"epoch {self.stopped_epoch + 1}: early stopping", flush=True)
+        if self.restore_best_weights and self.best_weights is not None and self.best_epoch is not None:
+            if self.verbose:
+                print(f"the weights are those of epoch {self.best_epoch + 1}, which was best", flush=True)
+            restore_weights(self.model, self.best_weights)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the best value so far, how long ago it was, and the weights of then."""
+        return {
+            "best": self.best,
+            "best_epoch": self.best_epoch,
+            "wait": self.wait,
+            "stopped_epoch": self.stopped_epoch,
+            "best_weights": self.best_weights,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a best value, and from how long ago it was."""
+        self.best, self.best_epoch, self.wait = float(state["best"]), state["best_epoch"], state["wait"]
+        self.stopped_epoch, self.best_weights = state["stopped_epoch"], state["best_weights"]
+        if self.stopped_epoch is not None:  # a run that was over is over
+            self.model.stop_training = True

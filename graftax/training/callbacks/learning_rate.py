@@ -1,0 +1,54 @@
+"""The learning rate of a model's optimizer, as callbacks read and set it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.core.errors import StateError
+from graftax.core.typedefs import VariableLike
+from graftax.optimizers.optimizer import Optimizer
+
+
+def optimizer_of(model: Any) -> Any:
+    """Return the optimizer of a model, or of the roots of a session; None if there is none."""
+    objectives = getattr(model, "_gx_objectives", None)
+    return objectives.optimizer if objectives is not None else getattr(model, "optimizer_root", None)
+
+
+def rate_of(model: Any) -> Any:
+    """Return the learning rate now, a number or an array; None if there is none of one number."""
+    optimizer = optimizer_of(model)
+    if not isinstance(optimizer, Optimizer):
+        return None
+    rate = optimizer.learning_rate
+    rate = rate.value if isinstance(rate, VariableLike) else rate
+    return rate if tuple(getattr(rate, "shape", ())) == () else None
+
+
+def settable(model: Any, who: str) -> Optimizer:
+    """Return the optimizer, if its learning rate can be set.
+
+    Raises:
+        StateError: there is no such optimizer, or a schedule gives its rate.
+    """
+    optimizer = optimizer_of(model)
+    if not isinstance(optimizer, Optimizer):
+        raise StateError(
+            f"{who} with the optimizer {type(optimizer).__name__}",
+            "it has no learning rate that could be set",
+            'model.compile(optimizer="adam", loss=...)',
+        )
+    kept = optimizer.__dict__["learning_rate"]
+    if not isinstance(kept, VariableLike):
+        raise StateError(
+            f"{who} with {type(optimizer).__name__}, whose learning rate is {type(kept).__name__}",
+            "what the callback sets would be overruled by the schedule at the next step",
+            f"a number: graftax.optimizers.{type(optimizer).__name__}(1e-3); or leave the callback out",
+        )
+    return optimizer
+
+
+def steps_taken(model: Any) -> int:
+    """Return how many steps the optimizer of a model has counted so far; 0 where it counts none."""
+    optimizer = optimizer_of(model)
+    return int(optimizer.iterations.value) if isinstance(optimizer, Optimizer) else 0

@@ -1,0 +1,73 @@
+"""LearningRateScheduler: sets the learning rate at the start of each epoch."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.learning_rate import settable
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate at the start of each epoch to what a function says.
+
+    A rate that changes with each step is a schedule: ``optimizers.Adam(optimizers.schedules.CosineDecay(1e-3, 1000))``.
+
+    Args:
+        schedule: ``schedule(epoch)`` or ``schedule(epoch, learning_rate)``, with epochs counted from 0, gives the rate.
+        verbose: Whether to print a line for each epoch. Defaults to 0.
+
+    Raises:
+        ArgumentTypeError: it is no such function.
+        ArgumentError: it gives no finite number.
+        StateError: the optimizer has a schedule.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(1)])
+        >>> model.compile(gx.optimizers.SGD(0.5), "mse")
+        >>> halve = LearningRateScheduler(lambda epoch, rate: rate / 2)
+        >>> x = np.ones((4, 2), "float32")
+        >>> model.fit(x, x[:, :1], epochs=2, verbose=0, callbacks=[halve]).history["learning_rate"]
+        [0.25, 0.125]
+    """
+
+    def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
+        super().__init__()
+        if not callable(schedule):
+            raise ArgumentTypeError(
+                f"LearningRateScheduler got {schedule!r:.60}",
+                "it takes a function of the epoch",
+                "LearningRateScheduler(lambda epoch: 0.1 * 0.9**epoch)",
+            )
+        self.schedule = schedule
+        self.verbose = verbose
+        self._takes_rate = _takes_two(schedule)
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Set the rate."""
+        optimizer = settable(self.model, "LearningRateScheduler")
+        rate: Any = self.schedule(epoch, float(optimizer.learning_rate)) if self._takes_rate else self.schedule(epoch)
+        if isinstance(rate, bool) or not hasattr(rate, "__float__") or not math.isfinite(float(rate)):
+            raise ArgumentError(
+                f"the schedule gave {rate!r:.60} for epoch {epoch}",
+                "a learning rate is one finite number",
+                "return float(...) at its end",
+            )
+        optimizer.learning_rate = float(rate)
+        if self.verbose:
+            print(f"epoch {epoch + 1}: learning rate {float(rate):.6g}", flush=True)
+
+
+def _takes_two(schedule: Callable[..., float]) -> bool:
+    try:
+        inspect.signature(schedule).bind(0, 0.1)
+    except TypeError:
+        return False
+    except ValueError:  # some builtins tell no signature
+        return False
+    return True

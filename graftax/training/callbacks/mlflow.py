@@ -1,0 +1,86 @@
+"""MLflow: the numbers of training in a run of MLflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graftax.core.errors import ArgumentError
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.optional_libraries import optional_library
+
+
+class MLflow(Callback):
+    """Writes the logs of each epoch into a run of MLflow: that which is active, else one that is made.
+
+    Where it is kept is said by ``mlflow.set_tracking_uri`` and ``mlflow.set_experiment``, or the environment.
+
+    Args:
+        run_name: The name of a run that is made. Defaults to None, for one that MLflow makes up.
+        parameters: What was chosen for the run, by name. Defaults to None.
+        every: Write the numbers of every so many steps, too, which waits for the device; 0 for none. Defaults to 0.
+
+    Raises:
+        MissingLibraryError: mlflow is not installed: ``pip install 'graftax[mlflow]'``.
+
+    Example:
+        >>> callback = MLflow(run_name="width 64", parameters={"width": 64})
+        >>> callback.parameters
+        {'width': 64}
+    """
+
+    def __init__(
+        self, run_name: str | None = None, parameters: Mapping[str, Any] | None = None, every: int = 0
+    ) -> None:
+        super().__init__()
+        if every < 0:
+            raise ArgumentError(f"MLflow got every={every}", "it is a number of steps", "every=100")
+        self._library: Any = None
+        self.run_name, self.parameters, self.every = run_name, dict(parameters or {}), every
+        self._known: str | None = None
+        self._is_own = False
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Import the library; nothing is written yet."""
+        self._library = optional_library("mlflow", "mlflow", "the callback MLflow")
+
+    def _opened(self) -> Any:
+        library = self._library
+        if library.active_run() is None:
+            library.start_run(run_id=self._known, run_name=None if self._known else self.run_name)
+            self._is_own = True
+        if self.parameters and self._known is None:
+            library.log_params(self.parameters)
+        self._known = library.active_run().info.run_id
+        return library
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Write the numbers of the step, if they are due."""
+        step = self.params["step"]
+        if self.every and step % self.every == 0:
+            self._opened().log_metrics({f"batch_{n}": float(v) for n, v in (logs or {}).items()}, step=step)
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Write the numbers of the epoch."""
+        self._opened().log_metrics({name: float(value) for name, value in (logs or {}).items()}, step=epoch)
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """End the run, if it was made here."""
+        self._finish("FINISHED")
+
+    def on_exception(self, error: BaseException) -> None:
+        """Mark the run as failed, if it was made here."""
+        self._finish("FAILED")
+
+    def _finish(self, status: str) -> None:
+        if self._is_own:
+            self._library.end_run(status)
+            self._is_own = False
+
+    def get_state(self) -> dict[str, Any]:
+        """Return which run it is."""
+        return {"id": self._known}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on in that run."""
+        self._known = state["id"]

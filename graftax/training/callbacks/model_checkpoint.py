@@ -1,0 +1,154 @@
+"""ModelCheckpoint: saves a run while it goes on, so that it can be resumed to the bit."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import Any
+
+from graftax.checkpoint.manager import CheckpointManager
+from graftax.checkpoint.preemption import Preemption
+from graftax.core.errors import ArgumentError, CheckpointError, StateError
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.monitor import Monitor
+from graftax.training.resuming import managed
+
+
+class ModelCheckpoint(Callback):
+    """Saves model, optimizer, metrics, seeds, history, callbacks and the place in the data, as ``directory/step-100``.
+
+    ``fit(resume=directory)`` goes on from the latest, in the middle of an epoch, too, to the same numbers as a run that
+    was never interrupted. It saves after all other callbacks have had their turn, a last time when training ends
+    (before the best weights come back), and after an error. ``gx.Checkpoint(model=model).restore(path)`` takes the
+    model alone.
+
+    Args:
+        directory: A directory for the checkpoints, or a `CheckpointManager`.
+        every: ``"epoch"``, or a number of steps. Defaults to ``"epoch"``.
+        monitor: The number of the logs that says which is best; with ``every`` in steps, the end of each epoch that has
+            it is saved, too, and only such checkpoints compete. Defaults to None.
+        goal: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
+        keep: How many of the newest stay. Defaults to None, for all.
+        keep_best: How many of the best stay besides. Defaults to None.
+        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM). Defaults to
+            False.
+        in_background: Whether to write beside training. Defaults to False.
+
+    Raises:
+        ArgumentError: ``every`` cannot be, or settings are given beside a manager, which has its own.
+        StateError: the directory holds a run that is further on.
+        DataError: the number that is monitored is not in the logs.
+        SaveError: a checkpoint could not be written; those before it are whole.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> def model():
+        ...     made = gx.Sequential([gx.layers.Dense(1)])
+        ...     made.compile("adam", "mse")
+        ...     return made
+        >>> x = np.ones((8, 2), "float32")
+        >>> save = ModelCheckpoint("run", every=3, keep=2)
+        >>> _ = model().fit(x, x[:, :1], batch_size=2, epochs=2, verbose=0, callbacks=[save])
+        >>> [record.step for record in gx.CheckpointManager("run").all()]
+        [6, 8]
+        >>> history = model().fit(
+        ...     x, x[:, :1], batch_size=2, epochs=3, verbose=0, resume="run", callbacks=[ModelCheckpoint("run")]
+        ... )
+        >>> history.epoch
+        [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str] | CheckpointManager,
+        every: int | str = "epoch",
+        monitor: str | None = None,
+        goal: str = "auto",
+        keep: int | None = None,
+        keep_best: int | None = None,
+        on_preemption: bool = False,
+        in_background: bool = False,
+    ) -> None:
+        super().__init__()
+        if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+            raise ArgumentError(
+                f"ModelCheckpoint got every={every!r}", "it is 'epoch' or a number of steps", "every=1000"
+            )
+        if isinstance(directory, CheckpointManager) and (keep, keep_best) != (None, None):
+            raise ArgumentError(
+                f"ModelCheckpoint got a manager and keep={keep}, keep_best={keep_best}",
+                "the manager says what stays",
+                "CheckpointManager(directory, keep=..., keep_best=..., monitor=...)",
+            )
+        if isinstance(directory, CheckpointManager) and monitor is None:
+            monitor, goal = directory.retention.monitor, directory.retention.goal
+        self.directory, self.every = directory, every
+        self.monitor = None if monitor is None else Monitor("ModelCheckpoint", monitor, goal)
+        self.keep, self.keep_best = keep, keep_best
+        self.on_preemption, self.in_background = on_preemption, in_background
+        self.manager: CheckpointManager | None = None
+        self._preemption: Preemption | None = None
+        self._entered = ExitStack()
+        self._saved = -1
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Look into the directory, and begin to listen for the system."""
+        run = self.params["run"]
+        settings: dict[str, Any] = {"keep": self.keep, "keep_best": self.keep_best}
+        if self.monitor is not None:
+            settings |= {"monitor": self.monitor.name, "goal": self.monitor.mode}
+        self.manager = managed(self.directory, run, "ModelCheckpoint", **settings)
+        latest = self.manager.latest()
+        step = self.params["step"]
+        if latest is not None and latest.step > step:
+            raise StateError(
+                f"{self.manager.directory} has a checkpoint of step {latest.step}, and this run is at step {step}",
+                "what this run saves would not be the latest",
+                f'fit(..., resume="{self.manager.directory}") to go on with it, or another directory',
+            )
+        self._saved = -1 if latest is None else latest.step
+        if self.on_preemption:
+            self._preemption = self._entered.enter_context(self.manager.on_preemption())
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """End training if the system asks for it."""
+        if self._preemption is not None and self._preemption.came:
+            self.model.stop_training = True
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Save what the step before left, if it is due; not sooner: the end of an epoch is saved with its logs."""
+        if isinstance(self.every, int) and self.params["step"] // self.every > max(self._saved, 0) // self.every:
+            self._save({}, competes=False)
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Save, if it is due, with the number that is monitored."""
+        value = None if self.monitor is None else self.monitor.read(logs, self.params)
+        is_due = (
+            not isinstance(self.every, int) or self.params["step"] // self.every > max(self._saved, 0) // self.every
+        )
+        if is_due or value is not None:
+            numbers = {name: float(number) for name, number in (logs or {}).items()}
+            self._save(numbers, competes=value is not None)
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Save a last time."""
+        self._save({}, competes=False)
+        if self.manager is not None:
+            self.manager.wait()
+        self._entered.close()
+
+    def on_exception(self, error: BaseException) -> None:
+        """Save what the last step left, unless it was saving that failed."""
+        self._entered.close()
+        if self.manager is not None and not isinstance(error, CheckpointError):
+            self._save({}, competes=False)
+            self.manager.wait()
+
+    def _save(self, numbers: dict[str, float], competes: bool) -> None:
+        step = self.params["step"]
+        if self.manager is None or step <= self._saved:
+            return
+        self.manager.hold(**self.params["run"].roots())
+        competes = competes or self.manager.retention.monitor is None
+        self.manager.save(step, metrics=numbers, async_=self.in_background, competes=competes)
+        self._saved = step

@@ -1,0 +1,109 @@
+"""Which number of the logs a callback watches, and what counts as better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
+
+_LESS = ("loss", "error", "crossentropy", "divergence", "poisson", "perplexity", "hinge", "logcosh", "wer", "cer")
+_MORE = ("accuracy", "acc", "auc", "precision", "recall", "score", "iou", "dice", "r2", "similarity", "psnr", "ssim")
+_SHORT_LESS = ("mse", "mae", "mape", "msle", "rmse", "bce", "nll", "bpc")
+_SHORT_MORE = ("f1", "bleu", "map")
+
+
+class Monitor:
+    """One number of the logs of an epoch, and the direction in which it improves.
+
+    Args:
+        owner: The name of the callback, for messages.
+        name: The name of the number, such as ``"val_loss"``.
+        mode: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name.
+        min_delta: What a change must exceed to count. Defaults to 0.
+
+    Raises:
+        ArgumentError: the mode cannot be, or cannot be told by the name; or ``min_delta`` is negative.
+
+    Example:
+        >>> monitor = Monitor("EarlyStopping", "val_loss", "auto", min_delta=0.1)
+        >>> monitor.is_better(0.8, than=1.0), monitor.is_better(0.95, than=1.0)
+        (True, False)
+    """
+
+    def __init__(self, owner: str, name: str, mode: str = "auto", min_delta: float = 0.0) -> None:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"{owner} got monitor={name!r:.60}", "it is the name of a number in the logs", 'monitor="val_loss"'
+            )
+        if mode not in ("auto", "min", "max"):
+            raise ArgumentError(f"{owner} got mode={mode!r:.60}", "it is 'min', 'max' or 'auto'", 'mode="min"')
+        if not math.isfinite(min_delta) or min_delta < 0:
+            raise ArgumentError(
+                f"{owner} got min_delta={min_delta!r}", "it is the least change that counts", "min_delta=0.001"
+            )
+        self.owner = owner
+        self.name = name
+        self.mode = _direction(owner, name) if mode == "auto" else mode
+        self.min_delta = float(min_delta)
+        self._seen = False
+
+    @property
+    def worst(self) -> float:
+        """What anything is better than."""
+        return math.inf if self.mode == "min" else -math.inf
+
+    def is_better(self, value: float, than: float) -> bool:
+        """Whether a value improves on another by more than ``min_delta``; nan never does."""
+        if self.mode == "min":
+            return value < than - self.min_delta
+        return value > than + self.min_delta
+
+    def read(self, logs: Mapping[str, float] | None, params: Mapping[str, Any]) -> float | None:
+        """Return the number; None in an epoch without validation, if it comes from there.
+
+        Args:
+            logs: The logs of the epoch.
+            params: What the callback was told of the run.
+
+        Raises:
+            DataError: it is not in the logs, and nothing says that it will be.
+        """
+        if logs is not None and self.name in logs:
+            self._seen = True
+            return float(logs[self.name])
+        is_validation = self.name.startswith("val_")
+        validated = logs is not None and any(name.startswith("val_") for name in logs)
+        if is_validation and not validated and (params.get("validates") or self._seen):
+            return None
+        raise self._missing(dict(logs or {}), is_validation and not validated)
+
+    def _missing(self, logs: Mapping[str, float], unvalidated: bool) -> DataError:
+        there = ", ".join(logs) or "nothing"
+        near = self.name.removeprefix("val_").removeprefix("train_")
+        instead = next((f"monitor={name!r}" for name in (f"val_{self.name}", near) if name in logs), "one of these")
+        if unvalidated:
+            other = f"; or monitor={near!r}" if near in logs else ""
+            instead = f"fit(..., validation_data=(x_val, y_val)){other}"
+        return DataError(
+            f"{self.owner} watches {self.name!r}, and the logs have {there}",
+            "nothing is validated, so there are no numbers of a validation" if unvalidated else "there is no such name",
+            instead,
+        )
+
+
+def _direction(owner: str, name: str) -> str:
+    plain = name.removeprefix("val_").lower()
+    words = set(plain.split("_"))
+    less = any(part in plain for part in _LESS[:8]) or bool(words & {*_LESS[8:], *_SHORT_LESS})
+    more = any(part in plain for part in _MORE) or bool(words & set(_SHORT_MORE))
+    if plain.endswith(("loss", "error")):
+        less, more = True, False
+    if less == more:
+        raise ArgumentError(
+            f"{owner} got monitor={name!r}",
+            "the name does not tell whether less or more of it is better",
+            f'{owner}({name!r}, mode="max"), or mode="min"',
+        )
+    return "min" if less else "max"

@@ -1,0 +1,82 @@
+"""Profiler: a trace of some steps."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.log_files import told
+
+
+class Profiler(Callback):
+    """Writes a trace of some steps: which layers and operations take how long.
+
+    ``trace`` is the file; https://ui.perfetto.dev opens it, and TensorBoard's profiler the directory.
+
+    Args:
+        directory: Where it is written. Defaults to ``"profile"``.
+        first_step: The step of the run before which it begins, counted from 1; those before compile. Defaults to 3.
+        steps: How many steps. Defaults to 5.
+
+    Raises:
+        ArgumentError: a number is below 1.
+        BackendCapabilityError: the backend does not compile.
+        LogError: it cannot be written.
+
+    Example:
+        >>> profiler = Profiler("profile", first_step=10, steps=2)
+        >>> profiler.trace is None
+        True
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] = "profile", first_step: int = 3, steps: int = 5) -> None:
+        super().__init__()
+        if first_step < 1 or steps < 1:
+            raise ArgumentError(
+                f"Profiler got first_step={first_step}, steps={steps}", "steps are counted from 1 on", "steps=5"
+            )
+        self.directory = Path(directory)
+        self.first_step, self.steps = first_step, steps
+        self.trace: Path | None = None
+        self._open = ExitStack()
+        self._begins = self._ends = 0
+        self._is_open = False
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Find the steps."""
+        self._begins = self.params["step"] + self.first_step - 1
+        self._ends = self._begins + self.steps
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Begin, if this is the first of them."""
+        if not self._is_open and self._begins <= self.params["step"] < self._ends:
+            with told("Profiler", self.directory):
+                self.directory.mkdir(parents=True, exist_ok=True)
+                self._open.enter_context(registry.current().compiling.profile(str(self.directory)))
+            self._is_open = True
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """End, if this was the last of them, once it is computed."""
+        if self._is_open and self.params["step"] >= self._ends:
+            dict(logs or {})  # waits for the step
+            self._close()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """End with what there is."""
+        self._close()
+
+    def on_exception(self, error: BaseException) -> None:
+        """End with what there is."""
+        self._close()
+
+    def _close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            with told("Profiler", self.directory):
+                self._open.close()
+            found = sorted(self.directory.rglob("perfetto_trace.json.gz"), key=lambda path: path.stat().st_mtime)
+            self.trace = found[-1] if found else None

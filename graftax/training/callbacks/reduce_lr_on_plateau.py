@@ -1,0 +1,119 @@
+"""ReduceLROnPlateau: lowers the learning rate once a number no longer improves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.core.errors import ArgumentError
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.learning_rate import settable
+from graftax.training.callbacks.monitor import Monitor
+
+
+class ReduceLROnPlateau(Callback):
+    """Multiplies the learning rate by a factor once a number of the logs has not improved for some epochs.
+
+    Args:
+        monitor: The name of the number. Defaults to ``"val_loss"``.
+        factor: What the rate is multiplied by, between 0 and 1. Defaults to 0.1.
+        patience: How many epochs without improvement are allowed. Defaults to 10.
+        verbose: Whether to print a line for each change. Defaults to 0.
+        mode: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
+        min_delta: What a change must exceed to count as better. Defaults to 0.0001.
+        cooldown: Epochs after a change that do not count as without improvement. Defaults to 0.
+        min_lr: The rate is not lowered below. Defaults to 0.
+
+    Raises:
+        ArgumentError: the factor is not between 0 and 1, or nothing tells the direction.
+        StateError: the optimizer has a schedule, which gives the rate.
+        DataError: the number is not in the logs.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(1, kernel_initializer="zeros")])
+        >>> model.compile(gx.optimizers.SGD(0.0), "mse")
+        >>> x = np.ones((4, 2), "float32")
+        >>> model.optimizer.learning_rate = 1e-20
+        >>> slower = ReduceLROnPlateau("loss", factor=0.5, patience=1)
+        >>> rates = model.fit(x, x[:, :1], epochs=3, verbose=0, callbacks=[slower]).history["learning_rate"]
+        >>> [round(rate / rates[0], 2) for rate in rates]
+        [1.0, 1.0, 0.5]
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: int = 0,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if not 0 < factor < 1:
+            raise ArgumentError(
+                f"ReduceLROnPlateau got factor={factor}", "the rate is to become lower, and not 0", "factor=0.5"
+            )
+        if patience < 0 or cooldown < 0 or min_lr < 0:
+            raise ArgumentError(
+                f"ReduceLROnPlateau got patience={patience}, cooldown={cooldown}, min_lr={min_lr}",
+                "none of these can be negative",
+                "patience=10, cooldown=0, min_lr=0.0",
+            )
+        self.monitor = Monitor("ReduceLROnPlateau", monitor, mode, min_delta)
+        self.factor = factor
+        self.patience = patience
+        self.verbose = verbose
+        self.cooldown = cooldown
+        self.min_lr = min_lr
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.best = self.monitor.worst
+        self.wait = 0
+        self.cooldown_counter = 0
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Start over."""
+        settable(self.model, "ReduceLROnPlateau")  # raises now rather than in the epoch of the first plateau
+        self._start_over()
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Look at the number, and lower the rate if it has not improved for too long."""
+        current = self.monitor.read(logs, self.params)
+        if current is None:
+            return
+        is_cooling = self.cooldown_counter > 0
+        if is_cooling:
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self.monitor.is_better(current, self.best):
+            self.best = current
+            self.wait = 0
+        elif self.cooldown_counter == 0:
+            self.wait += 1
+            if self.wait >= self.patience:
+                self._reduce(epoch)
+
+    def _reduce(self, epoch: int) -> None:
+        optimizer = settable(self.model, "ReduceLROnPlateau")
+        old = float(optimizer.learning_rate)
+        if old <= self.min_lr:
+            return
+        new = max(old * self.factor, self.min_lr)
+        optimizer.learning_rate = new
+        if self.verbose:
+            print(f"epoch {epoch + 1}: learning rate {old:.6g} -> {new:.6g}", flush=True)
+        self.cooldown_counter = self.cooldown
+        self.wait = 0
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the best value so far, and how long ago it was."""
+        return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a best value, and from how long ago it was."""
+        self.best, self.wait = float(state["best"]), state["wait"]
+        self.cooldown_counter = state["cooldown_counter"]

@@ -1,0 +1,73 @@
+"""SwapAverages: validates with the averages that the optimizer keeps."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, ExitStack
+
+from graftax.core.errors import StateError
+from graftax.optimizers.optimizer import Optimizer
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.learning_rate import optimizer_of
+
+
+class SwapAverages(Callback):
+    """Puts the averages of the weights in place for each evaluation, and for good when training ends.
+
+    The optimizer keeps them: ``Adam(1e-3, ema_momentum=0.999)``, or one whose rule averages by itself. Training goes on
+    with the weights as they are.
+
+    Args:
+        at_end: Whether the model keeps the averages when training ends. Defaults to True.
+
+    Raises:
+        StateError: the optimizer keeps no averages.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(1)])
+        >>> model.compile(gx.optimizers.SGD(0.1, ema_momentum=0.9), "mse")
+        >>> x = np.ones((4, 2), "float32")
+        >>> y = x[:, :1]
+        >>> _ = model.fit(x, y, epochs=2, validation_data=(x, y), verbose=0, callbacks=[SwapAverages()])
+    """
+
+    def __init__(self, at_end: bool = True) -> None:
+        super().__init__()
+        self.at_end = at_end
+        self._swapped = ExitStack()
+
+    def _optimizer(self) -> Optimizer:
+        optimizer = optimizer_of(self.model)
+        if not isinstance(optimizer, Optimizer) or not _keeps_averages(optimizer):
+            raise StateError(
+                f"SwapAverages with the optimizer {type(optimizer).__name__}",
+                "it keeps no averages of the weights",
+                "graftax.optimizers.Adam(1e-3, ema_momentum=0.999)",
+            )
+        return optimizer
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Look whether there will be averages."""
+        self._optimizer()
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Put the averages in place."""
+        averages: AbstractContextManager[None] = self._optimizer().averaged()
+        self._swapped.enter_context(averages)
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """Put the weights back."""
+        self._swapped.close()
+
+    def on_exception(self, error: BaseException) -> None:
+        """Put the weights back."""
+        self._swapped.close()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Give the model the averages."""
+        if self.at_end and self.params["step"] > 0:
+            self._optimizer().assign_averages()
+
+
+def _keeps_averages(optimizer: Optimizer) -> bool:
+    return any(rule.ema_momentum is not None or rule.averages_itself for rule in (optimizer, *optimizer.others))

@@ -1,0 +1,180 @@
+"""TensorBoard: numbers, histograms and texts of training, as TensorBoard shows them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graftax.core.errors import ArgumentError
+from graftax.layers.layer import Layer
+from graftax.optimizers.optimizer import Optimizer
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.learning_rate import optimizer_of, rate_of
+from graftax.training.display.summary_table import summarize
+from graftax.training.summary.event_writer import EventWriter
+from graftax.training.summary.recording import entered
+from graftax.training.weights import weights_of
+
+
+class TensorBoard(Callback):
+    """Writes event files: ``log_dir/train`` and ``log_dir/validation``. ``tensorboard --logdir logs`` shows them.
+
+    Each epoch gives ``epoch_loss``, ``epoch_learning_rate`` and so on, those of a validation under the same names
+    beside them. The table of the model is a text, what was chosen for the run is in the tab of hyperparameters.
+
+    Args:
+        log_dir: The directory. Defaults to ``"logs"``.
+        histogram_freq: Write histograms of all weights every so many epochs; 0 for none. Defaults to 0.
+        write_graph: Whether to write the table of the model. Defaults to True.
+        write_images: Whether to write weights as pictures, too, with histograms. Defaults to False.
+        write_steps_per_second: Whether to write how many steps a second ran. Defaults to False.
+        update_freq: ``"epoch"``; or ``"batch"``, or every so many steps, for numbers of steps besides, which wait for
+            the device. Defaults to ``"epoch"``.
+        hyperparameters: What was chosen for the run, by name. Defaults to None.
+
+    Raises:
+        MissingLibraryError: tensorboardX is not installed: ``pip install 'graftax[tensorboard]'``.
+        LogError: a file cannot be written.
+
+    Example:
+        >>> callback = TensorBoard("logs", histogram_freq=1, hyperparameters={"width": 64})
+        >>> callback.update_freq
+        'epoch'
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str] = "logs",
+        histogram_freq: int = 0,
+        write_graph: bool = True,
+        write_images: bool = False,
+        write_steps_per_second: bool = False,
+        update_freq: int | str = "epoch",
+        hyperparameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        is_number = isinstance(update_freq, int) and not isinstance(update_freq, bool) and update_freq > 0
+        if not is_number and update_freq not in ("epoch", "batch"):
+            raise ArgumentError(
+                f"TensorBoard got update_freq={update_freq!r}", "it is 'epoch', 'batch' or a number of steps", '"epoch"'
+            )
+        if histogram_freq < 0 or (write_images and not histogram_freq):
+            raise ArgumentError(
+                f"TensorBoard got histogram_freq={histogram_freq}, write_images={write_images}",
+                "histograms, and pictures with them, come every so many epochs",
+                "histogram_freq=1",
+            )
+        self.log_dir = Path(log_dir)
+        self.histogram_freq = histogram_freq
+        self.write_graph = write_graph
+        self.write_images = write_images
+        self.write_steps_per_second = write_steps_per_second
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self.hyperparameters = dict(hyperparameters or {})
+        self._writers: dict[str, EventWriter] = {}
+        self._default = ExitStack()
+        self._began, self._step_at_begin, self._graph_is_written = 0.0, 0, False
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Open the files; what `graftax.summary` records during training goes to those of training, too."""
+        self._open()
+        optimizer = optimizer_of(self.model)
+        step = optimizer.iterations if isinstance(optimizer, Optimizer) else None
+        self._default.enter_context(entered(self._writers["train"], step))
+        self._graph_is_written = False
+
+    def _open(self) -> None:
+        self._writers = {name: EventWriter(self.log_dir / name) for name in ("train", "validation")}
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Start to count."""
+        self._began, self._step_at_begin = time.perf_counter(), self.params["step"]
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Write the numbers of the step, if they are due."""
+        step = self.params["step"]
+        if isinstance(self.update_freq, int) and step % self.update_freq == 0:
+            self._write("train", "batch_", {**(logs or {}), **self._rate()}, step)
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Write the numbers of the epoch, and histograms if they are due."""
+        found = dict(logs or {})
+        if self.write_steps_per_second:
+            seconds = time.perf_counter() - self._began
+            found["steps_per_second"] = (self.params["step"] - self._step_at_begin) / max(seconds, 1e-9)
+        own = {name: value for name, value in found.items() if not name.startswith("val_")}
+        validated = {name.removeprefix("val_"): v for name, v in found.items() if name.startswith("val_")}
+        if self.write_graph and not self._graph_is_written and isinstance(self.model, Layer):
+            self._write_graph(epoch)
+        self._write("train", "epoch_", own, epoch)
+        self._write("validation", "epoch_", validated, epoch)
+        if self.histogram_freq and epoch % self.histogram_freq == 0:
+            self._write_weights(epoch)
+        for writer in self._writers.values():
+            writer.flush()
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Open the files, unless training has."""
+        if not self.params.get("training"):
+            self._open()
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """Write the numbers of an evaluation by the step, as it is no epoch."""
+        if not self.params.get("training"):
+            self._write("validation", "evaluation_", dict(logs or {}), self.params.get("step", 0))
+            self._close()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Write the hyperparameters with the last numbers, and finish the files."""
+        if self.hyperparameters or optimizer_of(self.model) is not None:
+            chosen = {"optimizer": type(optimizer_of(self.model)).__name__, **self._rate(), **self.hyperparameters}
+            results = {f"final/{name}": float(value) for name, value in (logs or {}).items()}
+            self._writers["train"].hyperparameters(chosen, results)
+        self._close()
+
+    def on_exception(self, error: BaseException) -> None:
+        """Finish the files."""
+        self._close()
+
+    def _close(self) -> None:
+        self._default.close()
+        for writer in self._writers.values():
+            writer.close()
+
+    def _rate(self) -> dict[str, float]:
+        rate = rate_of(self.model)
+        return {} if rate is None else {"learning_rate": float(rate)}
+
+    def _write(self, place: str, prefix: str, numbers: Mapping[str, float], step: int) -> None:
+        for name, value in numbers.items():
+            self._writers[place].scalar(f"{prefix}{name}", value, step)
+
+    def _write_graph(self, epoch: int) -> None:
+        table = "\n".join(f"    {line}" for line in summarize(self.model).splitlines())
+        self._writers["train"].text("model", table, epoch)
+        self._graph_is_written = True
+
+    def _write_weights(self, epoch: int) -> None:
+        writer = self._writers["train"]
+        for variable in weights_of(self.model):
+            values = variable.numpy()
+            writer.histogram(variable.path, values, epoch)
+            if self.write_images and (picture := _picture(values)) is not None:
+                writer.image(variable.path, picture, epoch)
+
+
+def _picture(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """A weight of two axes, or the first filter of a convolution, in shades of grey; None for other weights."""
+    if values.ndim < 2:
+        return None
+    plane = np.asarray(values.reshape(values.shape[0], values.shape[1], -1)[..., 0], "float32")
+    low, high = float(np.min(plane)), float(np.max(plane))
+    if not np.isfinite(low) or not np.isfinite(high):
+        return None
+    return ((plane - low) / max(high - low, 1e-12))[..., None]

@@ -1,0 +1,65 @@
+"""Timing: how long steps and epochs take."""
+
+from __future__ import annotations
+
+import time
+
+from graftax.training.callbacks.callback import Callback, Logs
+
+
+class Timing(Callback):
+    """Adds to the logs of each epoch how long it took and how many steps a second ran.
+
+    ``seconds`` is the time of the epoch with its validation, ``steps_per_second`` counts training alone. The first
+    step of a run compiles, and is left out of the rate where there are others; ``first_step_seconds`` has its time.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(1)])
+        >>> model.compile(gx.optimizers.SGD(0.1), "mse")
+        >>> x = np.ones((4, 2), "float32")
+        >>> history = model.fit(x, x[:, :1], epochs=2, verbose=0, callbacks=[Timing()]).history
+        >>> sorted(history)
+        ['learning_rate', 'loss', 'seconds', 'steps_per_second']
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first_step_seconds: float | None = None
+        self._epoch_began = self._step_began = self._counted_from = 0.0
+        self._steps = self._before = 0
+        self._last: float | None = None
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Forget earlier runs."""
+        self.first_step_seconds = None
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Start to count."""
+        self._epoch_began = self._counted_from = time.perf_counter()
+        self._before = self.params["step"]
+        self._last = None
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Note when the first step begins."""
+        if self.first_step_seconds is None:
+            self._step_began = time.perf_counter()
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Note when the step was handed to the device."""
+        now = time.perf_counter()
+        self._last = now
+        if self.first_step_seconds is None:
+            self.first_step_seconds = now - self._step_began
+            self._counted_from, self._before = now, self.params["step"]
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Write both numbers to the logs."""
+        now = time.perf_counter()
+        steps = self.params["step"] - self._before
+        since = self._counted_from
+        if steps == 0 and self.first_step_seconds is not None:  # the only step is the first
+            steps, since = 1, (self._last or now) - self.first_step_seconds
+        if logs is not None:
+            logs["seconds"] = now - self._epoch_began
+            logs["steps_per_second"] = steps / max((self._last or now) - since, 1e-9)

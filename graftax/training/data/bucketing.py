@@ -1,0 +1,180 @@
+"""Sequences of many lengths in batches of a few sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from graftax.core.errors import ArgumentError, DataError
+from graftax.core.short_traceback import door
+from graftax.training.arrays import as_arrays
+from graftax.training.batch import Batch, pack
+from graftax.variables.keys import get_random_seed
+
+Rows = Sequence[Any]
+
+
+@door
+def bucket(
+    x: Rows,
+    y: Rows | None = None,
+    sample_weight: Rows | None = None,
+    *,
+    sizes: Sequence[int] | None = None,
+    batch_size: int = 32,
+    pad_value: float = 0,
+    shuffle: bool = True,
+) -> Buckets:
+    """Return batches of sequences, padded to a few lengths, so that a step is compiled for these alone.
+
+    Each sequence goes where the padding is least. What is left over in one bucket joins the next one, so there are as
+    many shapes as sizes, and one more. Where ``y`` has the lengths of ``x``, it is padded, too, and ``sample_weight``
+    says what is padding: the loss is the mean over what is real. Else the model hides padding in ``x`` by
+    ``Embedding(mask_zero=True)`` or a mask of its own.
+
+    Args:
+        x: A list of arrays ``(length, ...)``, or lists of numbers.
+        y: Targets, one for each sequence, or for each of its positions. Defaults to None.
+        sample_weight: Weights, likewise. Defaults to None.
+        sizes: The lengths to pad to; the largest must hold the longest sequence. Defaults to None, for powers of 2.
+        batch_size: Sequences in a batch. Defaults to 32.
+        pad_value: What ``x`` is padded with. Defaults to 0.
+        shuffle: Whether each pass has a new order, which follows from the global seed. Defaults to True.
+
+    Raises:
+        DataError: a sequence is longer than every size, or the parts do not fit together.
+        ArgumentError: the sizes or the batch size cannot be.
+
+    Example:
+        >>> batches = bucket([[1, 2, 3], [4], [5, 6]], [0, 1, 0], sizes=[2, 4], batch_size=2, shuffle=False)
+        >>> [x.tolist() for x, y in batches]
+        [[[4, 0], [5, 6]], [[1, 2, 3, 0]]]
+    """
+    return Buckets(x, y, sample_weight, sizes, batch_size, pad_value, shuffle)
+
+
+class Buckets:
+    """What `bucket` returns: iterate over it for the batches of a pass; `len` tells how many there are.
+
+    Example:
+        >>> batches = bucket([[1, 2, 3], [4], [5, 6]], sizes=[2, 4])
+        >>> len(batches), batches.sizes
+        (1, [2, 4])
+    """
+
+    def __init__(
+        self,
+        x: Rows,
+        y: Rows | None,
+        sample_weight: Rows | None,
+        sizes: Sequence[int] | None,
+        batch_size: int,
+        pad_value: float,
+        shuffle: bool,
+    ) -> None:
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it is counted from 1 on", "batch_size=32")
+        self._x = _each(x, "x")
+        self._y = None if y is None else _each(y, "y")
+        self._weight = None if sample_weight is None else _each(sample_weight, "sample_weight")
+        for name, part in (("y", self._y), ("sample_weight", self._weight)):
+            if part is not None and len(part) != len(self._x):
+                raise DataError(
+                    f"different numbers of rows: x has {len(self._x)}, {name} has {len(part)}",
+                    "row i of each belongs together",
+                    "cut them to one length",
+                )
+        lengths = [_length(row, i) for i, row in enumerate(self._x)]
+        self.sizes = _sizes(sizes, max(lengths))
+        self._batch_size, self._pad, self._shuffle = batch_size, pad_value, shuffle
+        self._home = [next(i for i, size in enumerate(self.sizes) if length <= size) for length in lengths]
+        self._by_position = self._y is not None and all(
+            row.ndim > 0 and len(row) == length for row, length in zip(self._y, lengths, strict=True)
+        )
+        self._by_position &= any(length != lengths[0] for length in lengths) or lengths[0] > 1
+        self._passes = 0
+        self._seed = get_random_seed()
+
+    def __len__(self) -> int:
+        return len(self._plan(0))
+
+    def __iter__(self) -> Iterator[Batch]:
+        self._passes += 1
+        for size, rows in self._plan(self._passes - 1):
+            yield self._batch(size, rows)
+
+    def _plan(self, number: int) -> list[tuple[int, list[int]]]:
+        """The size and the rows of each batch of a pass."""
+        draw = np.random.default_rng((self._seed, number))
+        order = draw.permutation(len(self._x)) if self._shuffle else np.arange(len(self._x))
+        plan: list[tuple[int, list[int]]] = []
+        left: list[int] = []
+        for place, size in enumerate(self.sizes):
+            rows = [*left, *(int(i) for i in order if self._home[i] == place)]
+            whole = len(rows) - len(rows) % self._batch_size
+            plan += [(size, rows[i : i + self._batch_size]) for i in range(0, whole, self._batch_size)]
+            left = rows[whole:]
+        if left:
+            longest = max(self._home[i] for i in left)
+            plan.append((self.sizes[longest], left))
+        if self._shuffle:
+            plan = [plan[int(i)] for i in draw.permutation(len(plan))]
+        return plan
+
+    def _batch(self, size: int, rows: list[int]) -> Batch:
+        x = np.stack([_padded(self._x[i], size, self._pad) for i in rows])
+        if self._y is None:
+            return pack(x, None, None if self._weight is None else np.stack([self._weight[i] for i in rows]))
+        if not self._by_position:
+            weight = None if self._weight is None else np.stack([self._weight[i] for i in rows])
+            return pack(x, np.stack([self._y[i] for i in rows]), weight)
+        y = np.stack([_padded(self._y[i], size, 0) for i in rows])
+        real = np.stack([_padded(np.ones(len(self._x[i]), "float32"), size, 0) for i in rows])
+        weight = real * (real.size / real.sum())  # the loss divides by all positions
+        if self._weight is not None:
+            given = [self._weight[i] for i in rows]
+            weight *= np.stack([_padded(w, size, 0) if w.ndim else np.full(size, w, "float32") for w in given])
+        return x, y, weight
+
+    def get_state(self) -> dict[str, Any]:
+        """Return which pass comes next, and the seed of their orders."""
+        return {"seed": self._seed, "passes": self._passes}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on with that pass."""
+        self._seed, self._passes = state["seed"], state["passes"]
+
+
+def _each(rows: Rows, name: str) -> list[np.ndarray[Any, Any]]:
+    found = [np.asarray(as_arrays(row, f"{name}[{i}]")) for i, row in enumerate(rows)]
+    if not found:
+        raise DataError(f"{name} has no rows", "there is nothing to compute", "at least one row")
+    return found
+
+
+def _length(row: np.ndarray[Any, Any], number: int) -> int:
+    if row.ndim == 0:
+        raise DataError(f"x[{number}] is a number", "a sequence has an axis of positions", "x=[[1, 2], [3]]")
+    return len(row)
+
+
+def _sizes(given: Sequence[int] | None, longest: int) -> list[int]:
+    if given is None:
+        return [2**i for i in range(3, max(3, math.ceil(math.log2(max(longest, 1)))) + 1)]
+    if not given or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in given):
+        raise ArgumentError(f"bucket got sizes={given!r}", "they are lengths, counted from 1 on", "sizes=[32, 64, 128]")
+    if longest > max(given):
+        raise DataError(
+            f"a sequence of length {longest}, and sizes={list(given)!r}",
+            "no size holds it, and cutting it is for you to decide",
+            f"sizes=[..., {longest}], or x = [row[:{max(given)}] for row in x]",
+        )
+    return sorted(set(given))
+
+
+def _padded(row: np.ndarray[Any, Any], size: int, value: float) -> np.ndarray[Any, Any]:
+    width = [(0, size - len(row)), *[(0, 0)] * (row.ndim - 1)]
+    return np.pad(row, width, constant_values=value)

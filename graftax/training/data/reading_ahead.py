@@ -1,0 +1,117 @@
+"""Reading ahead: the next batches are made ready in a thread while the device works on this one."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
+from graftax.training.batch import unpack
+from graftax.training.sources.host_batches import host_batch
+from graftax.training.sources.on_device import OnDevice
+
+
+@door
+def prefetch(batches: Iterable[Any], size: int = 2) -> Prefetched:
+    """Return the same batches, read and put onto the device by a thread, some ahead.
+
+    What a loader does in Python, such as decoding pictures, then happens while the device computes. An exception of the
+    loader comes out where its batch would. A loop that ends early ends the thread.
+
+    Args:
+        batches: Yields batches as fit takes them: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``.
+        size: How many batches are ready at most. Defaults to 2.
+
+    Raises:
+        ArgumentTypeError: it cannot be iterated over.
+        ArgumentError: the size is not above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> batches = [(np.full((2, 3), i, "float32"), np.zeros(2)) for i in range(3)]
+        >>> [float(x[0, 0]) for x, y in prefetch(batches)]
+        [0.0, 1.0, 2.0]
+    """
+    if not isinstance(batches, Iterable) or isinstance(batches, str | bytes | dict):
+        raise ArgumentTypeError(
+            f"prefetch got {type(batches).__name__}", "it reads batches ahead from a loader", "prefetch(loader)"
+        )
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ArgumentError(f"prefetch got size={size!r}", "it is how many batches are ready", "size=2")
+    if isinstance(batches, Iterator):
+        return PrefetchedOnce(batches, size)
+    return Prefetched(batches, size)
+
+
+class Prefetched:
+    """Batches that a thread reads ahead; each pass has a thread of its own."""
+
+    def __init__(self, batches: Iterable[Any], size: int) -> None:
+        self._batches, self._size = batches, size
+
+    def __len__(self) -> int:
+        return len(self._batches)  # type: ignore[arg-type]  # raises as the loader does where it has no length
+
+    def __iter__(self) -> Iterator[OnDevice]:
+        return _read_ahead(iter(self._batches), self._size)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("get_state", "set_state", "sampler"):  # what tells, and sets, which pass comes next
+            return getattr(self._batches, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+class PrefetchedOnce(Prefetched, Iterator[OnDevice]):
+    """The same of an iterator, which goes on."""
+
+    def __init__(self, batches: Iterator[Any], size: int) -> None:
+        super().__init__(batches, size)
+        self._stream: Iterator[OnDevice] | None = None
+
+    def __iter__(self) -> Iterator[OnDevice]:
+        return self
+
+    def __next__(self) -> OnDevice:
+        if self._stream is None:
+            self._stream = _read_ahead(iter(self._batches), self._size)
+        return next(self._stream)
+
+
+_END = object()
+
+
+def _read_ahead(stream: Iterator[Any], size: int) -> Iterator[OnDevice]:
+    ready: queue.Queue[Any] = queue.Queue(size)
+    stop = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stop.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def read() -> None:
+        try:
+            for batch in stream:
+                if stop.is_set() or not put(OnDevice.of(host_batch(*unpack(batch)))):
+                    return
+            put(_END)
+        except BaseException as error:  # noqa: BLE001 - it is raised where the batch is asked for
+            put(error)
+
+    thread = threading.Thread(target=read, name="graftax prefetch", daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not _END:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stop.set()
+        thread.join(timeout=5)

@@ -1,0 +1,1 @@
+"""What people see of a model and its training: tables, bars, pictures."""

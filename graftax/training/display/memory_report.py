@@ -1,0 +1,92 @@
+"""What training of a model holds in memory, before a step is run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from graftax.core.errors import StateError
+from graftax.core.short_traceback import door
+from graftax.training.batch import unpack
+from graftax.training.display.summary_table import Summary, bytes_text
+from graftax.training.first_step import FirstStep
+from graftax.training.objectives import required_objectives
+from graftax.training.sources.host_batches import host_batch
+from graftax.training.trained import Trained
+from graftax.transforms.compile.jit import CompiledFunction
+
+
+class MemoryReport(NamedTuple):
+    """What one step of training holds, in bytes.
+
+    Example:
+        >>> MemoryReport(weights=8, slots=16, other=0, batch=4, in_between=2, peak=30).slots
+        16
+    """
+
+    weights: int
+    """Weights and moving statistics."""
+    slots: int
+    """What the optimizer keeps."""
+    other: int
+    """Metrics and seeds."""
+    batch: int
+    """The batch, as it comes in."""
+    in_between: int
+    """Activations, gradients and whatever else the compiled step needs for a while."""
+    peak: int
+    """All that is held at once, as the compiler says."""
+
+    def __str__(self) -> str:
+        rows = zip(("weights", "optimizer", "other state", "batch", "in between", "at once"), self, strict=True)
+        return "\n".join(f"{name:<12}{bytes_text(size)}" for name, size in rows)
+
+
+@door
+def memory_report(model: Trained, batch: Any) -> MemoryReport:
+    """Return what a step of training holds in memory; the step is compiled for that, and not run.
+
+    Args:
+        model: A model that is compiled; it is built if need be.
+        batch: A batch like those of training: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``.
+
+    Raises:
+        StateError: the model is not compiled, or its backend has no programs.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(3)])
+        >>> model.compile("adam", "mse")
+        >>> report = memory_report(model, (np.ones((8, 4), "float32"), np.ones((8, 3), "float32")))
+        >>> report.weights, report.batch
+        (60, 224)
+    """
+    given = host_batch(*unpack(batch))
+    step = model._gx_compiled_step("train_step")
+    if not isinstance(step, CompiledFunction):
+        raise StateError(
+            f"memory_report of {type(model).__name__}, whose steps are not compiled",
+            "what a step holds is known to the compiler",
+            "model.compile(...) without run_eagerly, on a backend that compiles",
+        )
+    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
+    ready.before(step, given, [given])
+    memory = step.lower(given).memory
+    summary = Summary(model)
+    size = sum(part.nbytes for part in _arrays(given))
+    metrics = sum(int(v.size) * 4 for metric in model.metrics for v in metric.variables)
+    return MemoryReport(
+        int(summary.bytes),
+        int(summary.optimizer_bytes),
+        int(summary.other_bytes) + metrics,
+        size,
+        memory.temporary,
+        memory.peak,
+    )
+
+
+def _arrays(given: Any) -> list[Any]:
+    if isinstance(given, dict):
+        return [one for part in given.values() for one in _arrays(part)]
+    if isinstance(given, list | tuple):
+        return [one for part in given for one in _arrays(part)]
+    return [] if given is None else [given]

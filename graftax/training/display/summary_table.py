@@ -1,0 +1,206 @@
+"""The table of a model: a row for each layer, whose numbers add up to those below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from graftax.core.errors import ArgumentTypeError, GraftaxError, NotBuiltError
+from graftax.layers.building import is_built, unbuilt_below
+from graftax.layers.layer import Layer
+from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.variables.variable import Variable
+
+_SMALL = {"bool": 1, "int4": 0.5, "uint4": 0.5}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A layer and the weights of its own; or with what is below it that has no rows.
+
+    Args:
+        path: From the model, edge by edge.
+        kind: The name of the class.
+        shape: Of the output, as text.
+        parameters: How many numbers; None where the layer is not built.
+        size: In bytes.
+        note: ``"frozen"``, ``"not built"`` or nothing.
+    """
+
+    path: tuple[str, ...]
+    kind: str
+    shape: str
+    parameters: int | None
+    size: float
+    note: str
+
+
+class Summary:
+    """What is in a model, row by row.
+
+    Args:
+        model: The model.
+        expand: How many levels of layers inside of layers have rows; True for all, False for one.
+        show_trainable: Whether frozen layers are marked.
+
+    Raises:
+        ArgumentTypeError: ``expand`` is neither.
+    """
+
+    def __init__(self, model: Layer, expand: bool | int = True, show_trainable: bool = True) -> None:
+        if not isinstance(expand, int) or (not isinstance(expand, bool) and expand < 1):
+            raise ArgumentTypeError(
+                f"summary got expand={expand!r}", "it is how many levels have rows, or True for all", "expand=2"
+            )
+        self.model = model
+        self.title = f"{type(model).__name__} {model.name!r}"
+        self.shows_trainable = show_trainable
+        levels = None if expand is True else max(int(expand), 1)
+        self.rows = list(_rows(model, levels))
+        weights = [v for v in model.variables if v.role in ("weight", "state")]
+        self.trainable = sum(v.size for v in model.trainable_variables if v.role in ("weight", "state"))
+        self.parameters = sum(v.size for v in weights)
+        self.bytes = sum(map(_bytes, weights))
+        others = [v for v in model.variables if v.role not in ("weight", "state")]
+        self.other_bytes = sum(map(_bytes, others))
+        self.optimizer = _optimizer_of(model)
+        self.optimizer_bytes = sum(map(_bytes, _kept_by(self.optimizer)))
+        self.unbuilt = [layer._gx_path or layer.name for layer in unbuilt_below(model)]
+
+    @property
+    def totals(self) -> list[str]:
+        """The lines below the table."""
+        lines = [
+            f"parameters: {self.parameters:,} ({bytes_text(self.bytes)})",
+            f"  trainable {self.trainable:,}, not trainable {self.parameters - self.trainable:,}",
+        ]
+        if self.other_bytes:
+            lines.append(f"seeds, metrics and other state: {bytes_text(self.other_bytes)}")
+        if self.optimizer_bytes:
+            lines.append(f"optimizer {type(self.optimizer).__name__}: {bytes_text(self.optimizer_bytes)}")
+        if self.unbuilt:
+            lines.append(f"not built: {len(self.unbuilt)} layers; model(x[:1]), or model.build_for(x[:1]), builds them")
+        return lines
+
+    def __str__(self) -> str:
+        cells = [("layer", "output shape", "parameters", "")]
+        for row in self.rows:
+            title = f"{'/'.join(row.path)} ({row.kind})"
+            count = "?" if row.parameters is None else f"{row.parameters:,}"
+            cells.append((title, row.shape, count, row.note if self.shows_trainable or row.note != "frozen" else ""))
+        widths = [max(len(row[i]) for row in cells) for i in range(4)]
+        line = "-" * (sum(widths) + 6)
+        text = [_line(cells[0], widths), line, *(_line(row, widths) for row in cells[1:]), line]
+        return "\n".join([self.title, *text, *self.totals])
+
+
+def summarize(model: Layer) -> str:
+    """Return the table as text."""
+    return str(Summary(model))
+
+
+def count_params(model: Layer) -> int:
+    """Return the number of elements of all weights.
+
+    Raises:
+        NotBuiltError: a layer is not built.
+    """
+    if unbuilt := unbuilt_below(model):
+        raise NotBuiltError(
+            f"count_params() of {type(model).__name__}, of which "
+            f"{unbuilt[0]._gx_path or unbuilt[0].name!r} is not built",
+            "its weights are made at the first call",
+            "call it on an example first: model(x[:1])",
+        )
+    return sum(v.size for v in model.variables if v.role in ("weight", "state"))
+
+
+def _rows(model: Layer, levels: int | None) -> list[Row]:
+    """The rows, each Variable counted in the first layer that has it and nowhere else."""
+    layers = [(tuple(map(str, edges)), node) for edges, node in walk_with_edges(model) if isinstance(node, Layer)]
+    shown = [(path, node) for path, node in layers if path and (levels is None or _depth(path, layers) <= levels)]
+    if len(layers) == 1 or bool(_own(model, layers, shown, ())):
+        shown = [((), model), *shown]
+    rows = []
+    counted: set[int] = set()
+    for path, node in shown:
+        own = [v for v in _own(node, layers, shown, path) if id(v) not in counted]
+        counted.update(map(id, own))
+        built = is_built(node) if any(p[: len(path)] == path and p != path for p, _ in shown) else _all_built(node)
+        weights = [v for v in own if v.role == "weight"]
+        frozen = not node.trainable or (bool(weights) and not any(v.trainable for v in weights))
+        note = "" if built and not frozen else "frozen" if built else "not built"
+        number = sum(v.size for v in own) if built or own else None
+        rows.append(Row(path or (".",), type(node).__name__, _output_shape(node), number, sum(map(_bytes, own)), note))
+    return rows
+
+
+def _own(
+    node: Layer, layers: list[tuple[tuple[str, ...], Layer]], shown: list[tuple[tuple[str, ...], Layer]], path: Any
+) -> list[Variable]:
+    """The weights below a layer that are in none of the layers further in which have rows."""
+    further = [one for where, one in shown if where != path and where[: len(path)] == path]
+    theirs = {id(v) for one in further for v in one.variables}
+    return [v for v in node.variables if v.role in ("weight", "state") and id(v) not in theirs]
+
+
+def _depth(path: tuple[str, ...], layers: list[tuple[tuple[str, ...], Layer]]) -> int:
+    """How many layers there are from below the model to this one."""
+    return sum(1 for other, _ in layers if other and path[: len(other)] == other)
+
+
+def _all_built(layer: Layer) -> bool:
+    return is_built(layer) and not unbuilt_below(layer)
+
+
+def _line(row: tuple[str, str, str, str], widths: list[int]) -> str:
+    title, shape, count, note = row
+    return f"{title:<{widths[0]}}  {shape:<{widths[1]}}  {count:>{widths[2]}}  {note}".rstrip()
+
+
+def _output_shape(layer: Layer) -> str:
+    shape: Any = layer._gx_input_shape
+    if shape is None:
+        return "?"
+    try:
+        return str(layer.compute_output_shape((None, *shape[1:])))
+    except (GraftaxError, KeyError, TypeError, ValueError):
+        return "?"  # takes more than one array, say; the table is no place to fail
+
+
+def _optimizer_of(model: Layer) -> Any:
+    objectives = getattr(model, "_gx_objectives", None)
+    return None if objectives is None else objectives.optimizer
+
+
+def _kept_by(optimizer: Any) -> list[Variable]:
+    """The Variables of an optimizer, slots among them."""
+    if not isinstance(optimizer, Module):
+        return []
+    slots = [record.slot for _, one in walk_with_edges(optimizer) for record in _records(one)]
+    return list({id(v): v for v in [*optimizer.variables, *slots] if isinstance(v, Variable)}.values())
+
+
+def _records(node: Any) -> Any:
+    return node._gx_slot_records() if isinstance(node, Module) else ()
+
+
+def _bytes(variable: Variable) -> float:
+    return variable.size * bytes_of(variable.dtype)
+
+
+def bytes_of(dtype: str) -> float:
+    """Return how many bytes a number of a dtype takes; half of one for 4 bits."""
+    if dtype in _SMALL:
+        return _SMALL[dtype]
+    bits = int("".join(c for c in dtype.removeprefix("b").partition("_")[0] if c.isdigit())[:3] or 8)
+    return bits / 8
+
+
+def bytes_text(size: float) -> str:
+    """Return a number of bytes as text."""
+    plain = f"{int(size):,} bytes"
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= 10 * unit:
+            return f"{plain}, {size / unit:.1f} {name}"
+    return plain

@@ -1,0 +1,34 @@
+"""What goes wrong with files of logs, in our words."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from graftax.core.errors import GraftaxError, LogError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def told(who: str, path: str | os.PathLike[str]) -> Iterator[None]:
+    """Inside, what the system refuses is told with who wrote which file.
+
+    Raises:
+        LogError: something was refused.
+    """
+    try:
+        yield
+    except GraftaxError:
+        raise
+    except OSError as error:
+        full = error.errno in _FULL
+        raise LogError(
+            f"{who} could not write {os.fspath(path)}",
+            f"{'no space is left' if full else error.strerror or error}; Variables are as the last step left them",
+            "make room, or a path on another device; fit goes on from here with initial_epoch="
+            if full
+            else "a path that can be written",
+        ) from error

@@ -1,0 +1,35 @@
+"""Libraries that are no requirements: imported when first needed, and told by name where they are missing."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from graftax.core.errors import MissingLibraryError
+
+
+def optional_library(module: str, extra: str, what: str) -> Any:
+    """Return a module of a library that is an extra of graftax.
+
+    Args:
+        module: The module to import, such as ``"tensorboardX.summary"``.
+        extra: The extra that installs it.
+        what: What needs it, for the message.
+
+    Raises:
+        MissingLibraryError: it is not installed, or does not load.
+
+    Example:
+        >>> optional_library("json", "progress", "an example").dumps([1])
+        '[1]'
+    """
+    library = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] == library
+        raise MissingLibraryError(
+            f"{what} needs {library}",
+            "it is not installed" if missing else f"it does not load: {error}",
+            f"pip install 'graftax[{extra}]'",
+        ) from None

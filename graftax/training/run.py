@@ -1,0 +1,148 @@
+"""Run: where training stands, and all of it that is neither model nor optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from graftax.core.errors import StateError
+from graftax.metrics.metric import Metric
+from graftax.training.callbacks.callback import Callback
+from graftax.training.objectives import required_objectives
+from graftax.training.sources.source import Source
+from graftax.training.trained import Trained
+from graftax.variables.graph.module import Module
+
+
+class RunState(Module):
+    """Where training stands: epoch, steps of it that are done, all steps; with the seeds and the callbacks.
+
+    Args:
+        callbacks: Those that may remember something.
+        params: What callbacks are shown, which has the number of steps.
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"callbacks", "params", "epoch", "index", "_states", "_waiting"})
+
+    callbacks: list[Callback]
+    params: dict[str, Any]
+
+    def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
+        super().__init__()
+        object.__setattr__(self, "callbacks", list(callbacks))
+        object.__setattr__(self, "params", params)
+        self.epoch = 0
+        self.index = 0
+        self._states: list[list[Any]] | None = None  # of the callbacks, from before an epoch that is being ended
+        self._waiting: list[list[Any]] = []
+
+    def roots(self) -> dict[str, Any]:
+        """Return what a checkpoint of the run holds."""
+        raise NotImplementedError
+
+    def begin_end_of_epoch(self) -> None:
+        """Keep what callbacks remember: if one fails now, the end of the epoch comes again where it is resumed."""
+        self._states = self._remembered()
+
+    def end_epoch(self) -> None:
+        """Go on to the next epoch."""
+        self.epoch, self.index, self._states = self.epoch + 1, 0, None
+
+    def give_states(self) -> None:
+        """Give callbacks what they remembered, after their `on_train_begin`.
+
+        Raises:
+            StateError: one that remembered something is not there any more.
+        """
+        there = [(type(callback).__name__, callback) for callback in self.callbacks if hasattr(callback, "set_state")]
+        for name, state in self._waiting:
+            place = next((i for i, (kind, _) in enumerate(there) if kind == name), None)
+            if place is None:
+                raise StateError(
+                    f"the run that is resumed had a callback {name}, which remembered something",
+                    "it is not among the callbacks now, and nothing would use that",
+                    f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
+                    "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
+                )
+            there.pop(place)[1].set_state(state)
+        self._waiting = []
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all of it."""
+        return {
+            "epoch": self.epoch,
+            "index": self.index,
+            "step": self.params["step"],
+            "callbacks": self._remembered() if self._states is None else self._states,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
+        self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
+        self._waiting = [list(one) for one in state["callbacks"]]
+
+    def _remembered(self) -> list[list[Any]]:
+        found = []
+        for callback in self.callbacks:
+            state = callback.get_state() if hasattr(callback, "get_state") else None
+            if state is not None:
+                found.append([type(callback).__name__, state])
+        return found
+
+
+class Run(RunState):
+    """Where ``fit`` stands; also in the data.
+
+    It is one of the roots of a checkpoint, beside the model and the optimizer: together they are all that an exact
+    resume needs.
+
+    Args:
+        model: What is trained.
+        source: Where batches come from.
+        callbacks: Those that may remember something.
+        params: What callbacks are shown, which has the number of steps.
+    """
+
+    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"model", "source", "_metrics"}
+
+    model: Trained
+    source: Source
+
+    def __init__(self, model: Trained, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
+        super().__init__(callbacks, params)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "source", source)
+        self._metrics: list[Metric] = []
+
+    def roots(self) -> dict[str, Any]:
+        """Return what a checkpoint of the run holds: model, optimizer, metrics and the run itself."""
+        objectives = required_objectives(self.model)
+        found: dict[str, Any] = {"model": self.model}
+        if isinstance(objectives.optimizer, Module):
+            found["optimizer"] = objectives.optimizer
+        metrics = objectives.metrics
+        if len(self._metrics) != len(metrics) or any(a is not b for a, b in zip(self._metrics, metrics, strict=True)):
+            self._metrics = metrics  # one list as long as they are the same, by which a manager knows its roots
+        return {**found, "metrics": self._metrics, "run": self}
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all of it, and where the data stand."""
+        source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)}
+        return {**super().get_state(), "source": source}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from there.
+
+        Raises:
+            StateError: the data come in another form now.
+            DataError: they are other data, or cannot be gone on with.
+        """
+        kind = type(self.source).__name__
+        if state["source"]["kind"] != kind:
+            raise StateError(
+                f"a run over a source of the kind {state['source']['kind']}, resumed with one of the kind {kind}",
+                "which batches come next is known for the same data only",
+                "the data in the form that they had",
+            )
+        self.source.set_state(state["source"]["state"])
+        super().set_state(state)

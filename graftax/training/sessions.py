@@ -1,0 +1,246 @@
+"""Sessions: callbacks, checkpoints and recovery around a loop of one's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from graftax.checkpoint.manager import CheckpointManager
+from graftax.core.errors import ArgumentError, StateError
+from graftax.core.short_traceback import door
+from graftax.optimizers.optimizer import Optimizer
+from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.callback_list import CallbackList, listed
+from graftax.training.callbacks.history import History
+from graftax.training.callbacks.learning_rate import rate_of
+from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
+from graftax.training.resuming import managed
+from graftax.training.run import RunState
+from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
+
+
+class Session:
+    """What `session` gives: the loop asks it whether to go on, and tells it of steps and epochs.
+
+    To callbacks it is ``self.model``: it has what the root ``model`` has, and ``stop_training``.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([4.0])
+        >>> with gx.training.session([gx.callbacks.StopAtStep(3)], w=w) as run:
+        ...     while not run.should_stop:
+        ...         _ = run.step(lambda: w.assign(w / 2))
+        >>> w.numpy().tolist(), run.steps
+        ([0.5], 3)
+    """
+
+    def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any], roots: Mapping[str, Any]) -> None:
+        self.stop_training = False
+        self.history = History()
+        self._given = dict(roots)
+        self.params = params
+        self.optimizer_root = next((root for root in roots.values() if isinstance(root, Optimizer)), None)
+        shown: Any = self  # callbacks see it as their model
+        self._savers = CallbackList([c for c in callbacks if isinstance(c, ModelCheckpoint)], shown, params)
+        others = [*(c for c in callbacks if not isinstance(c, ModelCheckpoint)), self.history]
+        self._hooks = CallbackList(others, shown, params)
+        self._state = SessionState([*callbacks, self.history], params, self._given)
+        params["run"] = self._state
+        self._epoch_is_open = False
+
+    def __getattr__(self, name: str) -> Any:
+        model = self.__dict__.get("_given", {}).get("model")
+        if model is None or name.startswith("__"):
+            raise AttributeError(f"'Session' object has no attribute {name!r}", name=name, obj=self)
+        return getattr(model, name)
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether a callback has asked for the end; the step before was the last."""
+        return self.stop_training
+
+    @property
+    def steps(self) -> int:
+        """How many steps have been taken, those of earlier runs counted."""
+        return int(self.params["step"])
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch, counted from 0."""
+        return self._state.epoch
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The Variables of all roots."""
+        found = [v for root in self._given.values() for v in _variables(root)]
+        return list({id(v): v for v in found}.values())
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        """Those of them that may be trained."""
+        return [v for v in self.variables if v.trainable]
+
+    def request_stop(self) -> None:
+        """Ask for the end, after this step."""
+        self.stop_training = True
+
+    @door
+    def step(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Take a step: tell the callbacks, call the function, tell them again; returns what it returned.
+
+        Args:
+            function: One step; what it returns is shown to callbacks, if it is a dict of numbers or one number, the
+                loss.
+            args: Its arguments.
+        """
+        if not self._epoch_is_open:
+            self._hooks.run("on_epoch_begin", self.epoch)
+            self._epoch_is_open = True
+        index = self._state.index
+        self._savers.run("on_train_batch_begin", index)
+        self._hooks.run("on_train_batch_begin", index)
+        found = function(*args)
+        self._state.index += 1
+        self.params["step"] += 1
+        logs = _logs_of(found)
+        self._hooks.run("on_train_batch_end", index, logs=logs)
+        self._savers.run("on_train_batch_end", index, logs=logs)
+        return found
+
+    @door
+    def end_epoch(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Tell callbacks that an epoch is over.
+
+        Args:
+            logs: Its numbers, by name; those of a validation begin with ``val_``. Defaults to none.
+        """
+        numbers = dict(logs or {})
+        rate = rate_of(self)
+        if rate is not None:
+            numbers.setdefault("learning_rate", rate)
+        shown = Logs(numbers)
+        epoch = self._state.epoch
+        self._state.begin_end_of_epoch()
+        self._hooks.run("on_epoch_end", epoch, logs=shown)
+        self._state.end_epoch()
+        self._epoch_is_open = False
+        self._savers.run("on_epoch_end", epoch, logs=shown)
+
+    def _gx_begin(self) -> None:
+        self._hooks.run("on_train_begin")
+        self._savers.run("on_train_begin")
+        self._state.give_states()
+
+    def _gx_end(self) -> None:
+        self._savers.run("on_train_end")
+        self._hooks.run("on_train_end")
+
+    def _gx_failed(self, error: BaseException) -> None:
+        self._hooks.failed(error)
+        self._savers.failed(error)
+
+
+class SessionState(RunState):
+    """Where a session stands, with the seeds and what its callbacks remember."""
+
+    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"given"}
+
+    def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any], given: Mapping[str, Any]) -> None:
+        super().__init__(callbacks, params)
+        object.__setattr__(self, "given", dict(given))
+
+    def roots(self) -> dict[str, Any]:
+        """Return what a checkpoint of the session holds."""
+        return {**self.__dict__["given"], "run": self}
+
+
+@door
+@contextmanager
+def session(
+    callbacks: Sequence[Callback] | None = None,
+    *,
+    resume: str | os.PathLike[str] | CheckpointManager | None = None,
+    validates: bool = True,
+    **roots: Any,
+) -> Iterator[Session]:
+    """Run a loop of one's own with the callbacks, the checkpoints and the recovery of fit.
+
+    The loop takes its steps by ``run.step(function, ...)`` and says by ``run.end_epoch(logs)`` where epochs end. When
+    the block ends, so does training for the callbacks; after an exception they are told of that. What layers hold that
+    are not built yet when a run is resumed waits for them.
+
+    Args:
+        callbacks: Run in this order; `ModelCheckpoint` after the others.
+        resume: A directory or a `CheckpointManager` to go on from; ``run.steps`` and ``run.epoch`` say where it stood.
+            Defaults to None.
+        validates: Whether logs will have numbers of a validation, which callbacks may wait for. Defaults to True.
+        roots: What is trained and saved: ``model=``, ``optimizer=``, any Modules and Variables.
+
+    Raises:
+        ArgumentError: a root is called ``run``, which is the session's own.
+        MatchError: the checkpoint is of another program.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> layer, optimizer = gx.layers.Dense(1), gx.optimizers.SGD(0.1)
+        >>> x = np.ones((4, 2), "float32")
+        >>> @gx.jit
+        ... def train(x):
+        ...     return optimizer.minimize(lambda: gx.ops.mean(layer(x) ** 2), layer.trainable_variables)
+        >>> _ = layer(x)
+        >>> stop = gx.callbacks.EarlyStopping("loss", patience=2)
+        >>> with session([stop], model=layer, optimizer=optimizer) as run:
+        ...     while not run.should_stop and run.epoch < 3:
+        ...         loss = run.step(train, x)
+        ...         run.end_epoch({"loss": loss})
+        >>> run.steps, len(run.history.history["loss"])
+        (3, 3)
+    """
+    if "run" in roots:
+        raise ArgumentError("session(run=...)", "that root is where the session keeps its own state", "another name")
+    params: dict[str, Any] = {
+        "verbose": 0, "epochs": None, "steps": None, "step": 0, "training": True, "validating": False,
+        "validates": validates,
+    }  # fmt: skip
+    run = Session(listed(callbacks), params, roots)
+    if resume is not None:
+        manager = managed(resume, run._state, "resume=")
+        if manager.latest() is not None:
+            manager.restore_latest()
+    with _told(run):
+        run._gx_begin()
+        yield run
+        run._gx_end()
+
+
+@contextmanager
+def _told(run: Session) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        run._gx_failed(error)
+        raise
+
+
+def _variables(root: Any) -> list[Variable]:
+    if isinstance(root, Variable):
+        return [root]
+    if isinstance(root, Module):
+        return root.variables
+    if isinstance(root, list | tuple | dict):
+        return [v for one in (root.values() if isinstance(root, dict) else root) for v in _variables(one)]
+    raise StateError(f"a root of type {type(root).__name__}", "it holds no Variables", "model=model")
+
+
+def _logs_of(found: Any) -> dict[str, Any]:
+    """What a step returned, as numbers by name."""
+    if isinstance(found, Mapping):
+        return {name: value for name, value in found.items() if _is_number(value)}
+    return {"loss": found} if _is_number(found) else {}
+
+
+def _is_number(value: Any) -> bool:
+    return tuple(getattr(value, "shape", ())) == () and hasattr(value, "__float__")

@@ -1,0 +1,95 @@
+"""ArraySource: arrays in memory, cut into batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from graftax.core.errors import DataError
+from graftax.training.arrays import as_arrays, count_rows, take_rows
+from graftax.training.batch import NAMES, Batch, pack
+from graftax.training.sources.host_batches import finite_weights
+from graftax.variables.keys import get_random_seed
+
+
+class ArraySource:
+    """Arrays in memory, cut into batches; the order of an epoch follows from the global seed and the epoch's number.
+
+    Args:
+        x: An array, or nested lists, tuples and dicts of arrays, with the same number of rows.
+        y: Targets, likewise, or None.
+        sample_weight: One number for each row, or None.
+        batch_size: Rows in a batch; the last one may have fewer.
+        shuffle: A new order in each epoch.
+        steps: Batches in an epoch if not one pass over the rows; the stream goes on where the last epoch stopped.
+
+    Raises:
+        DataError: no rows, or different numbers of rows.
+    """
+
+    def __init__(
+        self, x: Any, y: Any, sample_weight: Any, batch_size: int, shuffle: bool, steps: int | None = None
+    ) -> None:
+        self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
+        self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
+        self._batch_size = batch_size
+        self._shuffle = shuffle
+        self._seed = get_random_seed()
+        self._per_pass = math.ceil(self.rows / batch_size)
+        self.steps = steps or self._per_pass
+
+    def require_one_pass(self) -> None:
+        """Raise if there are more steps than batches: rows would count twice.
+
+        Raises:
+            DataError: names both numbers.
+        """
+        if self.steps > self._per_pass:
+            raise DataError(
+                f"{self.steps} steps over {self.rows} rows, which are {self._per_pass} batches of {self._batch_size}",
+                "rows would come, and count, more than once",
+                f"{self._per_pass} steps, or leave it out for all",
+            )
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from a batch on."""
+        first = number * self.steps
+        order: Any = None
+        for position in range(first + start, first + self.steps):
+            number_of_pass, step = divmod(position, self._per_pass)
+            if step == 0 or position == first + start:
+                order = self._order(number_of_pass)
+            rows: Any = slice(step * self._batch_size, (step + 1) * self._batch_size)
+            if order is not None:
+                rows = order[rows]
+            yield pack(*(take_rows(part, rows) for part in self._data))
+
+    def _order(self, number_of_pass: int) -> np.ndarray[Any, Any] | None:
+        if not self._shuffle:
+            return None
+        return np.random.default_rng((self._seed, number_of_pass)).permutation(self.rows)
+
+    def example(self) -> Batch:
+        """The first batch."""
+        return next(self.epoch(0))
+
+    def get_state(self, index: int = 0) -> dict[str, Any]:
+        """The seed, from which the order of each pass follows."""
+        return {"seed": self._seed, "rows": self.rows}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on with the orders of that seed.
+
+        Raises:
+            DataError: there are more or fewer rows now.
+        """
+        if state["rows"] != self.rows:
+            raise DataError(
+                f"a run over {state['rows']} rows, resumed with {self.rows}",
+                "which rows come next is known for the same data only",
+                "the same data; or restore model and optimizer, and begin another run: fit(initial_epoch=...)",
+            )
+        self._seed = state["seed"]

@@ -1,0 +1,169 @@
+"""Which source there is for what a user gives as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+from graftax.core.errors import DataError
+from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays
+from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation
+from graftax.training.class_weights import ClassWeights
+from graftax.training.sources.array_source import ArraySource
+from graftax.training.sources.indexed_source import IndexedSource, gives_batches, has_index
+from graftax.training.sources.iterable_source import IterableSource
+from graftax.training.sources.named_columns import with_columns
+from graftax.training.sources.source import Source
+
+
+def make_source(
+    x: Any,
+    y: Any,
+    sample_weight: Any,
+    batch_size: int | None,
+    shuffle: bool,
+    steps: int | None,
+    class_weights: ClassWeights | None = None,
+) -> Source:
+    """The source for what the user gave: arrays, or an iterable of batches.
+
+    Raises:
+        DataError: an iterable together with ``y`` or ``sample_weight``, or something else altogether.
+    """
+    if isinstance(y, str):
+        x, y = with_columns(x, y)
+    if x is None:
+        raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")
+    if is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
+        if class_weights is not None:
+            y = as_arrays(y, "y")
+            class_weights.require_all(y)
+            sample_weight = class_weights.times(y, as_arrays(sample_weight, "sample_weight"))
+        return ArraySource(x, y, sample_weight, 32 if batch_size is None else batch_size, shuffle, steps)
+    if has_index(x):
+        by_batch = gives_batches(x, batch_size)
+        _refuse_beside(x, y, sample_weight, batch_size if by_batch else None)
+        return IndexedSource(x, None if by_batch else batch_size or 32, shuffle, steps, class_weights)
+    if not isinstance(x, Iterable) or isinstance(x, str | bytes | PathLike | Mapping | set | frozenset):
+        raise _no_data(x)
+    if isinstance(x, list | tuple) and not is_list_of_batches(x):
+        raise _no_data(x)
+    _refuse_beside(x, y, sample_weight, batch_size)
+    return IterableSource(x, steps, class_weights)
+
+
+def _refuse_beside(x: Any, y: Any, sample_weight: Any, batch_size: int | None) -> None:
+    """Raise for what batches have already.
+
+    Raises:
+        DataError: says which.
+    """
+    if y is not None or sample_weight is not None:
+        raise DataError(
+            f"x is a {type(x).__name__} that yields batches, and y or sample_weight was given as well",
+            "each batch brings its own targets and weights",
+            "yield (x, y) or (x, y, sample_weight)",
+        )
+    if batch_size is not None:
+        raise DataError(
+            f"batch_size={batch_size} for a {type(x).__name__} that yields batches",
+            "its batches have their size already",
+            "leave batch_size out",
+        )
+
+
+def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None) -> Source:
+    """The source for one pass over what the user gave, in its order.
+
+    Raises:
+        DataError: as `make_source`, or there are more steps than batches.
+    """
+    source = make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
+    if isinstance(source, ArraySource):
+        source.require_one_pass()
+    return source
+
+
+def _no_data(x: Any) -> DataError:
+    kind = type(x).__name__
+    if callable(x) and not isinstance(x, Iterable):
+        return DataError(f"x is of type {kind}", "it is to be called for what yields batches", "model.fit(x())")
+    inside = " with something in it that is no array" if isinstance(x, list | tuple | dict) else ""
+    return DataError(
+        f"x is of type {kind}{inside}",
+        "it is neither an array, nor a nest of arrays, nor an iterable of batches",
+        "np.asarray(x), or a list of (x, y)",
+    )
+
+
+ANEW = "a list of batches, list(batches), or an object whose __iter__ starts anew; an iterator runs once"
+"""What to give in place of an iterator that has come to its end."""
+
+
+def goes_on(source: Source) -> bool:
+    """Whether a source is an iterator, which comes to its end once and does not start anew."""
+    return isinstance(source, IterableSource) and source.goes_on
+
+
+def require_enough(source: Source | None, validations: int) -> None:
+    """Raise if an iterator is to be run through to its end more than once.
+
+    Args:
+        source: Where batches for validation come from.
+        validations: How many there will be.
+
+    Raises:
+        DataError: the second validation would have no batch.
+    """
+    if validations > 1 and source is not None and goes_on(source) and source.steps is None:
+        raise DataError(
+            f"validation_data is an iterator, for {validations} validations",
+            "it runs once: the first validation would use it up, and the next one have no batch",
+            "validation_data=list(batches); or validation_steps=..., with an iterator that has enough for all",
+        )
+
+
+def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
+    """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
+
+    Args:
+        given: What the user gave.
+        batch_size: Rows in a batch, as given for validation; for arrays.
+        fallback: Rows in a batch where that is None.
+        steps: Batches in a validation, if not all.
+    """
+    if given is None:
+        return None
+    parts = parts_of_validation(given)
+    if parts is None and is_arrays(given) and not is_list_of_batches(given):
+        parts = given, None, None
+    if parts is None:
+        return make_source(given, None, None, batch_size, shuffle=False, steps=steps)
+    return once(*parts, fallback if batch_size is None else batch_size, steps)
+
+
+def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Parts, Parts]:
+    """The last part of the rows, before any shuffle, is for validation.
+
+    Raises:
+        DataError: not arrays, or nothing would be left for one side.
+    """
+    if not is_arrays(x) or (y is None and is_list_of_batches(x)):
+        raise DataError(
+            f"validation_split={fraction} for a {type(x).__name__}{' of batches' if isinstance(x, list) else ''}",
+            "only arrays can be split",
+            "validation_data=(x_val, y_val), or batches of their own: validation_data=batches",
+        )
+    data = (as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(sample_weight, "sample_weight"))
+    rows = count_rows(**dict(zip(NAMES, data, strict=True)))
+    cut = math.floor(rows * (1 - fraction))
+    if not 0 < fraction < 1 or cut < 1 or cut >= rows:
+        raise DataError(
+            f"validation_split={fraction} of {rows} rows", "both parts need a row", "a fraction such as 0.2"
+        )
+    head, tail = slice(0, cut), slice(cut, rows)
+    x, y, sample_weight = (cut_rows(part, head) for part in data)
+    x_val, y_val, weight_val = (cut_rows(part, tail) for part in data)
+    return (x, y, sample_weight), (x_val, y_val, weight_val)

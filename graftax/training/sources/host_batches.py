@@ -1,0 +1,73 @@
+"""Batches as arrays of the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.core import tree
+from graftax.core.errors import DataError
+from graftax.objectives.targets import check_weights
+from graftax.training.arrays import as_arrays, take_rows, written
+from graftax.training.batch import NAMES, Batch, pack
+from graftax.training.class_weights import ClassWeights
+
+
+def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: ClassWeights | None = None) -> Batch:
+    """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
+    x, y = (take_rows(as_arrays(part, name), slice(None)) for part, name in ((x, "x"), (y, "y")))
+    sample_weight = finite_weights(sample_weight)
+    if class_weights is not None:
+        sample_weight = class_weights.times(y, sample_weight)
+    return pack(x, y, sample_weight)
+
+
+def finite_weights(sample_weight: Any) -> Any:
+    """Sample weights as arrays of the host.
+
+    Raises:
+        ArgumentError: a weight is nan or infinite; names its row.
+    """
+    found = as_arrays(sample_weight, "sample_weight")
+    for path, leaf in tree.flatten_with_paths(found):
+        if leaf is not None:
+            check_weights(leaf, written("sample_weight", path))
+    return found
+
+
+class Alike:
+    """Looks whether the batches of a source are of one kind: the same parts, the same structure, the same axes.
+
+    Example:
+        >>> import numpy as np
+        >>> alike = Alike()
+        >>> alike.require((np.ones((2, 3)), np.ones(2)), 0)
+        >>> alike.require((np.ones((4, 3)), np.ones(4)), 1)
+    """
+
+    def __init__(self) -> None:
+        self._first: list[tuple[str, int]] | None = None
+
+    def require(self, batch: Batch, number: int) -> None:
+        """Raise if a batch is of another kind than the first one.
+
+        Raises:
+            DataError: names the batch, counted from 0, and what differs.
+        """
+        kind = [(path, getattr(leaf, "ndim", 0)) for path, leaf in tree.flatten_with_paths(batch)]
+        if self._first is None:
+            self._first = kind
+        elif kind != self._first:
+            raise DataError(
+                f"batch {number} is {_shown(kind)}, and those before it are {_shown(self._first)}",
+                "all batches of a source have the same parts, with the same number of axes",
+                "the loader yields one kind of batch: (x, y) each time, say",
+            )
+
+
+def _shown(kind: list[tuple[str, int]]) -> str:
+    names = []
+    for path, axes in kind:
+        part, _, inside = path.partition("/")
+        name = written(NAMES[int(part)], inside) if part.isdigit() and int(part) < len(NAMES) else path
+        names.append(f"{name} of {axes} axes" if axes != 1 else f"{name} of 1 axis")
+    return f"({', '.join(names)})"

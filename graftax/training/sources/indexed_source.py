@@ -1,0 +1,229 @@
+"""IndexedSource: a data set that gives a sample, or a batch, for an index."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from graftax.core import tree
+from graftax.core.errors import DataError, GraftaxError
+from graftax.training.arrays import as_arrays, is_array
+from graftax.training.batch import NAMES, Batch, unpack
+from graftax.training.class_weights import ClassWeights
+from graftax.training.sources.host_batches import Alike, host_batch
+from graftax.training.sources.named_columns import IndexedColumns, is_table_of_rows
+from graftax.variables.keys import get_random_seed
+
+_OF_KERAS = ("PyDataset", "Sequence")
+
+
+def has_index(x: Any) -> bool:
+    """Whether something gives samples or batches by their number, and cannot be iterated over for batches."""
+    if isinstance(x, str | bytes | PathLike | Mapping | set | frozenset | list | tuple | type) or is_array(x):
+        return False
+    if not all(callable(getattr(type(x), name, None)) for name in ("__getitem__", "__len__")):
+        return False
+    return not isinstance(x, Iterable) or _is_called(x, _OF_KERAS) or _is_rows(x)
+
+
+def gives_batches(x: Any, batch_size: int | None) -> bool:
+    """Whether an index gives a batch, as in a PyDataset of Keras, and not a sample, as in a Dataset of torch.
+
+    Raises:
+        DataError: neither the class nor a ``batch_size`` tells.
+    """
+    if _is_called(x, _OF_KERAS):
+        return True
+    if batch_size is not None or _is_rows(x) or any(_is_of_torch(base) for base in type(x).__mro__):
+        return False
+    try:
+        item = x[0]
+    except Exception:  # noqa: BLE001 - it is told when the source reads it
+        return False
+    leaves = [leaf for leaf in tree.flatten(item) if leaf is not None] if isinstance(item, tuple | list | dict) else []
+    shapes = [tuple(leaf.shape) for leaf in leaves if is_array(leaf)]
+    if len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1:
+        raise DataError(
+            f"x is of type {type(x).__name__}, which gives a batch for an index, or a sample of arrays of one length",
+            "nothing says which of both",
+            "def __iter__(self): return (self[i] for i in range(len(self))) in its class for batches, or for one epoch "
+            "(x[i] for i in range(len(x))); batch_size=32 for samples",
+        )
+    return False
+
+
+def _is_called(x: Any, names: tuple[str, ...]) -> bool:
+    return any(base.__name__ in names and base.__module__ != "typing" for base in type(x).__mro__)
+
+
+def _is_of_torch(base: type[Any]) -> bool:
+    return base.__name__ == "Dataset" and base.__module__.startswith("torch.")
+
+
+def _is_rows(x: Any) -> bool:
+    """A data set of Hugging Face: iterating over it gives rows one by one."""
+    return isinstance(x, IndexedColumns) or is_table_of_rows(x)
+
+
+class IndexedSource:
+    """Samples or batches by their number; the order of an epoch follows from the global seed and the epoch's number.
+
+    Args:
+        data: Gives a sample, or a batch, for an index. ``workers`` and ``max_queue_size``, as a PyDataset has them, say
+            how many threads read ahead, and how far.
+        batch_size: How many samples become a batch; None for what gives batches.
+        shuffle: A new order in each epoch.
+        steps: Batches in an epoch; all there are, unless told.
+        class_weights: Weights for the rows, by the class of their target.
+
+    Raises:
+        DataError: there is nothing in it, or it asks for processes.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        batch_size: int | None,
+        shuffle: bool,
+        steps: int | None = None,
+        class_weights: ClassWeights | None = None,
+    ) -> None:
+        if getattr(data, "use_multiprocessing", False):
+            raise DataError(
+                f"{type(data).__name__} with use_multiprocessing=True",
+                "fit reads ahead in threads, which share what the data set has open",
+                "workers=4 without it; or torch.utils.data.DataLoader(..., num_workers=4), which has processes",
+            )
+        self._data, self._batch_size, self._shuffle = data, batch_size, shuffle
+        self._class_weights = class_weights
+        self._seed = get_random_seed()
+        self._size = len(data)
+        self._alike = Alike()
+        self._per_pass = self._size if batch_size is None else math.ceil(self._size / batch_size)
+        if self._per_pass == 0:
+            raise DataError(
+                f"a {type(data).__name__} of length 0", "there is nothing to compute", "at least one sample"
+            )
+        self.steps = steps or self._per_pass
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from a batch on."""
+        if callable(begin := getattr(self._data, "on_epoch_begin", None)):
+            begin()
+        positions = range(number * self.steps + start, (number + 1) * self.steps)
+        for i, batch in enumerate(_ahead(positions, self._read, self._data), start):
+            try:
+                found = host_batch(*unpack(batch), self._class_weights)
+                self._alike.require(found, i)
+            except GraftaxError as error:
+                error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._data).__name__}")
+                raise
+            yield found
+        if callable(end := getattr(self._data, "on_epoch_end", None)):
+            end()
+
+    def _read(self, position: int) -> Any:
+        number_of_pass, step = divmod(position, self._per_pass)
+        if self._batch_size is None:
+            return self._data[int(self._order(number_of_pass, self._size)[step])]
+        order = self._order(number_of_pass, self._size)
+        rows = [int(row) for row in order[step * self._batch_size : (step + 1) * self._batch_size]]
+        return _together(self._data, rows)
+
+    def _order(self, number_of_pass: int, size: int) -> Any:
+        if not self._shuffle:
+            return range(size)
+        return np.random.default_rng((self._seed, number_of_pass)).permutation(size)
+
+    def example(self) -> Batch:
+        """The first batch."""
+        return next(self.epoch(0))
+
+    def get_state(self, index: int = 0) -> dict[str, Any]:
+        """The seed, from which the order of each pass follows."""
+        return {"seed": self._seed, "size": self._size}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on with the orders of that seed.
+
+        Raises:
+            DataError: it has another length now.
+        """
+        if state["size"] != self._size:
+            raise DataError(
+                f"a run over {state['size']} samples, resumed with {self._size}",
+                "which samples come next is known for the same data only",
+                "the same data; or restore model and optimizer, and begin another run: fit(initial_epoch=...)",
+            )
+        self._seed = state["seed"]
+
+
+def _ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[Any]:
+    """What is read at each position, in their order; by threads, some positions ahead, where the data set has some."""
+    workers = int(getattr(data, "workers", 0) or 0)
+    if workers <= 1:
+        yield from map(read, positions)
+        return
+    depth = max(int(getattr(data, "max_queue_size", 0) or 10), workers)
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[Any]] = deque()
+        try:
+            for position in positions:
+                waiting.append(pool.submit(read, position))
+                if len(waiting) >= depth:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
+
+
+def _together(data: Any, rows: list[int]) -> Any:
+    """The samples of these rows as one batch."""
+    if is_table_of_rows(data):
+        columns = data[rows]
+        return {name: _stacked([as_arrays(one, name) for one in columns[name]], name, rows) for name in columns}
+    several = getattr(data, "__getitems__", None)
+    samples = [_as_sample(one) for one in (several(rows) if several is not None else map(data.__getitem__, rows))]
+    first = tree.flatten_with_paths(samples[0])
+    parts: list[Any] = []
+    for place, (path, _) in enumerate(first):
+        leaves = [_leaf(sample, len(first), place, row) for sample, row in zip(samples, rows, strict=True)]
+        parts.append(_stacked(leaves, path, rows))
+    return tree.rebuild(samples[0], iter(parts))
+
+
+def _as_sample(sample: Any) -> Any:
+    if isinstance(sample, list | tuple):  # its parts may be lists of numbers
+        return tuple(as_arrays(part, name) for part, name in zip(sample, NAMES, strict=False))
+    return as_arrays(sample, "x")
+
+
+def _leaf(sample: Any, count: int, place: int, row: int) -> Any:
+    leaves = tree.flatten(sample)
+    if len(leaves) != count:
+        raise DataError(
+            f"sample {row} has {len(leaves)} parts, and the first one of its batch {count}",
+            "a batch is made of samples that are alike",
+            "the same parts in each sample: (x, y), say",
+        )
+    return leaves[place]
+
+
+def _stacked(leaves: list[Any], path: str, rows: list[int]) -> np.ndarray[Any, Any]:
+    shapes = [np.shape(leaf) for leaf in leaves]
+    if len(set(shapes)) > 1:
+        other = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
+        raise DataError(
+            f"{path or 'x'} has shape {shapes[0]} in sample {rows[0]}, {shapes[other]} in sample {rows[other]}",
+            "the samples of a batch become one array, and all of their sizes must agree",
+            "one size for all, as by cropping or padding; sequences of different lengths: gx.data.bucket(x, y)",
+        )
+    return np.stack(leaves)

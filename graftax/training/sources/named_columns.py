@@ -1,0 +1,136 @@
+"""Data with names: tables, and rows or batches that are dicts; which names are inputs, and which are targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from graftax.core.errors import ArgumentTypeError, DataError
+from graftax.core.known_names import closest
+
+Names = str | Sequence[str]
+
+
+def with_columns(x: Any, y: str) -> tuple[Any, Any]:
+    """Return inputs and targets for ``fit(x, y="label")``: the column of that name, and all others.
+
+    Raises:
+        DataError: there are no names, or not this one.
+    """
+    if hasattr(x, "columns") and hasattr(x, "drop"):  # a table of pandas, polars and the like
+        require_name(y, list(x.columns), f"the {type(x).__name__}")
+        return x[[name for name in x.columns if name != y]], x[y]
+    if isinstance(x, Mapping):
+        require_name(y, list(x), "x")
+        return _only_or_all({name: part for name, part in x.items() if name != y}), x[y]
+    if is_table_of_rows(x):
+        require_name(y, list(x.column_names), f"the {type(x).__name__}")
+        return IndexedColumns(x, None, y, None), None
+    if isinstance(x, Iterable) and not hasattr(x, "shape"):
+        return columns_of(x, None, y, None), None
+    raise DataError(
+        f"y={y!r} for x of type {type(x).__name__}", "it has no names for its columns", "y=targets, an array"
+    )
+
+
+def is_table_of_rows(x: Any) -> bool:
+    """Whether it is a data set of Hugging Face, whose rows have numbers; those that stream have none."""
+    return all(hasattr(x, name) for name in ("column_names", "with_format", "__len__"))
+
+
+def with_all_columns(x: Any, y: Any, validation_data: Any) -> tuple[Any, Any, Any]:
+    """Return inputs, targets and validation data; where the targets are a name, it counts for both."""
+    if not isinstance(y, str):
+        return x, y, validation_data
+    x, targets = with_columns(x, y)
+    if validation_data is None or isinstance(validation_data, tuple):
+        return x, targets, validation_data
+    against = with_columns(validation_data, y)
+    return x, targets, against[0] if against[1] is None else against
+
+
+def require_name(name: str, names: Sequence[str], where: str) -> None:
+    """Raise if there is no such name.
+
+    Raises:
+        DataError: lists what there is.
+    """
+    if name not in names:
+        near = closest(name, [one for one in names if isinstance(one, str)])
+        raise DataError(
+            f"the column {name!r}", f"{where} has {', '.join(map(repr, names))}", repr(near) if near else "one of these"
+        )
+
+
+def _only_or_all(parts: Mapping[str, Any]) -> Any:
+    return next(iter(parts.values())) if len(parts) == 1 else dict(parts)
+
+
+def columns_of(batches: Any, x: Names | None, y: Names | None, sample_weight: str | None) -> Iterable[tuple[Any, ...]]:
+    """Return the batches by the names of their parts; an iterator of them for an iterator."""
+    found = Columns(batches, x, y, sample_weight)
+    return iter(found) if isinstance(batches, Iterator) else found
+
+
+class Columns:
+    """Batches that are dicts, as ``(x, y)`` or ``(x, y, sample_weight)``; see `graftax.data.columns`."""
+
+    def __init__(self, batches: Any, x: Names | None, y: Names | None, sample_weight: str | None) -> None:
+        for given in (x, y, sample_weight):
+            if given is not None and not isinstance(given, str) and isinstance(given, Mapping | bytes):
+                raise ArgumentTypeError(
+                    f"columns got {given!r:.60}", "it takes names", 'x=["image", "mask"], y="label"'
+                )
+        self._batches, self._x, self._y, self._sample_weight = batches, x, y, sample_weight
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return map(self.parts, self._batches)
+
+    def parts(self, batch: Any) -> tuple[Any, ...]:
+        """The parts of one batch, or of one sample.
+
+        Raises:
+            DataError: it is no dict, or has not a name.
+        """
+        if not isinstance(batch, Mapping):
+            raise DataError(
+                f"a batch of type {type(batch).__name__}, of which columns by name are asked",
+                "only dicts have names",
+                'batches such as {"image": ..., "label": ...}',
+            )
+        asked = [*_listed(self._x), *_listed(self._y), *_listed(self._sample_weight)]
+        for name in asked:
+            require_name(name, list(batch), "the batch")
+        others = [name for name in batch if name not in asked]
+        x = _only_or_all({name: batch[name] for name in others}) if self._x is None else _picked(batch, self._x)
+        y = None if self._y is None else _picked(batch, self._y)
+        if self._sample_weight is not None:
+            return x, y, batch[self._sample_weight]
+        return (x,) if y is None else (x, y)
+
+
+class IndexedColumns(Columns):
+    """Rows that are dicts, by their number."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Marks a data set of rows."""
+        return list(self._batches.column_names)
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        return self.parts(self._batches[index])
+
+    def __getitems__(self, rows: list[int]) -> list[tuple[Any, ...]]:
+        columns = self._batches[rows]
+        return [self.parts({name: column[i] for name, column in columns.items()}) for i in range(len(rows))]
+
+
+def _listed(names: Names | None) -> list[str]:
+    return [] if names is None else [names] if isinstance(names, str) else list(names)
+
+
+def _picked(batch: Mapping[str, Any], names: Names) -> Any:
+    return batch[names] if isinstance(names, str) else {name: batch[name] for name in names}

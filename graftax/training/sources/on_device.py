@@ -1,0 +1,39 @@
+"""Batches that are on the device already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax import ops
+from graftax.core import tree
+from graftax.training.batch import Batch
+
+
+class OnDevice(tuple[Any, ...]):
+    """A batch on the device; ``host`` is the same on the host, which is looked at before a step.
+
+    Example:
+        >>> import numpy as np
+        >>> batch = OnDevice.of((np.ones((2, 3), "float32"),))
+        >>> batch[0].shape, batch.host[0].shape
+        ((2, 3), (2, 3))
+    """
+
+    host: Batch
+
+    @classmethod
+    def of(cls, batch: Batch) -> OnDevice:
+        """Put a batch onto the device."""
+        made = cls(tree.map_structure(lambda leaf: None if leaf is None else ops.asarray(leaf), tuple(batch)))
+        made.host = batch
+        return made
+
+
+def host_of(batch: Batch) -> Batch:
+    """Return the batch on the host."""
+    return batch.host if isinstance(batch, OnDevice) else batch
+
+
+def plain(batch: Batch) -> Batch:
+    """Return the batch as a step takes it."""
+    return tuple(batch) if isinstance(batch, OnDevice) else batch

@@ -1,0 +1,63 @@
+"""Arrays that become dense, or come from a disk, only a batch at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax.core.errors import DataError
+
+_NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32"}
+
+
+def is_stored(leaf: Any) -> bool:
+    """True for matrices of scipy.sparse, and for arrays of h5py and zarr, and memory maps of 64 bits."""
+    return _is_sparse(leaf) or _is_file(leaf) or (isinstance(leaf, np.memmap) and leaf.dtype.name in _NARROW)
+
+
+def _is_sparse(leaf: Any) -> bool:
+    return type(leaf).__module__.startswith("scipy.sparse") and hasattr(leaf, "tocsr")
+
+
+def _is_file(leaf: Any) -> bool:
+    root = type(leaf).__module__.partition(".")[0]
+    return root in ("h5py", "zarr") and hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+
+
+class StoredRows:
+    """Rows of an array that is not in memory as it is computed with; indexing gives dense ones, of 32 bits.
+
+    Args:
+        stored: The matrix, or the array on the disk.
+
+    Example:
+        >>> import scipy.sparse
+        >>> rows = StoredRows(scipy.sparse.eye(3, format="csr"))
+        >>> rows[1:].tolist()
+        [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    def __init__(self, stored: Any) -> None:
+        self._stored = stored.tocsr() if _is_sparse(stored) else stored
+        self.shape = tuple(stored.shape)
+        self.dtype = np.dtype(_NARROW.get(str(stored.dtype), str(stored.dtype)))
+        self.ndim = len(self.shape)
+        if self.dtype.kind not in "biuf":
+            raise DataError(f"an array of dtype {stored.dtype}", "models compute with numbers", "numbers in its place")
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
+        stored = self._stored
+        if _is_sparse(stored):
+            return np.asarray(stored[rows].toarray(), self.dtype)
+        if isinstance(rows, np.ndarray) and _is_file(stored):  # they take increasing numbers only
+            order, back = np.unique(rows, return_inverse=True)
+            return np.asarray(stored[order], self.dtype)[back]
+        return np.asarray(stored[rows], self.dtype)
+
+    def cut(self, rows: slice) -> Any:
+        """Some rows, stored as they are; a file is read."""
+        return StoredRows(self._stored[rows]) if _is_sparse(self._stored) or not _is_file(self._stored) else self[rows]

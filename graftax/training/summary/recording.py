@@ -1,0 +1,299 @@
+"""What a program records of itself, from anywhere in it: eagerly, inside of compiled functions, inside of fit."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.scopes import ScopeStack, register_ambient
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import ArrayLike, VariableLike
+from graftax.training.summary.event_writer import EventWriter
+from graftax.variables.state.storage import frames
+
+Step: TypeAlias = "int | ArrayLike | None"
+
+
+class Writer:
+    """An event file, and the step that entries are for unless they say another.
+
+    Args:
+        log_dir: The directory of the file, which TensorBoard is pointed at.
+        flush_seconds: After how long entries are written to disk with the next one. Defaults to 10.
+
+    Raises:
+        MissingLibraryError: tensorboardX is not installed: ``pip install 'graftax[tensorboard]'``.
+
+    Example:
+        >>> import graftax as gx
+        >>> gx.summary.scalar("loss", 0.5, step=1)  # there is no writer: nothing is recorded
+        False
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str], flush_seconds: float = 10.0) -> None:
+        self.events = EventWriter(log_dir, flush_seconds)
+
+    @contextmanager
+    def as_default(self, step: Step = None) -> Iterator[Writer]:
+        """Inside, `scalar` and the others write here; in compiled functions, too.
+
+        Args:
+            step: The step of entries that say none: a number, or a Variable that counts. Defaults to None.
+        """
+        with entered(self.events, step):
+            yield self
+        self.flush()
+
+    def flush(self) -> None:
+        """Write to disk what is not there yet."""
+        _settle()
+        self.events.flush()
+
+    def close(self) -> None:
+        """Write the rest and finish the file."""
+        _settle()
+        self.events.close()
+
+
+class _Place:
+    """A writer that is in place, and the step of entries that say none."""
+
+    def __init__(self, events: EventWriter, step: Step) -> None:
+        self.events, self.step = events, step
+
+
+_lock = threading.Lock()
+_places: list[_Place] = []
+"""Of the whole process, since what a compiled function records comes from a thread of the library that runs it."""
+_recording: ScopeStack[bool] = ScopeStack("summary.record_if")
+_names: ScopeStack[str] = ScopeStack("summary.name_scope")
+register_ambient(lambda: ("summary", bool(_places), all(_recording.items), "/".join(_names.items)))
+
+
+@contextmanager
+def entered(events: EventWriter, step: Step) -> Iterator[None]:
+    """Inside, a writer is in place."""
+    place = _Place(events, step)
+    with _lock:
+        _places.append(place)
+    try:
+        yield
+    finally:
+        _settle()
+        with _lock:
+            _places.remove(place)
+
+
+@contextmanager
+def record_if(condition: bool) -> Iterator[None]:
+    """Inside, entries are recorded only if the condition holds, and that of each block around.
+
+    Example:
+        >>> import graftax as gx
+        >>> with gx.summary.record_if(False):
+        ...     gx.summary.scalar("loss", 0.5, step=1)
+        False
+    """
+    if not isinstance(condition, bool | np.bool_):
+        raise ArgumentTypeError(
+            f"record_if({condition!r:.60})", "it is True or False, known on the host", "record_if(step % 100 == 0)"
+        )
+    with _recording.entered(bool(condition)):
+        yield
+        _settle()
+
+
+@contextmanager
+def name_scope(name: str) -> Iterator[None]:
+    """Inside, names of entries begin with this one: ``train/loss``.
+
+    Example:
+        >>> import graftax as gx
+        >>> with gx.summary.name_scope("train"):
+        ...     gx.summary.scalar("loss", 0.5, step=1)
+        False
+    """
+    with _names.entered(name):
+        yield
+
+
+def get_step() -> Step:
+    """Return the step of entries that say none; None if there is no writer, or it has none.
+
+    Example:
+        >>> get_step() is None
+        True
+    """
+    return _places[-1].step if _places else None
+
+
+def set_step(step: Step) -> None:
+    """Set the step of entries that say none, of the writer that is in place.
+
+    Raises:
+        ArgumentError: there is no writer in place.
+
+    Example:
+        >>> try:
+        ...     set_step(3)
+        ... except ArgumentError as error:
+        ...     print(error.instead)
+        with gx.summary.Writer("logs").as_default(step=0):
+    """
+    if not _places:
+        raise ArgumentError(
+            f"set_step({step!r})", "no writer is in place", 'with gx.summary.Writer("logs").as_default(step=0):'
+        )
+    _settle()
+    _places[-1].step = step
+
+
+@door
+def scalar(name: str, value: ArrayLike, step: Step = None) -> bool:
+    """Record a number; True if a writer is in place.
+
+    Args:
+        name: Its name; a slash makes groups.
+        value: One number.
+        step: Its place on the axis. Defaults to that of the writer.
+
+    Raises:
+        ShapeError: the value is no single number.
+        ArgumentError: there is no step.
+
+    Example:
+        >>> scalar("loss", 0.5, step=1)
+        False
+    """
+    array = ops.asarray(value)
+    if tuple(array.shape) != ():
+        raise ShapeError(
+            f"summary.scalar({name!r}) got shape {tuple(array.shape)}",
+            "it records one number",
+            f"scalar({name!r}, ops.mean(value)), or histogram({name!r}, value)",
+        )
+    return _record(name, step, [array], lambda events, tag, at, values: events.scalar(tag, values[0], at))
+
+
+@door
+def histogram(name: str, values: ArrayLike, step: Step = None, bins: int = 50) -> bool:
+    """Record how values are spread; True if a writer is in place.
+
+    Args:
+        name: Its name.
+        values: Any shape; those that are not finite are counted apart.
+        step: Its place on the axis. Defaults to that of the writer.
+        bins: How many intervals. Defaults to 50.
+
+    Example:
+        >>> histogram("weights", [0.5, 1.5], step=1)
+        False
+    """
+    array = ops.asarray(values)
+    return _record(name, step, [array], lambda events, tag, at, got: events.histogram(tag, got[0], at, bins))
+
+
+@door
+def image(name: str, pictures: ArrayLike, step: Step = None, max_outputs: int = 3) -> bool:
+    """Record pictures; True if a writer is in place.
+
+    Args:
+        name: Its name.
+        pictures: ``(height, width, channels)`` or several, ``(batch, height, width, channels)``, with 1, 3 or 4
+            channels; floats from 0 to 1, or uint8.
+        step: Their place on the axis. Defaults to that of the writer.
+        max_outputs: How many of several are recorded. Defaults to 3.
+
+    Raises:
+        ShapeError: the shape is no picture's.
+
+    Example:
+        >>> image("digit", [[[0.0], [1.0]]], step=1)
+        False
+    """
+    array = ops.asarray(pictures)
+    if len(array.shape) not in (3, 4) or array.shape[-1] not in (1, 3, 4):
+        raise ShapeError(
+            f"summary.image({name!r}) got shape {tuple(array.shape)}",
+            "a picture has height, width and 1, 3 or 4 channels, which come last",
+            f"image({name!r}, picture[..., None]) for one in shades of grey",
+        )
+
+    def write(events: EventWriter, tag: str, at: int, got: list[Any]) -> None:
+        several = got[0][None] if got[0].ndim == 3 else got[0][:max_outputs]
+        for number, picture in enumerate(several):
+            events.image(tag if len(several) == 1 else f"{tag}/{number}", picture, at)
+
+    return _record(name, step, [array], write)
+
+
+@door
+def text(name: str, text: str, step: Step = None) -> bool:
+    """Record a text, in Markdown; True if a writer is in place.
+
+    Args:
+        name: Its name.
+        text: The text, known on the host.
+        step: Its place on the axis. Defaults to that of the writer.
+
+    Raises:
+        ArgumentTypeError: it is no text.
+
+    Example:
+        >>> text("note", "*first* run", step=1)
+        False
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"summary.text({name!r}) got {type(text).__name__}", "it records text", "str(value)")
+    return _record(name, step, [], lambda events, tag, at, values: events.text(tag, text, at))
+
+
+def _record(
+    name: str, step: Step, arrays: list[Any], write: Callable[[EventWriter, str, int, list[Any]], None]
+) -> bool:
+    """Write now, or when the program that is being traced runs."""
+    if not _places or not all(_recording.items):
+        return False
+    chosen = _places[-1].step if step is None else step
+    if chosen is None:
+        raise ArgumentError(
+            f"summary entry {name!r} without a step",
+            "it has no place on the axis, and the writer has no step either",
+            f"step=step, or writer.as_default(step=optimizer.iterations) around {name!r}",
+        )
+    tag = "/".join([*_names.items, name])
+    from_host = step is None and isinstance(chosen, int)  # looked at when it is written: the trace lives longer
+    values = [ops.stop_gradient(array) for array in arrays]
+    if not from_host:
+        values.append(ops.asarray(chosen.value if isinstance(chosen, VariableLike) else chosen))
+
+    def run(*given: Any) -> tuple[()]:
+        with _lock:
+            place = _places[-1] if _places else None
+        if place is not None:
+            hosted = [np.asarray(one) for one in given]
+            at = place.step if from_host else hosted.pop()
+            write(place.events, tag, int(np.asarray(at)), hosted)
+        return ()
+
+    backend = registry.current()
+    if backend.has("callbacks"):
+        backend.callbacks.effect(run, values)
+    else:
+        run(*values)
+    return True
+
+
+def _settle() -> None:
+    """Wait for what compiled functions still have to record; not where one is being traced."""
+    backend = registry.current()
+    if backend.has("callbacks") and frames.top is None:
+        backend.callbacks.settle()

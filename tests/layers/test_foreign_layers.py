@@ -1,0 +1,166 @@
+"""Layers around what other libraries wrote."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers, ops
+from tests.layers.foreign_modules import Linen
+
+X = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+
+
+def affine(params, inputs):
+    return ops.matmul(inputs, params["w"]) + params["b"][0]
+
+
+def start():
+    return {"w": np.full((3, 2), 0.5, "float32"), "b": [np.float32([1, 2])]}
+
+
+def test_a_function_with_parameters_is_a_layer():
+    layer = layers.JaxLayer(affine, params=start())
+    np.testing.assert_allclose(layer(X), X @ start()["w"] + start()["b"][0], rtol=1e-5)
+    assert [v.path for v in layer.trainable_variables] == ["params/w", "params/b/0"]
+    model = gx.Sequential([layer, layers.Dense(1)])
+    model.compile("sgd", "mse")
+    losses = model.fit(X, X[:, :1], epochs=4, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    gx.graft(model, gx.reparam.LoRA(rank=1), where="**/w")
+    assert model(X).shape == (4, 1)
+
+
+def test_parameters_state_and_draws_are_made_at_the_first_call():
+    seen = []
+
+    def init_fn(rng, inputs, training):
+        seen.append((tuple(rng.shape), tuple(inputs.shape), training))
+        return {"w": np.ones((inputs.shape[-1],), "float32")}, {"count": np.zeros((), "int32")}
+
+    def call_fn(params, state, rng, inputs, training):
+        assert tuple(rng.shape) == (2,)
+        out = inputs * params["w"] + (1.0 if training else 0.0)
+        return out, {"count": state["count"] + 1}
+
+    layer = layers.JaxLayer(call_fn, init_fn)
+    compiled = gx.jit(lambda x: layer(x))
+    np.testing.assert_array_equal(compiled(X), X)
+    np.testing.assert_array_equal(layer(X, training=True), X + 1)
+    assert int(layer.state["count"]) == 2
+    assert seen == [((2,), (4, 3), True)]
+    assert {v.role for v in layer.variables} == {"weight", "state", "seed"}
+    twin = copy.deepcopy(layer)
+    np.testing.assert_array_equal(twin(X), layer(X))
+
+
+def test_state_is_given_to_a_function_too():
+    layer = layers.JaxLayer(lambda params, state, inputs: (inputs + state, state * 2), params={}, state=np.float32(1))
+    np.testing.assert_array_equal(layer(X), X + 1)
+    np.testing.assert_array_equal(layer(X), X + 2)
+
+
+def test_gradients_of_jax_go_through():
+    jnp = pytest.importorskip("jax.numpy")
+    layer = layers.JaxLayer(lambda params, inputs: jnp.tanh(inputs @ params["w"]), params={"w": start()["w"]})
+    layer(X)
+    told = gx.grad(lambda x: ops.sum(layer(x)))(ops.asarray(X))
+    out = np.tanh(X @ start()["w"])
+    np.testing.assert_allclose(told, (1 - out**2) @ start()["w"].T, rtol=1e-4, atol=1e-5)
+
+
+def test_a_module_of_linen():
+    layer = layers.FlaxLayer(Linen(2))
+    kernel = np.linspace(-1, 1, 6, dtype="float32").reshape(3, 2)
+    np.testing.assert_allclose(gx.jit(lambda x: layer(x))(X), X @ kernel, rtol=1e-5)
+    assert [v.path for v in layer.trainable_variables] == ["collections/params/Dense_0/kernel"]
+    assert [v.path for v in layer.non_trainable_weights] == ["collections/batch_stats/mean"]
+    layer(X, training=True)
+    np.testing.assert_allclose(layer(X), X @ kernel - 0.5 * (X @ kernel).mean(0), rtol=1e-4, atol=1e-5)
+    variables = {"params": {"Dense_0": {"kernel": kernel}}, "batch_stats": {"mean": np.float32([0, 1])}}
+    given = layers.FlaxLayer(Linen(2), variables=variables)
+    np.testing.assert_allclose(given(X), X @ kernel - [0, 1], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(layers.FlaxLayer(Linen(2), "score")(X), (X @ kernel).sum(-1), rtol=1e-4, atol=1e-5)
+
+
+def torch_net(torch):
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Linear(3, 5), torch.nn.BatchNorm1d(5), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(5, 2)
+    )
+
+
+def test_a_module_of_torch_and_its_gradients(torch):
+    net = torch_net(torch).eval()
+    layer = layers.TorchLayer(net)
+    given = torch.tensor(X, requires_grad=True)
+    expected = net(given)
+    np.testing.assert_allclose(layer(X), expected.detach(), rtol=1e-5, atol=1e-6)
+    (expected**2).sum().backward()
+
+    def loss(x):
+        return ops.sum(layer(x) ** 2)
+
+    for run in (gx.grad(loss), gx.jit(gx.grad(loss), allow_callback=True)):
+        np.testing.assert_allclose(run(ops.asarray(X)), given.grad, rtol=1e-4, atol=1e-5)
+    weights = gx.grad(loss, wrt=layer.trainable_variables)(X)
+    for ours, theirs in zip(weights, net.parameters(), strict=True):
+        np.testing.assert_allclose(ours, theirs.grad, rtol=1e-4, atol=1e-5)
+    paths = [v.path for v in layer.variables if v.role != "seed"]
+    assert "parameters/0/weight" in paths
+    assert "buffers/1/running_mean" in paths
+
+
+def test_a_module_of_torch_trains_and_keeps_its_statistics_here(torch):
+    net = torch_net(torch)
+    layer = layers.TorchLayer(net, seed=1)
+    before = net[1].running_mean.clone()
+    layer(X, training=True)
+    assert torch.equal(net[1].running_mean, before)
+    moved = np.asarray(layer.named_variables()["buffers/1/running_mean"])
+    expected = 0.1 * (X @ net[0].weight.detach().numpy().T + net[0].bias.detach().numpy()).mean(0)
+    np.testing.assert_allclose(moved, expected, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(layer(X, training=True), layer(X, training=True))
+    model = gx.Sequential([layer, layers.Dense(1)])
+    model(X)
+    optimizer = gx.optimizers.SGD(0.05)
+
+    def step(x, y):
+        def loss():
+            return ops.mean((model(x) - y) ** 2)
+
+        value, gradients = gx.value_and_grad(loss, wrt=model.trainable_variables)()
+        optimizer.apply(gradients, model.trainable_variables)
+        return value
+
+    for run in (step, gx.jit(step, allow_callback=True)):
+        losses = [float(run(X, X[:, :1])) for _ in range(5)]
+        assert losses[-1] < losses[0]
+
+
+def test_bad_modules_are_refused():
+    for make, message in (
+        (lambda: layers.JaxLayer(3, params={}), "call_fn=3"),
+        (lambda: layers.JaxLayer(lambda inputs, params: 1, params={}), "in this order"),
+        (lambda: layers.JaxLayer(lambda params, x: 1, params={}), "in this order"),
+        (lambda: layers.JaxLayer(affine, lambda key: 1), "init_fn"),
+        (lambda: layers.FlaxLayer(layers.Dense(3)), "flax.linen.Module"),
+        (lambda: layers.FlaxLayer(Linen(3), "nothing"), "has no such method"),
+        (lambda: layers.FlaxLayer(Linen(3), variables=[1]), "dicts by collection"),
+        (lambda: layers.TorchLayer(abs), "torch.nn.Module"),
+        (lambda: layers.JaxLayer(affine, params={"w": "a"})(X), "arrays of numbers"),
+        (lambda: layers.JaxLayer(lambda params, state, inputs: inputs, params={}, state=1.0)(X), "gave no pair"),
+        (
+            lambda: layers.JaxLayer(lambda params, state, inputs: (1, {"b": 1}), params={}, state={"a": 1.0})(X),
+            "gave a state of",
+        ),
+    ):
+        with pytest.raises(gx.errors.ArgumentTypeError, match=message):
+            make()
+    with pytest.raises(gx.errors.ArgumentError, match="neither params nor init_fn"):
+        layers.JaxLayer(affine)
+    with pytest.raises(gx.errors.ArgumentError, match="nothing would use it"):
+        layers.JaxLayer(affine, params={}, state=1)
+    with pytest.raises(gx.errors.StateError, match="has no state"):
+        layers.JaxLayer(lambda params, state, inputs: (inputs, state), params={})(X)

@@ -1,0 +1,79 @@
+"""plot_history, plot_model, memory_report, Profiler."""
+
+import gzip
+import json
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+from graftax.callbacks import Profiler
+from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
+from tests.training.lines import X, Y, line
+
+
+def test_curves_of_training_and_validation_share_axes(tmp_path):
+    pytest.importorskip("matplotlib")
+    history = line(0.1, metrics=["mae"]).fit(X, Y, epochs=3, validation_data=(X, Y), verbose=0)
+    figure = gx.plot_history(history, ["loss", "mae"])
+    assert [axes.get_ylabel() for axes in figure.axes] == ["loss", "mae"]
+    curves = figure.axes[0].get_lines()
+    np.testing.assert_allclose(curves[0].get_ydata(), history.history["loss"])
+    np.testing.assert_allclose(curves[1].get_ydata(), history.history["val_loss"])
+    assert curves[0].get_xdata().tolist() == [1, 2, 3]
+    figure.savefig(tmp_path / "history.png")
+    assert len(gx.plot_history(history).axes) == 3
+    with pytest.raises(ArgumentError, match="'loss'"):
+        gx.plot_history(history, ["los"])
+    with pytest.raises(ArgumentError, match="no epoch"):
+        gx.plot_history({})
+    with pytest.raises(ArgumentTypeError, match="fit returned"):
+        gx.plot_history([1.0])
+
+
+def test_a_drawing_has_a_box_for_each_layer_inside_of_its_own(tmp_path):
+    model = gx.Sequential([layers.Dense(3), gx.Sequential([layers.Dense(2), layers.Dense(2)]), layers.Dense(1)])
+    model(np.ones((1, 4), "float32"))
+    drawing = gx.plot_model(model, tmp_path / "model.svg")
+    root = ET.fromstring(drawing._repr_svg_())
+    boxes = [
+        tuple(float(box.get(name)) for name in ("x", "y", "width", "height"))
+        for box in root.iter("{http://www.w3.org/2000/svg}rect")
+    ]
+    assert len(boxes) == 1 + 5
+    outer, inner = boxes[2], boxes[3:5]
+    for x, y, width, high in inner:
+        assert outer[0] <= x
+        assert x + width <= outer[0] + outer[2]
+        assert outer[1] <= y
+        assert y + high <= outer[1] + outer[3]
+    assert boxes[5][1] >= outer[1] + outer[3]
+    assert boxes[5][1] + boxes[5][3] <= boxes[0][1] + boxes[0][3]
+    assert (tmp_path / "model.svg").read_text() == drawing.svg
+    assert gx.plot_model(model, expand=1).svg.count("<rect") == 4
+    with pytest.raises(ArgumentTypeError, match="draws layers"):
+        gx.plot_model("model")
+
+
+def test_memory_is_told_before_a_step_is_run():
+    model = gx.Sequential([layers.Dense(3)])
+    model.compile("adam", "mse", metrics=["mae"])
+    report = gx.memory_report(model, (np.ones((8, 4), "float32"), np.ones((8, 3), "float32")))
+    assert (report.weights, report.batch) == (60, 8 * 7 * 4)
+    assert report.slots >= 2 * 60
+    assert report.peak >= report.weights + report.slots + report.batch
+    assert "optimizer" in str(report)
+    assert int(model.optimizer.iterations) == 0
+    with pytest.raises(StateError, match="not compiled"):
+        gx.memory_report(gx.Sequential([layers.Dense(3)]), X)
+
+
+@pytest.mark.slow
+def test_a_trace_of_some_steps_opens_in_perfetto(tmp_path):
+    profiler = Profiler(tmp_path, first_step=2, steps=2)
+    line(0.1).fit(X, Y, batch_size=1, verbose=0, callbacks=[profiler])
+    assert json.loads(gzip.decompress(profiler.trace.read_bytes()))["traceEvents"]
+    with pytest.raises(ArgumentError, match="steps"):
+        Profiler(steps=0)
