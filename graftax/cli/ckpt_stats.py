@@ -45,6 +45,8 @@ def _numbers(held: Held) -> dict[str, Any]:
     is_real = not held.dtype.startswith("complex")
     values = array.astype("float64") if is_real else np.abs(array)
     finite = values[np.isfinite(values)]
-    measures = (np.mean, np.std, np.min, np.max)
-    numbers = {n: float(f(finite)) if finite.size else None for n, f in zip(_COLUMNS, measures, strict=True)}
+    numbers: dict[str, float | None] = dict.fromkeys(_COLUMNS)
+    if finite.size:
+        found = finite.mean(), finite.std(), finite.min(), finite.max()
+        numbers = {name: float(value) for name, value in zip(_COLUMNS, found, strict=True)}
     return {"dtype": held.dtype, "shape": list(held.shape), **numbers, "not_finite": int(values.size - finite.size)}

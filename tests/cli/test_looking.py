@@ -57,7 +57,7 @@ def test_trees_and_numbers(ckpt):
     _, out, _ = ckpt("show", "a", "--tree")
     words = [line.split()[0] for line in out.splitlines()[1:]]
     assert words[:5] == ["model", "layers", "0", "kernel", "bias"]
-    code, out, _ = ckpt("show", "a", "--stats", "--json", "--only", KERNEL)
+    _, out, _ = ckpt("show", "a", "--stats", "--json", "--only", KERNEL)
     (entry,) = json.loads(out)["entries"]
     assert (entry["min"], entry["max"], entry["mean"], entry["not_finite"]) == (0, 11, 5.5, 0)
     assert "MEAN" in ckpt("show", "a", "--stats")[1]

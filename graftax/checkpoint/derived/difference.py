@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ def held_by_sheet(sheet: Sheet) -> dict[str, Held]:
             role = record.payload[2] if record.kind is Kind.VARIABLE else ""
             found[path] = Held(role, tensor.dtype, tensor.shape, tensor.array)
         elif record.kind is Kind.VALUE or (record.kind is Kind.BYTES):
-            found[path] = Held("", "", (), lambda payload=record.payload: payload)
+            found[path] = Held("", "", (), partial(_same, record.payload))
     return found
 
 
@@ -105,3 +106,7 @@ def _largest(one: HostArray, other: HostArray) -> float:
 
 def _told(held: Held) -> str:
     return f"{held.dtype} {held.shape}" if held.dtype else f"{held.read()!r:.60}"
+
+
+def _same(value: object) -> object:
+    return value

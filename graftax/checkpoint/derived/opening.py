@@ -65,7 +65,7 @@ def _added(sheet: Sheet, file: ForeignFile, below: object) -> int:
     if isinstance(below, str):
         array = file.arrays[below]
         sheet.tensors.append(Tensor.of(array.dtype, array.shape, array.read, below))
-        payload = (len(sheet.tensors) - 1, True, "weight", {})
+        payload: tuple[int, bool, str, dict[str, object]] = (len(sheet.tensors) - 1, True, "weight", {})
         sheet.nodes.append(NodeRecord(Kind.VARIABLE, "Variable", (), payload))
         return len(sheet.nodes) - 1
     if not isinstance(below, dict):

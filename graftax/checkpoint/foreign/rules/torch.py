@@ -45,7 +45,8 @@ def _embedding(layer: Any) -> Choices:
 
 
 def _without_batch(x: HostArray) -> HostArray:
-    return x[0]
+    found: HostArray = x[0]
+    return found
 
 
 def _positions(layer: Any) -> Choices:
