@@ -42,7 +42,7 @@ class MemoryReport(NamedTuple):
 
 
 @door
-def memory_report(model: Trained, batch: Any) -> MemoryReport:
+def memory_report(model: Trained, batch: object) -> MemoryReport:
     """Return what a step of training holds in memory; the step is compiled for that, and not run.
 
     Args:
@@ -84,7 +84,7 @@ def memory_report(model: Trained, batch: Any) -> MemoryReport:
     )
 
 
-def _arrays(given: Any) -> list[Any]:
+def _arrays(given: object) -> list[Any]:
     if isinstance(given, dict):
         return [one for part in given.values() for one in _arrays(part)]
     if isinstance(given, list | tuple):
