@@ -59,6 +59,7 @@ _NAMES = {
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
     "batch_jacobian": "graftax.transforms.gradients.jacobian",
+    "build_abstract": "graftax.layers.build_abstract",
     "check": "graftax.transforms.numerics",
     "check_numerics": "graftax.transforms.numerics",
     "cond": "graftax.transforms.flow.branches",
@@ -121,6 +122,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
     from graftax.layers import activations as activations
+    from graftax.layers.build_abstract import build_abstract as build_abstract
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
     from graftax.layers.policy import set_dtype_policy as set_dtype_policy
