@@ -90,8 +90,9 @@ _NAMES = {
     "run_eagerly": "graftax.transforms.compile.run_eagerly",
     "scan": "graftax.transforms.flow.scan",
     "select": "graftax.core.selectors",
-    "set_dtype_policy": "graftax.layers.policy",
+    "set_dtype_policy": "graftax.layers.set_dtype_policy",
     "set_random_seed": "graftax.variables.streams",
+    "set_remat_policy": "graftax.layers.set_remat_policy",
     "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
@@ -125,7 +126,8 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.layers.build_abstract import build_abstract as build_abstract
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
-    from graftax.layers.policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.set_dtype_policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.set_remat_policy import set_remat_policy as set_remat_policy
     from graftax.layers.stacking import stack as stack
     from graftax.optimizers.engine.slot import Slot as Slot
     from graftax.optimizers.engine.sparse_rows import IndexedRows as IndexedRows
