@@ -71,12 +71,18 @@ class Layer(AddsLosses):
     mask hides reach it as zeros."""
     _gx_hands_on_masks: ClassVar[bool] = False
     """Whether the layers inside give the output its mask."""
+    _gx_mixes_samples: ClassVar[bool] = False
+    """Whether what it computes of one sample depends on the others."""
     _gx_input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
     compiles_call: ClassVar[bool] = False
     """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
     is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
+
+    calls_python: ClassVar[bool] = False
+    """Whether `call` runs Python by `graftax.py_function`: the steps that `fit`, ``evaluate`` and ``predict`` compile
+    for a model with such a layer wait for Python, as with ``graftax.jit(step, allow_callback=True)``."""
 
     _gx_policy: DTypePolicy | None = None
     _gx_unnamed = 0

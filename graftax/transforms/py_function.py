@@ -158,7 +158,8 @@ def _check_allowed(fn: Callable[..., Any]) -> None:
             raise CompileError(
                 f"py_function({function_name(fn)}) inside a compiled function",
                 "each run would leave the device and wait for Python",
-                "graftax.jit(fn, allow_callback=True) if that is what you want",
+                "if that is what you want: graftax.jit(fn, allow_callback=True); for fit, calls_python = True on the "
+                "class of the layer",
             )
 
 
