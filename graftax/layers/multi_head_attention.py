@@ -313,7 +313,7 @@ class MultiHeadAttention(Layer):
             ops.slice_update(cache.visible, begin[:2], visible),
         )
 
-    def _filled(self, queries: int, keys: int, start: Any) -> Array:
+    def _filled(self, queries: int, keys: int, start: object) -> Array:
         """Return a mask in which each query sees the positions up to its own."""
         last = ops.arange(queries)[:, None] + start
         return ops.less_equal(ops.arange(keys)[None, :], last)[None, None]

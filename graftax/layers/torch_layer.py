@@ -118,14 +118,14 @@ class _Run:
         self.buffers = [name for name, _ in module.named_buffers()]
 
     def forward(self, *arrays: Any) -> list[np.ndarray[Any, Any]]:
-        """The output, and the buffers after it where this is training; the last array is the seed."""
+        """Return the output, and the buffers after it where this is training; the last array is the seed."""
         torch = sys.modules["torch"]
         with torch.no_grad():
             out, buffers = self._computed([torch.tensor(np.asarray(a)) for a in arrays[:-1]], int(arrays[-1]))
         return [part.numpy() for part in (out, *(buffers if self.training else ()))]
 
     def backward(self, wanted: list[int], *arrays: Any) -> list[np.ndarray[Any, Any]]:
-        """The gradients of some of the arrays; the last two are the seed, and the gradient of the output."""
+        """Return the gradients of some of the arrays; the last two are the seed, and the gradient of the output."""
         torch = sys.modules["torch"]
         tensors = [torch.tensor(np.asarray(a)) for a in arrays[:-2]]
         sources = [tensors[i].requires_grad_() for i in wanted]
@@ -160,7 +160,7 @@ class _Run:
 
 
 def _nested(pairs: Any) -> dict[str, Any]:
-    """Tensors by dotted names as dicts in dicts of arrays."""
+    """Return tensors by dotted names as dicts in dicts of arrays."""
     found: dict[str, Any] = {}
     for name, tensor in pairs:
         *owners, last = name.split(".")

@@ -138,7 +138,7 @@ def _by_name(op: str, parameter: Parameter, given: dict[str, Any]) -> tuple[tupl
 
 
 def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
-    """A native array of anything that can be one.
+    """Return a native array of anything that can be one.
 
     Raises:
         ArgumentTypeError: it cannot; names the op and the argument.
@@ -159,7 +159,7 @@ def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
         raise _no_array(op, argument, value) from None
 
 
-def _no_array(op: str, argument: str, value: Any) -> ArgumentTypeError:
+def _no_array(op: str, argument: str, value: object) -> ArgumentTypeError:
     shown = repr(value)
     return ArgumentTypeError(
         f"{op}: {argument} = {shown if len(shown) < 60 else shown[:57] + '...'} of type {type(value).__name__}",
@@ -169,7 +169,7 @@ def _no_array(op: str, argument: str, value: Any) -> ArgumentTypeError:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Values in place of Variables, inside lists too."""
+    """Put values in place of Variables, inside lists too."""
     while isinstance(value, VariableLike):
         value = value.value
     if type(value) in (list, tuple):
@@ -178,7 +178,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> list[Any]:
-    """Native arrays of the arguments, Python numbers left to adapt where the op lets them, dtypes compared."""
+    """Make native arrays of the arguments, compare dtypes, and leave Python numbers to adapt where the op lets them."""
     arrays = current().arrays
     ready: list[Any] = []
     numbers = 0
@@ -207,7 +207,7 @@ def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> l
 
 
 def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) -> None:
-    """Python numbers, and arrays that such a number became, must fit the arrays that they meet."""
+    """Refuse Python numbers, and arrays that such a number became, that do not fit the arrays that they meet."""
     strong = [one for one in given if not isinstance(one[1], NUMBERS) and not arrays.is_weak(one[1])]
     arrays_given = [one for one in given if not isinstance(one[1], NUMBERS)]
     other, array = (strong or arrays_given)[0]
@@ -220,7 +220,7 @@ def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) ->
 
 
 def _as_number(value: Any) -> bool | int | float | complex | None:
-    """A Python number, or a NumPy scalar of the types that Python numbers become."""
+    """Return a Python number, or a NumPy scalar of the types that Python numbers become, as a number; else None."""
     if type(value) in NUMBERS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):
@@ -251,7 +251,7 @@ def _width(dtype: str) -> tuple[bool, str]:
 
 
 def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:
-    """Native arrays of a list or tuple of arrays, of one dtype where they must agree."""
+    """Make native arrays of a list or tuple of arrays, of one dtype where they must agree."""
     if isinstance(values, VariableLike) or not isinstance(values, (list, tuple)):
         if not hasattr(values, "__iter__") or isinstance(values, (str, dict)):
             raise _no_array(op.name, name, values)
@@ -265,8 +265,8 @@ def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:
     return ready
 
 
-def _frozen(value: Any) -> Any:
-    """Lists and arrays of numbers as tuples, which compiled functions can look up."""
+def _frozen(value: object) -> Any:
+    """Make tuples of lists and arrays of numbers: compiled functions can look these up."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
     return _frozen(value.tolist()) if isinstance(value, (np.ndarray, np.generic)) else value

@@ -36,7 +36,7 @@ class FirstStep:
         self._traced: set[int] = set()
         self._told = ""
 
-    def before(self, run: Callable[..., Any], given: Any, batches: Sequence[Batch]) -> None:
+    def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
         """Make ready for ``run(given)``, a step with these batches.
 
         Raises:

@@ -126,11 +126,7 @@ class Model(Described):
 
     @property
     def optimizer(self) -> Any:
-        """Return the optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
-
-        Raises:
-            StateError: there is none.
-        """
+        """Return the optimizer given to `compile`, or another `Minimizer`; raise `StateError` without one."""
         return required_optimizer(self)
 
     @Fallback
@@ -140,11 +136,7 @@ class Model(Described):
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Return losses and metrics given to `compile`.
-
-        Raises:
-            StateError: the model is not compiled.
-        """
+        """Return losses and metrics given to `compile`; raise `StateError` if it was not called."""
         return required_objectives(self)
 
     @property

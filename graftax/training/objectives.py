@@ -41,7 +41,7 @@ class Objectives:
     """
 
     def __init__(
-        self, optimizer: Minimizer | None, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any
+        self, optimizer: Minimizer | None, loss: object, metrics: object, weighted_metrics: object, loss_weights: object
     ) -> None:
         self.optimizer = optimizer
         self._loss, self._weights = loss, loss_weights
@@ -75,7 +75,7 @@ class Objectives:
         """Return all metrics, the mean of the loss first."""
         return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
 
-    def loss(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> Array | None:
+    def loss(self, y: object, y_pred: object, sample_weight: object, masks: object) -> Array | None:
         """Return the weighted sum of the losses of the outputs; None without a loss."""
         if self._loss is None:
             return None
@@ -109,7 +109,7 @@ class Objectives:
             total = term if total is None else total + term
         return total
 
-    def require_used(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
+    def require_used(self, y: object, y_pred: object, sample_weight: object) -> None:
         """Raise if targets or weights are for an output that nothing compares or weighs."""
         if y is None and sample_weight is None:
             return
@@ -142,7 +142,7 @@ class Objectives:
         """Tell whether a loss or metric sees by looking at targets that they are wrong, as labels out of range."""
         return self._looks
 
-    def check_targets(self, y: Any, outputs: Any, sample_weight: Any = None, masks: Any = None) -> None:
+    def check_targets(self, y: object, outputs: object, sample_weight: object = None, masks: object = None) -> None:
         """Raise if targets on the host do not fit outputs of these shapes; compiled code could not.
 
         What a mask hides, or a weight of 0 where weights count, may hold anything.
@@ -189,7 +189,7 @@ class Objectives:
             self._scores[name] = RawScores()
         return self._scores[name]
 
-    def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
+    def update(self, y: object, y_pred: object, sample_weight: object, masks: object) -> None:
         """Show a batch to the metrics."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return

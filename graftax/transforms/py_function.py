@@ -73,7 +73,7 @@ class _NoState(Frame):
 
 
 @door
-def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = None) -> Any:
+def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object = None) -> Any:
     """Run ``fn(*args)`` in Python with real values, eagerly and from inside compiled code; differentiable.
 
     ``fn`` may decide, loop and print on what it gets. For a gradient it is run again, under a tape, and has to compute
@@ -200,7 +200,7 @@ def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Seq
     return list(found)
 
 
-def _conform(fn: Callable[..., Any], result: Any, output: Any) -> tuple[Any, Any]:
+def _conform(fn: Callable[..., Any], result: object, output: object) -> tuple[Any, Any]:
     """Return the leaves of a result, as they were announced, and the structure."""
     arrays = registry.current().arrays
     if not registry.current().has("tracing"):

@@ -252,7 +252,7 @@ class Variable(Leaf, Arithmetic):
         self._storage.revise(lambda now: now - term)
         return self
 
-    def __setitem__(self, key: Any, value: ArrayLike) -> None:
+    def __setitem__(self, key: object, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
         old = self._storage.read()
         key = check_subscript(arrays, self._shape, key)

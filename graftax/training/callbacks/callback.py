@@ -39,7 +39,7 @@ class Logs(MutableMapping[str, float]):
             value = self._values[name] = float(value)
         return value
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         shape = getattr(value, "shape", ())
         if not isinstance(name, str) or tuple(shape) != () or not hasattr(value, "__float__"):
             shown = f"an array of shape {tuple(shape)}" if shape else repr(value)

@@ -44,7 +44,7 @@ class MemoryReport(NamedTuple):
 
 
 @door
-def memory_report(model: Trained, batch: Any) -> MemoryReport:
+def memory_report(model: Trained, batch: object) -> MemoryReport:
     """Return what a step of training holds in memory; the step is compiled for that, and not run.
 
     To know it before memory is taken for the weights, pass what `build_abstract` makes of the model.
@@ -94,11 +94,11 @@ def memory_report(model: Trained, batch: Any) -> MemoryReport:
     )
 
 
-def _outline(part: Any) -> Any:
+def _outline(part: object) -> object:
     return part.zeros() if isinstance(part, ArraySpec) else part
 
 
-def _arrays(given: Any) -> list[Any]:
+def _arrays(given: object) -> list[Any]:
     if isinstance(given, dict):
         return [one for part in given.values() for one in _arrays(part)]
     if isinstance(given, list | tuple):

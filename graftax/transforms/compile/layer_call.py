@@ -204,7 +204,7 @@ def _is_value(leaf: object, backend: Backend) -> bool:
 
 
 def _trace(
-    forward: Callable[..., Any], leaves: list[Any], structure: Any, backend: Backend
+    forward: Callable[..., Any], leaves: list[Any], structure: object, backend: Backend
 ) -> tuple[Program, int, Any] | None:
     """Return the program, the number and structure of its results; None where a result is an argument as it came."""
     transforms = backend.compiling
@@ -225,7 +225,7 @@ def _trace(
     return None if passed_on else (program, results, None if alone else out_structure)
 
 
-def _numbered(program: Program, results: int, out_structure: Any, storages: list[Storage]) -> _Program | None:
+def _numbered(program: Program, results: int, out_structure: object, storages: list[Storage]) -> _Program | None:
     """Return the program by numbers of Variables; None if it reads or assigns others than those of the Module."""
     number: dict[Cell, int] = {storage: i for i, storage in enumerate(storages)}
     try:

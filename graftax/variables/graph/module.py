@@ -284,7 +284,7 @@ class Module(Adopting, Holder, Constructed):
         return ()
 
     def _gx_forget_slots(self, but: Collection[int]) -> None:
-        """Be without the slots whose ids are not among these, which were made in vain."""
+        """Forget the slots whose ids are not among these, which were made in vain."""
 
     def _gx_slot_class(self, name: str) -> str:
         """Return the class that gives slots of that name their meaning: those of another never take their values."""
