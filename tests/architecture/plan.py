@@ -59,6 +59,10 @@ LAZY = {
     ("graftax.training.optional_libraries", "import_module"): "what extras bring is imported when it is used",
     ("graftax.checkpoint.remote_storage", "import_module"): "fsspec is optional: the extra graftax[fsspec]",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
+    (
+        "graftax.training.whole.public_classes",
+        "import_module",
+    ): "public classes by name, for files of whole models",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }
 
