@@ -31,7 +31,7 @@ def one_or_more(name: str, value: Any) -> float | tuple[float, ...] | None:
     return tuple(map(float, found)) if several else float(found[0])
 
 
-def of_classes(value: Any, name: str = "class_weight") -> tuple[float, ...] | None:
+def of_classes(value: object, name: str = "class_weight") -> tuple[float, ...] | None:
     """Return the weights of classes as a tuple; None for none.
 
     Raises:

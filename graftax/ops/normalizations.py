@@ -27,7 +27,7 @@ def _over(op: str, x: Array, axis: Axes) -> tuple[int, ...]:
 
 
 def _spread(a: Arrays, op: str, name: str, x: Array, value: Any, axes: tuple[int, ...]) -> Any:
-    """One number for each place on the axes, in front of which x broadcasts."""
+    """Reshape one number for each place on the axes, so that it broadcasts with x."""
     shape = tuple(x.shape[axis] for axis in axes)
     if tuple(value.shape) != shape:
         raise ShapeError(
@@ -120,7 +120,7 @@ def _check_ctc(
 def ctc_loss(
     a: Arrays,
     labels: Array,
-    logits: Any,
+    logits: Array,
     label_lengths: Array | None,
     logit_lengths: Array | None,
     blank: int,

@@ -120,7 +120,7 @@ class Checked:
         numbers: Whether every operation is checked for making a nan, too.
     """
 
-    def __init__(self, jaxpr: Any, numbers: bool) -> None:
+    def __init__(self, jaxpr: object, numbers: bool) -> None:
         self._jaxpr = jaxpr
         self._numbers = numbers
         self.sites: list[tuple[Any, ...]] = []
@@ -242,7 +242,7 @@ def busy(flag: Any, started: Any, start: list[Any], carry: list[Any]) -> list[An
     return [rows_of(flag, now, other) for now, other in zip(carry, others, strict=True)]
 
 
-def row_of(value: Any, number: Any, axes: int) -> Any:
+def row_of(value: jax.Array, number: object, axes: int) -> Any:
     """Return one row in place of all."""
     rows = jnp.reshape(value, (-1, *value.shape[axes:]))
     return jnp.broadcast_to(rows[number], value.shape)

@@ -126,7 +126,7 @@ def _behind(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
     return int(waiting["read"]) if goes_on else start
 
 
-def require_same_order(loader: Any) -> None:
+def require_same_order(loader: object) -> None:
     """Raise for a loader of torch that shuffles by the global generator of torch: its order cannot be had again.
 
     Raises:
