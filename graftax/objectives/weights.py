@@ -21,14 +21,14 @@ def one_or_more(name: str, value: Any) -> float | tuple[float, ...] | None:
     if value is None:
         return None
     several = not is_number(value) and hasattr(value, "__iter__") and not isinstance(value, (str, dict))
-    found = [*value] if several else [value]
+    found: list[Any] = [*value] if several else [value]
     if not found or not all(is_number(one) and 0 <= one < math.inf for one in found):
         raise ArgumentError(
             f"{name}={value!r}",
             "weights are finite numbers from 0 up",
             f"{name}=[1.0, 2.0]" if several else f"{name}=2.0",
         )
-    return tuple(map(float, found)) if several else float(value)
+    return tuple(map(float, found)) if several else float(found[0])
 
 
 def of_classes(value: object, name: str = "class_weight") -> tuple[float, ...] | None:

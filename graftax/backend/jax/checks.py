@@ -135,10 +135,10 @@ class Checked:
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *values], strict=True))
         nan: dict[Any, Any] = {}  # whether a variable holds one
 
-        def read(atom: object) -> Any:
+        def read(atom: Any) -> Any:
             return atom.val if isinstance(atom, tracing.Literal) else env[atom]
 
-        def has_nan(atom: object) -> Any:
+        def has_nan(atom: Any) -> Any:
             if isinstance(atom, tracing.Literal):
                 return bool(np.any(np.isnan(atom.val)))
             if atom not in nan:

@@ -25,6 +25,10 @@ class Pending(Protocol):
         """Tell whether both come from the same restore."""
         ...
 
+    def hung_on(self, module: Copied) -> None:
+        """Hear of a Module that has appeared, and that this hangs on now."""
+        ...
+
     def waiting(self) -> tuple[str, ...]:
         """Return the paths of the values that still wait here and below."""
         ...
