@@ -124,10 +124,8 @@ def trapezoid(a: Arrays, y: Array, x: Array | None, dx: float, axis: int) -> Any
 @checking("histogram")
 def _histogram(arrays: Arrays, x: Array, bins: int, range: object) -> None:
     if range is None and x.dtype.kind not in "iubc" and x.size:
-        infinite = (
-            at_hand(arrays, _no_range, lambda values: ~np.isfinite(values), x)
-            and not np.isfinite(np.asarray(arrays.to_numpy(x), "float32")).all()
-        )
+        looked = at_hand(arrays, _no_range, lambda values: ~arrays.numpy.isfinite(values), x)
+        infinite = looked and not np.isfinite(arrays.to_numpy(x)).all()
         if infinite:
             raise _no_range(x)
 
