@@ -121,7 +121,7 @@ def lcm(a: Arrays, x: Array, y: Array) -> Any:
 
 
 @checking("left_shift", "right_shift")
-def _shift(arrays: Arrays, x: Any, y: Any) -> None:
+def _shift(arrays: Arrays, x: Array, y: Array) -> None:
     if isinstance(y, int):
         negative = y < 0
     else:
@@ -131,7 +131,7 @@ def _shift(arrays: Arrays, x: Any, y: Any) -> None:
         raise _no_places(y)
 
 
-def _no_places(y: Any) -> GraftaxError:
+def _no_places(y: Array) -> GraftaxError:
     return ArgumentError(
         f"bits moved by y = {np.min(y)} places", "a number of places is not negative", "the shift to the other side"
     )

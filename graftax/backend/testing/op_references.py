@@ -20,7 +20,7 @@ def _log_sum_exp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return total if keepdims else total.squeeze(axis)
 
 
-def _borders(sizes: Any, window: tuple[int, ...], strides: tuple[int, ...], padding: object) -> Any:
+def _borders(sizes: Any, window: Any, strides: Any, padding: object) -> Any:
     if padding == "valid":
         return [(0, 0)] * len(window)
     if padding == "causal":
@@ -31,14 +31,7 @@ def _borders(sizes: Any, window: tuple[int, ...], strides: tuple[int, ...], padd
     return padding
 
 
-def _visit(
-    x: Any,
-    window: tuple[int, ...],
-    strides: tuple[int, ...],
-    padding: object,
-    value: float,
-    visit: Callable[[Any], Any],
-) -> Any:
+def _visit(x: Any, window: Any, strides: Any, padding: object, value: float, visit: Callable[[Any], Any]) -> Any:
     """Apply a function to every window, one after the other."""
     pads = _borders(x.shape[1:-1], window, strides, padding)
     x = np.pad(x, [(0, 0), *pads, (0, 0)], constant_values=value)
@@ -55,14 +48,7 @@ def _each(value: Any, space: int) -> Any:
     return (value,) * space if isinstance(value, int) else tuple(value)
 
 
-def _conv(
-    x: Any,
-    kernel: Any,
-    strides: tuple[int, ...] = 1,
-    padding: Any = "valid",
-    dilation: tuple[int, ...] = 1,
-    groups: int = 1,
-) -> Any:
+def _conv(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilation: Any = 1, groups: int = 1) -> Any:
     space = x.ndim - 2
     dilation = _each(dilation, space)
     full = np.zeros([(n - 1) * d + 1 for n, d in zip(kernel.shape, dilation, strict=False)] + list(kernel.shape[-2:]))
@@ -82,9 +68,7 @@ def _conv(
     return _visit(x, full.shape[:-2], _each(strides, space), padding, 0, visit)
 
 
-def _conv_transpose(
-    x: Any, kernel: Any, strides: tuple[int, ...] = 1, padding: Any = "valid", dilation: tuple[int, ...] = 1
-) -> Any:
+def _conv_transpose(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilation: Any = 1) -> Any:
     """Stamp the kernel onto the output for every input value."""
     space = x.ndim - 2
     strides, dilation = _each(strides, space), _each(dilation, space)
