@@ -60,6 +60,7 @@ _NAMES = {
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
     "batch_jacobian": "graftax.transforms.gradients.jacobian",
+    "build_abstract": "graftax.layers.build_abstract",
     "check": "graftax.transforms.numerics",
     "check_numerics": "graftax.transforms.numerics",
     "cond": "graftax.transforms.flow.branches",
@@ -91,8 +92,9 @@ _NAMES = {
     "run_eagerly": "graftax.transforms.compile.run_eagerly",
     "scan": "graftax.transforms.flow.scan",
     "select": "graftax.core.selectors",
-    "set_dtype_policy": "graftax.layers.policy",
+    "set_dtype_policy": "graftax.layers.set_dtype_policy",
     "set_random_seed": "graftax.variables.streams",
+    "set_remat_policy": "graftax.layers.set_remat_policy",
     "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
@@ -123,10 +125,12 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
     from graftax.layers import activations as activations
+    from graftax.layers.build_abstract import build_abstract as build_abstract
     from graftax.layers.input_layer import Input as Input
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
-    from graftax.layers.policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.set_dtype_policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.set_remat_policy import set_remat_policy as set_remat_policy
     from graftax.layers.stacking import stack as stack
     from graftax.optimizers.engine.slot import Slot as Slot
     from graftax.optimizers.engine.sparse_rows import IndexedRows as IndexedRows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
@@ -22,6 +22,7 @@ from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
 from graftax.ops.symbolic import MetSymbolic
 from graftax.transforms.compile import layer_call as eager_call
+from graftax.transforms.flow.remat import remat
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables import constraints, initializers, masks, regularizers
 from graftax.variables.calls import CallContext, contexts
@@ -71,6 +72,8 @@ class Layer(AddsLosses):
     mask hides reach it as zeros."""
     _gx_hands_on_masks: ClassVar[bool] = False
     """Whether the layers inside give the output its mask."""
+    _gx_mixes_samples: ClassVar[bool] = False
+    """Whether what it computes of one sample depends on the others."""
     _gx_input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
@@ -78,11 +81,16 @@ class Layer(AddsLosses):
     """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
     is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
 
+    calls_python: ClassVar[bool] = False
+    """Whether `call` runs Python by `graftax.py_function`: the steps that `fit`, ``evaluate`` and ``predict`` compile
+    for a model with such a layer wait for Python, as with ``graftax.jit(step, allow_callback=True)``."""
+
     _gx_policy: DTypePolicy | None = None
     _gx_unnamed = 0
     _gx_warned = False
     _gx_plans: eager_call.Plans | None = None
     _gx_makes_mask = False  # whether the class defines compute_mask
+    _gx_remat: Literal["full", "dots", "dots_without_batch"] | None = None  # what `set_remat_policy` says
     _gx_casts = False  # whether a weight is stored in another dtype than the policy's
 
     @classmethod
@@ -303,13 +311,16 @@ class Layer(AddsLosses):
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
+            call = self.call
+            if self._gx_remat is not None and storage.frames.top is not None:
+                call = remat(call, None if self._gx_remat == "full" else self._gx_remat)
             policy = self._gx_dtypes
             # where nothing is cast, the scope is left alone: it costs as much as a small layer
             if self._gx_casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
                 with storage.autocast.entered(policy.compute_dtype):
-                    out = self.call(*args, **kwargs)
+                    out = call(*args, **kwargs)
             else:
-                out = self.call(*args, **kwargs)
+                out = call(*args, **kwargs)
             if out is None:
                 raise gives_nothing(self._gx_title())
             if is_first:

@@ -61,6 +61,7 @@ class MixtureOfExperts(Layer):
     """
 
     supports_masking = True
+    _gx_mixes_samples = True
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
 
     def __init__(

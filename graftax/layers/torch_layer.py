@@ -27,8 +27,8 @@ class TorchLayer(Layer):
 
     Each call leaves the program: arrays go to the host, PyTorch computes on its CPU, and the result comes back; for a
     gradient it computes the output once more. That costs some tenths of a millisecond a call, and copies of all
-    parameters, so it is for modules that are frozen, small or about to be ported. It runs in eager code and in
-    ``graftax.jit(step, allow_callback=True)``, which `fit` does not write: train it in a loop of your own.
+    parameters, so it is for modules that are frozen, small or about to be ported. It runs in eager code, in `fit`,
+    ``evaluate`` and ``predict``, and in ``graftax.jit(step, allow_callback=True)``.
 
     Parameters are taken from the module when the layer is made, and changed here alone; a later
     ``module.load_state_dict`` has no effect. Buffers, such as the statistics of a BatchNorm, are Variables of the role
@@ -60,6 +60,8 @@ class TorchLayer(Layer):
         >>> [(v.path, v.shape) for v in layer.trainable_variables]
         [('parameters/weight', (2, 3))]
     """
+
+    calls_python = True
 
     def __init__(
         self,

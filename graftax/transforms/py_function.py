@@ -43,6 +43,15 @@ class ArraySpec:
     shape: Shape
     dtype: DTypeLike = "float32"
 
+    def zeros(self) -> np.ndarray[Any, Any]:
+        """Return zeros of that shape and dtype, which take the memory of one; for a look at shapes.
+
+        Example:
+            >>> ArraySpec((1000, 1000)).zeros().strides
+            (0, 0)
+        """
+        return np.broadcast_to(np.zeros((), registry.current().arrays.canonical_dtype(self.dtype)), self.shape)
+
 
 class _NoState(Frame):
     """Where Python runs that is no part of the program: Variables are out of reach."""
@@ -149,7 +158,8 @@ def _check_allowed(fn: Callable[..., Any]) -> None:
             raise CompileError(
                 f"py_function({function_name(fn)}) inside a compiled function",
                 "each run would leave the device and wait for Python",
-                "graftax.jit(fn, allow_callback=True) if that is what you want",
+                "if that is what you want: graftax.jit(fn, allow_callback=True); for fit, calls_python = True on the "
+                "class of the layer",
             )
 
 

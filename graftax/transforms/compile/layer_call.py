@@ -27,6 +27,7 @@ from graftax.variables import creation
 from graftax.variables.graph.module import Module, Node, walk
 from graftax.variables.state.donation import at_rest
 from graftax.variables.state.storage import TRIES, Storage, exchange, frames
+from graftax.variables.state.unallocated import require_allocated
 from graftax.variables.variable import Variable
 
 MISSED: Final = object()
@@ -53,6 +54,7 @@ class _Plan(Guard):
     """A program, and the storages of one Module that it reads and writes."""
 
     def __init__(self, program: _Program, storages: list[Storage], nodes: Iterable[Node], backend: Backend) -> None:
+        require_allocated(storages)
         self.run = program.run
         self.read = [storages[i] for i in program.read]
         self.written = [storages[i] for i in program.written]
