@@ -231,8 +231,8 @@ class CheckpointManager:
             )
         if competes and monitor is not None and math.isnan(rated[monitor]):
             user_line.warn(
-                f"metrics[{monitor!r}] of the manager of {self.directory} is NaN: the checkpoint is saved, and never one "
-                "of the best. Instead: give a number; competes=False says that it is not to be one of the best"
+                f"metrics[{monitor!r}] of the manager of {self.directory} is NaN: the checkpoint is saved, and never "
+                "one of the best. Instead: give a number; competes=False says that it is not to be one of the best"
             )
         return rated
 

@@ -91,8 +91,6 @@ OF_LAYERS: dict[str, Answer] = OF_MODULES | {
     "float": _DTYPE,
     "double": _DTYPE,
     "output_shape": _BOUNDED,
-    "input": _BOUNDED,
-    "output": _BOUNDED,
     "inputs": _BOUNDED,
     "outputs": _BOUNDED,
     "input_spec": _BOUNDED,

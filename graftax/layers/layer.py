@@ -12,7 +12,7 @@ from graftax.core.errors import DTypeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, masking, shapes
+from graftax.layers import added_losses, building, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
@@ -20,6 +20,7 @@ from graftax.layers.call_errors import explained_call, gives_nothing
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
+from graftax.ops.symbolic import MetSymbolic
 from graftax.transforms.compile import layer_call as eager_call
 from graftax.transforms.flow.remat import remat
 from graftax.transforms.lifting.frames import Abstract
@@ -117,6 +118,8 @@ class Layer(AddsLosses):
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """Return the mask of the output, given that of the input; None for none."""
+        if self._gx_hands_on_masks:
+            return None  # the layers inside have set it
         if mask is None or self.supports_masking:
             return mask
         if not self._gx_warned:
@@ -213,6 +216,27 @@ class Layer(AddsLosses):
         """Return the shape (or structure of shapes) that it was built for; None before."""
         return self._gx_input_shape
 
+    @Fallback
+    def input(self) -> Any:
+        """Return what it was called with in a graph of layers: what stands for the first argument.
+
+        Raises:
+            MissingAttributeError: it was called on no `graftax.Input`, or on several.
+        """
+        return symbolic_call.only_call(self, "input").args[0]
+
+    @Fallback
+    def output(self) -> Any:
+        """Return what stands for its output in the graph of layers in which it was called.
+
+        Raises:
+            MissingAttributeError: it was called on no `graftax.Input`, or on several.
+        """
+        return symbolic_call.results_of(symbolic_call.only_call(self, "output"))
+
+    def _gx_record_again(self) -> None:
+        """Record again the calls of layers below, which a copy has forgotten; a model that is a graph does so."""
+
     if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives
 
         def __call__(self: Calls[R], *args: Any, **kwargs: Any) -> R: ...
@@ -229,6 +253,8 @@ class Layer(AddsLosses):
                     if out is not eager_call.MISSED:
                         return out
                 return self._gx_traced_call(args, kwargs)
+            except MetSymbolic:
+                return symbolic_call.recorded(self, args, kwargs)
             except Exception as error:
                 shorten(error)
                 raise

@@ -244,9 +244,10 @@ class MultiHeadAttention(Layer):
             )
 
     def _output(self) -> Dense:
-        if self.output is None:
+        output: Dense | None = self.output
+        if output is None:
             raise StateError("build() was not called", "the size of the result is that of the input", "layer(x)")
-        return self.output
+        return output
 
     def _heads(self, x: Array, heads: int) -> Array:
         return ops.reshape(x, (*x.shape[:2], heads, x.shape[2] // heads))

@@ -28,6 +28,7 @@ from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.ops.refused_kinds import refuse_kind
 from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
+from graftax.ops.symbolic import MetSymbolic, Symbolic, record_op
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _REAL = frozenset({bool, int, float})
@@ -71,6 +72,8 @@ def build(op: Op) -> Callable[..., Any]:
     def function(*args: Any, **options: Any) -> Any:
         try:
             return inner(*args, **options)
+        except MetSymbolic:
+            return record_op(op.name, function, args, options)
         except TypeError as error:
             if never_ran(error):  # one argument by its place and by its name
                 raise _given_twice(op, args, options) from None
@@ -145,6 +148,8 @@ def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
     """
     while isinstance(value, VariableLike):
         value = value.value
+    if isinstance(value, Symbolic):
+        raise MetSymbolic
     if arrays.is_array(value):
         _native.setdefault(current(), set()).add(type(value))
         return value
@@ -172,6 +177,8 @@ def _unwrapped(value: Any) -> Any:
     """Put values in place of Variables, inside lists too."""
     while isinstance(value, VariableLike):
         value = value.value
+    if isinstance(value, Symbolic):
+        raise MetSymbolic
     if type(value) in (list, tuple):
         return [_unwrapped(item) for item in value]
     return value

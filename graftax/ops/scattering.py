@@ -11,7 +11,7 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import check_places, check_range, checking, outside
-from graftax.ops.structure import accumulating, one_hot, positions, row
+from graftax.ops.structure import accumulating, counted_from_0, one_hot, positions, row
 
 
 @checking("scatter")
@@ -39,8 +39,8 @@ def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name
         )
 
 
-def _tuple(a: Arrays, indices: Array) -> tuple[Any, ...]:
-    indices = positions(a, indices)
+def _tuple(a: Arrays, indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    indices = counted_from_0(a, indices, np.array(shape[: indices.shape[-1]], "int64"))
     return tuple(indices[..., i] for i in range(indices.shape[-1]))
 
 
@@ -63,7 +63,9 @@ def _scattered(a: Arrays, values: Array, indices: Array, shape: tuple[int, ...])
 
 @row
 def scatter_update(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
-    return a.set_at(x, _tuple(a, indices), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+    return a.set_at(
+        x, _tuple(a, indices, tuple(x.shape)), updates if a.is_array(updates) else a.asarray(updates, x.dtype)
+    )
 
 
 @checking("multi_hot")
@@ -108,7 +110,8 @@ def _check_unravel(arrays: Arrays, indices: Array, shape: int | tuple[int, ...])
 @row
 def unravel_index(a: Arrays, indices: Array, shape: int | tuple[int, ...]) -> Any:
     rest, found = positions(a, indices), []
+    beyond = outside(math.prod(_sizes(shape)), rest)  # in compiled code: then no axis has such an index
     for size in reversed(_sizes(shape)):
-        found.append(rest % max(size, 1))
+        found.append(a.numpy.where(beyond, size, rest % max(size, 1)))
         rest = rest // max(size, 1)
     return tuple(reversed(found))

@@ -192,6 +192,7 @@ SIBLINGS = frozenset(
 )
 """Rows for the slow lane: most of the code that they run is that of another row, in other dimensions."""
 WITHOUT_ROW = {
+    "InputLayer": "computes nothing, and its dtype is that of the input",
     "JaxLayer": "wraps what is not of this package",
     "FlaxLayer": "wraps what is not of this package",
     "TorchLayer": "wraps what is not of this package, and needs torch",
