@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, castable
-from graftax.checkpoint.expressions import receiver, take
+from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Index, Kind
 from graftax.checkpoint.paths import joined
 from graftax.checkpoint.report import Restored, Trainable
 from graftax.checkpoint.trained_as_saved import as_saved, differs, set_frozen, set_trainability
-from graftax.core.errors import DTypeMismatch, MatchError, ShapeMismatch
+from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.module import Module
@@ -75,6 +75,7 @@ class Session:
         self._slots: dict[int, list[WaitingSlot]] = {}
         self._given: dict[int, weakref.ref[Variable | Reparam]] = {}
         self._taken: set[str] = set()
+        self._restored: list[tuple[weakref.ref[Variable], int]] = []  # what needed not wait
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -90,6 +91,10 @@ class Session:
     def deferred(self, module: Copied, node: int | None, path: str) -> Deferred:
         """What is to hang on a Module that was paired with a node."""
         return Deferred(self, node, path, self._earlier(module), type(module))
+
+    def note_restored(self, pairs: Iterable[tuple[Variable, int]]) -> None:
+        """Know which Variables had values at once, and of which nodes."""
+        self._restored = [(weakref.ref(variable), node) for variable, node in pairs]
 
     def leave_alone(self, paths: Iterable[str]) -> None:
         """Deliver nothing under these paths: what exists there was restored or left out."""
@@ -136,7 +141,7 @@ class Session:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
-        self._slots = {}
+        self._slots, self._restored = {}, []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         new = memo[id(self)] = object.__new__(Session)
@@ -205,12 +210,39 @@ class Session:
             if isinstance(variable, Variable):
                 variable.assign(cast_to(variable, value))
             else:
-                note, _ = take(variable, cast_to(variable, value), path)
+                note, before = take(variable, cast_to(variable, value), path)
+                self._check_tied(node, path, variable, before)
             self.arrived.append(Restored(path, self._paths[node], value.dtype.name, value.shape, note))
         self._given[node] = weakref.ref(variable)
         del self._awaited[path]
         if node not in self._awaited.values():
             del self._values[node]
+
+    def _check_tied(self, node: int, path: str, taker: Reparam, before: list[tuple[Any, Any]]) -> None:
+        """Raise if an expression has taken its value from a Variable that had another saved value already."""
+        refs = [*((ref, other) for other, ref in self._given.items()), *self._restored]
+        known = {id(found): other for ref, other in refs if (found := ref()) is not None}
+        earlier = [(v, value) for v, value in before if id(v) in known]
+        if not earlier or is_near(taker, self._moved(taker, before)):
+            return
+        undo(before)
+        sources = ", ".join(self._paths[other] for other in dict.fromkeys([node, *(known[id(v)] for v, _ in earlier)]))
+        raise AmbiguousSharing(
+            f"{path}: is made of {', '.join(v.path for v, _ in earlier)} in the program; the checkpoint has different "
+            f"values for them: {sources}",
+            "its saved value was waiting for it, and would replace that of the other",
+            "tie or untie as it was saved; or leave one of the two out of the restore: skip=[...]",
+        )
+
+    @staticmethod
+    def _moved(taker: Reparam, before: list[tuple[Any, Any]]) -> float:
+        """Return how far the value of an expression was from the one that it has taken."""
+        taken = taker.value
+        after = [(v, v.value) for v, _ in before]
+        undo(before)
+        error = off_by(taker, taken)
+        undo(after)
+        return error
 
     def _freeze(self, node: int, path: str, variable: Variable, was_below_frozen: bool) -> None:
         """Let it be trained as it was saved, if that is asked for; what the program froze meanwhile stays so."""

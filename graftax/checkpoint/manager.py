@@ -127,7 +127,7 @@ class CheckpointManager:
     def best(self) -> Record | None:
         """Return the record with the best value of ``monitor``; None where there is none.
 
-        NaN is no value: where all that were saved have it, there is no best.
+        NaN is no value: there is no best where all have it.
 
         Raises:
             StateError: the manager was made without ``monitor=``.

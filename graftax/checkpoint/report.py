@@ -93,8 +93,8 @@ class RestoreReport:
     ``restored``, ``missing`` (in the checkpoint), ``unused`` (of the checkpoint), ``conflicts``, ``unshared``,
     ``fresh`` (slots that the checkpoint does not have and that stay as they were), and ``trainable`` (what was trained
     or frozen otherwise when it was saved) are tuples; ``deferred`` lists the paths whose values wait for Variables that
-    are made later; as they come, they are in ``restored`` and ``trainable`` instead. ``random`` is True if the global seed and its stream came back, False if
-    they stayed as they are, None if the checkpoint has none.
+    are made later; as they come, they are in ``restored`` and ``trainable`` instead. ``random`` is True if the global seed
+    and its stream came back, False if they stayed as they are, None if the checkpoint has none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
