@@ -40,7 +40,7 @@ class CheckpointManager:
         directory: The folder, or the URL of one; made at the first save.
         keep: How many of the newest stay. Defaults to all.
         keep_best: How many of the best stay besides, by ``monitor``.
-        monitor: The metric that says which is best. NaN never competes: a checkpoint with it is saved with a warning.
+        monitor: The metric that says which is best. NaN never competes, and is told by a warning.
         goal: ``"min"`` if it is to become small, ``"max"`` if large. Defaults to ``"min"``.
         keep_every: Checkpoints whose step is a multiple of this stay besides.
         roots: Names and objects, as for `Checkpoint`; without any there is no saving, only looking.
@@ -231,8 +231,8 @@ class CheckpointManager:
             )
         if competes and monitor is not None and math.isnan(rated[monitor]):
             user_line.warn(
-                f"metrics[{monitor!r}] of the manager of {self.directory} is NaN: the checkpoint is saved, and never one "
-                "of the best. Instead: give a number; competes=False says that it is not to be one of the best"
+                f"metrics[{monitor!r}] of the manager of {self.directory} is NaN: the checkpoint is saved, and never "
+                "one of the best. Instead: give a number; competes=False says that it is not to be one of the best"
             )
         return rated
 
