@@ -66,7 +66,7 @@ class Transaction:
         self._undo.append(lambda: module.set_state(before))
         module.set_state(resembling(state, before))
 
-    def set_random(self, random: RandomState, state: Any) -> None:
+    def set_random(self, random: RandomState, state: object) -> None:
         """Let the global seed and its stream be as they were saved."""
         self._undo.append(random.point_of_return())
         random.set_state(state)
@@ -87,7 +87,7 @@ class Transaction:
             self._undo.append(lambda: set_frozen(thing, frozen))
             set_frozen(thing, not trainable)
 
-    def hang(self, module: Module, pending: Any) -> None:
+    def hang(self, module: Module, pending: object) -> None:
         """Let values wait below a Module."""
         before = module._gx_pending
         self._undo.append(lambda: object.__setattr__(module, "_gx_pending", before))

@@ -420,7 +420,7 @@ def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
     """The same elements in another shape; one size may be -1."""
 
 def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
-    """Elements or slices by index tuples; compiled, one outside takes the nearest unless checked."""
+    """Elements or slices by index tuples; compiled, one outside gives nan unless checked."""
 
 def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
     """1 at the index, else 0; others are dropped if unchecked."""
@@ -459,7 +459,7 @@ def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Join values to x along an axis, or both flattened."""
 
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
-    """Turn places in a flattened array into indices for each axis of a shape."""
+    """Turn places in a flattened array into indices for each axis of a shape; compiled, others give the sizes."""
 
 def select(conditions: Sequence[ArrayLike], choices: Sequence[ArrayLike], default: float = 0.0) -> Array:
     """Return the elements of the first choice whose condition holds, else the default."""

@@ -11,11 +11,11 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import check_places, check_range, checking, outside
-from graftax.ops.structure import accumulating, one_hot, positions, row
+from graftax.ops.structure import accumulating, counted_from_0, one_hot, positions, row
 
 
 @checking("scatter")
-def _check_scatter(arrays: Arrays, indices: Array, values: Array, shape: Any) -> None:
+def _check_scatter(arrays: Arrays, indices: Array, values: Array, shape: int | tuple[int, ...]) -> None:
     _check(arrays, "scatter", _sizes(shape), indices, "values", values)
 
 
@@ -24,11 +24,11 @@ def _check_update(arrays: Arrays, x: Array, indices: Array, updates: Array) -> N
     _check(arrays, "scatter_update", tuple(x.shape), indices, "updates", updates)
 
 
-def _sizes(shape: Any) -> tuple[int, ...]:
+def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name: str, values: Any) -> None:
+def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name: str, values: Array) -> None:
     check_places(arrays, op, shape, indices)
     wanted = (*indices.shape[:-1], *shape[indices.shape[-1] :])
     if tuple(getattr(values, "shape", ())) not in ((), wanted):
@@ -39,13 +39,13 @@ def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name
         )
 
 
-def _tuple(a: Arrays, indices: Array) -> tuple[Any, ...]:
-    indices = positions(a, indices)
+def _tuple(a: Arrays, indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    indices = counted_from_0(a, indices, np.array(shape[: indices.shape[-1]], "int64"))
     return tuple(indices[..., i] for i in range(indices.shape[-1]))
 
 
 @row
-def scatter(a: Arrays, indices: Array, values: Array, shape: Any) -> Any:
+def scatter(a: Arrays, indices: Array, values: Array, shape: int | tuple[int, ...]) -> Any:
     return _scattered(a, values, indices, _sizes(shape))
 
 
@@ -62,8 +62,10 @@ def _scattered(a: Arrays, values: Array, indices: Array, shape: tuple[int, ...])
 
 
 @row
-def scatter_update(a: Arrays, x: Array, indices: Array, updates: Any) -> Any:
-    return a.set_at(x, _tuple(a, indices), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+def scatter_update(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
+    return a.set_at(
+        x, _tuple(a, indices, tuple(x.shape)), updates if a.is_array(updates) else a.asarray(updates, x.dtype)
+    )
 
 
 @checking("multi_hot")
@@ -101,14 +103,15 @@ def in_top_k(a: Arrays, targets: Array, predictions: Array, k: int) -> Any:
 
 
 @checking("unravel_index")
-def _check_unravel(arrays: Arrays, indices: Array, shape: Any) -> None:
+def _check_unravel(arrays: Arrays, indices: Array, shape: int | tuple[int, ...]) -> None:
     check_range(arrays, "unravel_index", "indices", indices, math.prod(_sizes(shape)))
 
 
 @row
-def unravel_index(a: Arrays, indices: Array, shape: Any) -> Any:
+def unravel_index(a: Arrays, indices: Array, shape: int | tuple[int, ...]) -> Any:
     rest, found = positions(a, indices), []
+    beyond = outside(math.prod(_sizes(shape)), rest)  # in compiled code: then no axis has such an index
     for size in reversed(_sizes(shape)):
-        found.append(rest % max(size, 1))
+        found.append(a.numpy.where(beyond, size, rest % max(size, 1)))
         rest = rest // max(size, 1)
     return tuple(reversed(found))

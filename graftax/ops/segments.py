@@ -12,7 +12,7 @@ from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import CHECKS, check_range
 from graftax.ops.reductions import inexact
-from graftax.ops.structure import in_float32, positions, real, row, segment_sum
+from graftax.ops.structure import counted_from_0, in_float32, real, row, segment_sum
 
 
 def _check(op: str, arrays: Arrays, x: Array, segment_ids: Array, num_segments: int) -> None:
@@ -54,14 +54,14 @@ def _extreme(a: Arrays, x: Array, segment_ids: Array, num_segments: int, how: st
     else:
         neutral = math.inf if how == "min" else -math.inf
     start = a.numpy.full((num_segments, *x.shape[1:]), neutral, x.dtype)
-    return a.scatter_reduce(start, positions(a, segment_ids), x, how)
+    return a.scatter_reduce(start, counted_from_0(a, segment_ids, num_segments), x, how)
 
 
 @row
 @real
 @in_float32
 def segment_softmax(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    x, ids = inexact(a, x), positions(a, segment_ids)
+    x, ids = inexact(a, x), counted_from_0(a, segment_ids, num_segments)
     highest: Any = a.stop_gradient(_extreme(a, a.stop_gradient(x), ids, num_segments, "max"))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
     powers = a.numpy.exp(x - a.numpy.take(highest, ids, 0))

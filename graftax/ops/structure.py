@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
-from graftax.ops.checks import axis_in_range
+from graftax.ops.checks import axis_in_range, outside
 from graftax.ops.numbers import check_filling
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -26,7 +27,7 @@ def row(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def real(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of ``x``, which is not defined for complex numbers.
+    """Refuse complex numbers for a function of ``x`` that is not defined for them.
 
     Raises:
         DTypeError: they are complex.
@@ -43,7 +44,7 @@ def real(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of ``x`` with half precision computed in float32 and rounded at the end."""
+    """Compute half precision in float32 for a function of ``x``, and round at the end."""
 
     @wraps(function)
     def wide(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
@@ -57,7 +58,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accumulating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
+    """Do the same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
     inner = in_float32(function)
 
     @wraps(function)
@@ -73,12 +74,29 @@ def _counted(a: Arrays, x: Array) -> Any:
 
 
 def positions(a: Arrays, indices: Array) -> Any:
-    """Indices wide enough for any axis: JAX compares them with its size in their own dtype."""
+    """Return indices wide enough for any axis: JAX compares them with its size in their own dtype."""
     return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
 
 
+def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
+    """Wide indices along an axis with negative ones, of which only compiled code has any, put behind its end.
+
+    JAX counts negative ones from the end, whatever its mode says of those outside.
+
+    Args:
+        a: The arrays of the backend in charge.
+        indices: Integers.
+        size: That of the axis; for index tuples a row of sizes.
+    """
+    wide = positions(a, indices)
+    if wide.dtype.kind == "u" or a.is_concrete(wide):  # what is at hand has been checked
+        return wide
+    end = np.minimum(size, np.iinfo(wide.dtype).max).astype(wide.dtype)
+    return a.numpy.where(wide < 0, end, wide)
+
+
 @row
-def repeat(a: Arrays, x: Array, repeats: Any, axis: int | None) -> Any:
+def repeat(a: Arrays, x: Array, repeats: int | tuple[int, ...], axis: int | None) -> Any:
     counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
     return a.numpy.repeat(x, counts, axis)
 
@@ -89,28 +107,44 @@ def stop_gradient(a: Arrays, x: Array) -> Any:
 
 
 @row
-def reshape(a: Arrays, x: Array, shape: Any) -> Any:
+def reshape(a: Arrays, x: Array, shape: int | tuple[int, ...]) -> Any:
     return x.reshape(shape)
 
 
 @row
 def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
-    return a.numpy.take(x, positions(a, indices), axis)
+    size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
+    return a.numpy.take(x, counted_from_0(a, indices, size), axis)
 
 
 @row
 def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
-    return a.numpy.take_along_axis(x, positions(a, indices), axis)
+    size = x.shape[axis_in_range("take_along_axis", axis, x.ndim)]
+    return a.numpy.take_along_axis(x, counted_from_0(a, indices, size), axis)
 
 
 @row
 def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
-    indices = positions(a, indices)
-    return x[tuple(indices[..., i] for i in range(indices.shape[-1]))]
+    depth = indices.shape[-1]
+    sizes = np.array(x.shape[:depth], "int64")
+    places = counted_from_0(a, indices, sizes)
+    found = x[tuple(places[..., i] for i in range(depth))]
+    if a.is_concrete(places):
+        return found
+    inside = a.numpy.all(~outside(sizes, places), axis=-1)  # JAX takes the nearest element where take gives nan
+    return a.numpy.where(inside.reshape((*inside.shape, *[1] * (x.ndim - depth))), found, _nothing(a, x))
+
+
+def _nothing(a: Arrays, x: Array) -> Any:
+    """What `take` gives outside: nan, and of integers the number that is farthest off."""
+    if x.dtype.kind not in "iub":
+        return a.asarray(math.nan, x.dtype)
+    low, high = limits(x.dtype.name)
+    return a.asarray(low if x.dtype.kind == "i" else high, x.dtype)
 
 
 @row
-def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: Any) -> Any:
+def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: str | None) -> Any:
     axis = axis_in_range("one_hot", axis, indices.ndim + 1)
     indices = positions(a, indices)
     classes = a.numpy.arange(num_classes, dtype=indices.dtype).reshape((-1, *[1] * (indices.ndim - axis)))
@@ -119,7 +153,7 @@ def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: Any) 
 
 @row
 def scatter_add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
-    return _added(a, x, positions(a, indices), updates)
+    return _added(a, x, counted_from_0(a, indices, x.shape[0]), updates)
 
 
 @in_float32
@@ -130,21 +164,28 @@ def _added(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
 @row
 @accumulating
 def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), positions(a, segment_ids), x)
+    places = counted_from_0(a, segment_ids, num_segments)
+    return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), places, x)
 
 
 @row
-def slice_(a: Arrays, x: Array, begin: Array, shape: Any) -> Any:
-    return a.slice(x, positions(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
+def slice_(a: Arrays, x: Array, begin: Array, shape: int | tuple[int, ...]) -> Any:
+    return a.slice(x, _inside(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
 
 
 @row
 def slice_update(a: Arrays, x: Array, begin: Array, updates: Array) -> Any:
-    return a.slice_update(x, positions(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+    return a.slice_update(x, _inside(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+
+
+def _inside(a: Arrays, begin: Array) -> Any:
+    """Where a block begins, moved to 0 where it is before; JAX moves what is beyond."""
+    wide = positions(a, begin)
+    return wide if wide.dtype.kind == "u" or a.is_concrete(wide) else a.numpy.maximum(wide, 0)
 
 
 @row
-def split(a: Arrays, x: Array, sections: Any, axis: int) -> Any:
+def split(a: Arrays, x: Array, sections: int | tuple[int, ...], axis: int) -> Any:
     size = x.shape[axis_in_range("split", axis, x.ndim)]
     if isinstance(sections, int) and (sections <= 0 or size % sections):
         raise ShapeError(
@@ -268,7 +309,7 @@ def isin(a: Arrays, x: Array, values: Array) -> Any:
 def bincount(a: Arrays, x: Array, length: int | None) -> Any:
     if length is None:
         return a.numpy.bincount(x)
-    flat = positions(a, x).reshape(-1)
+    flat = counted_from_0(a, x, length).reshape(-1)
     return a.scatter_add(a.numpy.zeros((length,), "int32"), flat, a.numpy.ones(flat.shape, "int32"))
 
 

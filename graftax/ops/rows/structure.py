@@ -79,7 +79,7 @@ repeat(x, repeats: Counts, axis: Axis | None = None):
     Every element repeated, as often as one number says, or each as its own.
 reshape(x, shape: NewShape): The same elements in another shape; one size may be -1.
 gather_nd(x, indices: Array):
-    Elements or slices by index tuples; compiled, one outside takes the nearest unless checked.
+    Elements or slices by index tuples; compiled, one outside gives nan unless checked.
 one_hot(indices: Array, num_classes: Count, axis: NewAxis = -1, dtype: DType | None = 'float32'):
     1 at the index, else 0; others are dropped if unchecked.
 scatter_add(x: Numeric, indices: Array, updates: Filling):
@@ -104,7 +104,7 @@ in_top_k(targets: Array, predictions: Ordered, k: Size):
     Return True where the class of a target is among the k with the largest predictions.
 append(x, values: SameDType, axis: Axis | None = None): Join values to x along an axis, or both flattened.
 unravel_index(indices: Array, shape: Shape) -> tuple[Array, ...]:
-    Turn places in a flattened array into indices for each axis of a shape.
+    Turn places in a flattened array into indices for each axis of a shape; compiled, others give the sizes.
 select(conditions: MixedArrays, choices: Arrays, default: Constant = 0.0):
     Return the elements of the first choice whose condition holds, else the default.
 rearrange(x, pattern: Text, **sizes: Size):

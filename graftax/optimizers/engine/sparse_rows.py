@@ -9,6 +9,7 @@ from graftax.backend import registry
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.ops.structure import counted_from_0
 
 
 class IndexedRows:
@@ -62,7 +63,8 @@ class IndexedRows:
 
     def _flat(self) -> tuple[Any, Any]:
         count = self.indices.size
-        return ops.reshape(self.indices, (count,)), ops.reshape(self.values, (count, *self.shape[1:]))
+        indices = counted_from_0(registry.current().arrays, self.indices, self.shape[0])
+        return ops.reshape(indices, (count,)), ops.reshape(self.values, (count, *self.shape[1:]))
 
     def dense(self) -> Array:
         """Return the whole gradient."""

@@ -23,7 +23,7 @@ class Pending(Protocol):
         ...
 
     def is_of(self, other: object) -> bool:
-        """True if both come from the same restore."""
+        """Tell whether both come from the same restore."""
         ...
 
     def building(self, module: Copied) -> AbstractContextManager[None]:
