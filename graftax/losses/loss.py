@@ -69,15 +69,15 @@ class Loss(Module):
         """Compute one number for each sample; subclasses must define it.
 
         Args:
-            y_true: Targets as arrays, floating ones in the dtype of the predictions; ``(n,)`` beside ``(n, 1)`` comes as
-                ``(n, 1)``, and the other way round, so that a difference of both is no ``(n, n)``.
+            y_true: Targets as arrays, floating ones in the dtype of the predictions; ``(n,)`` beside ``(n, 1)`` comes
+                as ``(n, 1)``, and the other way round, so that a difference of both is no ``(n, n)``.
             y_pred: Predictions as arrays, floating ones in at least float32.
         """
         raise AttributeError(f"{type(self).__name__} must define call(y_true, y_pred)")
 
     @property
     def _written(self) -> Callable[..., Any]:
-        """The function that somebody wrote, which tells whose rules of shapes hold."""
+        """Return the function that somebody wrote, which tells whose rules of shapes hold."""
         return type(self).call
 
     compares: ClassVar[bool] = False
@@ -181,8 +181,8 @@ class FunctionLoss(Loss):
     """A plain function as a loss.
 
     Args:
-        fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch. Targets ``(n,)`` beside
-            predictions ``(n, 1)`` come as ``(n, 1)``, and the other way round.
+        fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch. Targets ``(n,)``
+            beside predictions ``(n, 1)`` come as ``(n, 1)``, and the other way round.
         reduction: As for `Loss`; a single number stays what it is, except that weights cannot apply to it.
         name: Its name. Defaults to that of the function.
 

@@ -109,8 +109,8 @@ class SampleMetric(_Mean):
     """The mean over samples of something computed from targets and predictions.
 
     A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several. It gets arrays, of
-    half precision none: these are widened to float32. Targets ``(n,)`` beside predictions ``(n, 1)`` come as ``(n, 1)``,
-    and the other way round.
+    half precision none: these are widened to float32. Targets ``(n,)`` beside predictions ``(n, 1)`` come as
+    ``(n, 1)``, and the other way round.
 
     Args:
         name: Its name.
@@ -134,7 +134,7 @@ class SampleMetric(_Mean):
 
     @property
     def _written(self) -> Callable[..., Any]:
-        """The function that somebody wrote, which tells whose rules of shapes hold."""
+        """Return the function that somebody wrote, which tells whose rules of shapes hold."""
         return type(self).values
 
     def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:

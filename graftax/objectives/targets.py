@@ -52,7 +52,7 @@ def prepared(y_true: object, y_pred: object) -> tuple[Any, Any]:
 
 
 def with_rank_of(y_true: Any, y_pred: Any, formula: Any) -> Any:
-    """Return targets with the axis of size 1 at the end that only the predictions have, without one that only they have.
+    """Return targets with the last axis of size 1 that only the predictions have, or without one that only they have.
 
     For formulas written elsewhere, which would broadcast `(n,)` and `(n, 1)` to `(n, n)`; those of this package pair
     both by themselves. Labels `(n,)` beside scores `(n, classes)`, and structures, stay as they are.

@@ -87,9 +87,9 @@ def test_labels_of_losses_that_compare_samples_stay() -> None:
 def test_fit_and_evaluate_with_functions_of_ones_own() -> None:
     model = gx.Sequential([layers.Dense(1)])
     model.compile(loss=lambda t, p: ops.mean(ops.square(t - p)), metrics=[squares, "mse"], optimizer="sgd")
-    found = model.evaluate(PREDICTIONS, TARGETS, batch_size=4, verbose=0, return_dict=True)
-    assert found["squares"] == pytest.approx(found["mean_squared_error"], rel=1e-5)
-    assert found["loss"] == pytest.approx(found["mean_squared_error"], rel=1e-5)
+    found = model.evaluate(PREDICTIONS, TARGETS, batch_size=4, verbose=0)
+    assert found["squares"] == pytest.approx(found["mse"], rel=1e-5)
+    assert found["loss"] == pytest.approx(found["mse"], rel=1e-5)
 
 
 def test_functions_of_the_package_keep_their_shapes() -> None:
