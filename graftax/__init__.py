@@ -48,6 +48,7 @@ _NAMES = {
     "ForwardAccumulator": "graftax.transforms.tape.forward_accumulator",
     "GradientTape": "graftax.transforms.tape.gradient_tape",
     "IndexedRows": "graftax.optimizers.engine.sparse_rows",
+    "Input": "graftax.layers.input_layer",
     "Layer": "graftax.layers.layer",
     "Model": "graftax.training.model",
     "Module": "graftax.variables.graph.module",
@@ -59,6 +60,7 @@ _NAMES = {
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
     "batch_jacobian": "graftax.transforms.gradients.jacobian",
+    "build_abstract": "graftax.layers.build_abstract",
     "check": "graftax.transforms.numerics",
     "check_numerics": "graftax.transforms.numerics",
     "cond": "graftax.transforms.flow.branches",
@@ -79,6 +81,7 @@ _NAMES = {
     "jacobian": "graftax.transforms.gradients.jacobian",
     "jit": "graftax.transforms.compile.jit",
     "jvp": "graftax.transforms.gradients.jvp",
+    "load_model": "graftax.training.whole.loading",
     "map_fn": "graftax.transforms.flow.scan",
     "memory_report": "graftax.training.display.memory_report",
     "plot_history": "graftax.training.display.history_plot",
@@ -89,8 +92,9 @@ _NAMES = {
     "run_eagerly": "graftax.transforms.compile.run_eagerly",
     "scan": "graftax.transforms.flow.scan",
     "select": "graftax.core.selectors",
-    "set_dtype_policy": "graftax.layers.policy",
+    "set_dtype_policy": "graftax.layers.set_dtype_policy",
     "set_random_seed": "graftax.variables.streams",
+    "set_remat_policy": "graftax.layers.set_remat_policy",
     "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
@@ -121,9 +125,12 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
     from graftax.layers import activations as activations
+    from graftax.layers.build_abstract import build_abstract as build_abstract
+    from graftax.layers.input_layer import Input as Input
     from graftax.layers.layer import Layer as Layer
     from graftax.layers.policy import DTypePolicy as DTypePolicy
-    from graftax.layers.policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.set_dtype_policy import set_dtype_policy as set_dtype_policy
+    from graftax.layers.set_remat_policy import set_remat_policy as set_remat_policy
     from graftax.layers.stacking import stack as stack
     from graftax.optimizers.engine.slot import Slot as Slot
     from graftax.optimizers.engine.sparse_rows import IndexedRows as IndexedRows
@@ -142,6 +149,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.training.display.model_drawing import plot_model as plot_model
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
+    from graftax.training.whole.loading import load_model as load_model
     from graftax.transforms.compile.jit import jit as jit
     from graftax.transforms.compile.run_eagerly import run_eagerly as run_eagerly
     from graftax.transforms.device import device as device

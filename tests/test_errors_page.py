@@ -12,6 +12,7 @@ PROGRAMS = list(TOOL["programs"](TOOL["PAGE"].read_text(encoding="utf-8")))
 # Messages with fewer parts, and why.
 SHORT = {
     "Layers in a set": "a warning",
+    "A plain object with Variables": "a warning",
     "An exception of your own in a layer": "its words are the user's",
 }
 

@@ -33,7 +33,7 @@ CLASS = re.compile(r"(?<![\w.])[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*(?=\()")
 # Names in texts that are no remedies: modules, files and groups of entry points.
 INTERNAL = re.compile(r"graftax\.(backends|numpy|module|cli|checkpoint|backend)\b")
 # Classes in texts of `__repr__`, which nobody writes.
-FOREIGN = {"Place", "Selector"}
+FOREIGN = {"Place", "SavedArray", "SavedArrays", "Selector"}  # shown, never called
 
 
 @cache

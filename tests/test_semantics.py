@@ -6,9 +6,6 @@ from pathlib import Path
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 
-NO_CASES = {"SM3": "an optimizer"}
-"""What tests are named after and looks like a case."""
-
 
 def rows(page: str) -> list[list[str]]:
     """The cells of the rows of the tables of a page, without those that say what the columns are."""
@@ -39,7 +36,7 @@ def cited() -> dict[str, str]:
         for path in sorted(HERE.rglob("test_*.py"))
         for name in re.findall(r"^ *def test_(\w+)\(", path.read_text(), re.MULTILINE)
     ]
-    return {case: f"test_{name}" for name in names for case in cases_of(name) if case not in NO_CASES}
+    return {case: f"test_{name}" for name in names for case in cases_of(name)}
 
 
 def stated() -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 class Checking(Protocol):
     """Checks inside of programs, and names for their parts."""
 
-    def note_check(self, explain: Callable[..., Any], bad: Any, looked_at: Sequence[Any]) -> None:
+    def note_check(self, explain: Callable[..., Any], bad: object, looked_at: Sequence[Any]) -> None:
         """Write down that it is an error if ``bad`` is true; ``explain(*looked_at)``, with arrays of NumPy, makes it.
 
         Where operations run at once it is raised now. A program that has checks raises after it has run; inside of

@@ -49,11 +49,11 @@ class ControlFlow(Tracing, Protocol):
         """
         ...
 
-    def cond(self, pred: Any, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: Any) -> Any:
+    def cond(self, pred: object, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: object) -> Any:
         """Call one of two functions, chosen when the program runs; differentiable; rows of a map compute both."""
         ...
 
-    def switch(self, index: Any, branches: Sequence[Callable[[Any], Any]], operand: Any) -> Any:
+    def switch(self, index: object, branches: Sequence[Callable[[Any], Any]], operand: object) -> Any:
         """Call one of several functions; an index out of range means the first or the last."""
         ...
 
@@ -61,7 +61,7 @@ class ControlFlow(Tracing, Protocol):
         self,
         cond_fn: Callable[[Any], Any],
         body_fn: Callable[[Any], Any],
-        init: Any,
+        init: object,
         backwards: Callable[[], Exception],
     ) -> Any:
         """Run the body as long as the condition holds; differentiable forwards only: else ``backwards()`` is raised.
@@ -71,7 +71,7 @@ class ControlFlow(Tracing, Protocol):
         ...
 
     def scan(
-        self, function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int, reverse: bool
+        self, function: Callable[[Any, Any], tuple[Any, Any]], init: object, xs: object, length: int, reverse: bool
     ) -> tuple[Any, Any]:
         """Run ``length`` steps in one traced body; return the last carry and the stacked results; differentiable."""
         ...

@@ -38,11 +38,11 @@ class Gradients(Tracing, Protocol):
         """Tell the recorder what this thread computes from now on; the level that records, and the one around it."""
         ...
 
-    def stop_recording(self, recorder: Recorder, level: Any) -> None:
+    def stop_recording(self, recorder: Recorder, level: object) -> None:
         """Tell it no more; recorders may stop in any order."""
         ...
 
-    def unrecorded_copy(self, value: Array, level: Any) -> Array:
+    def unrecorded_copy(self, value: Array, level: object) -> Array:
         """Return a copy that the recorders of that level do not notice."""
         ...
 
@@ -56,7 +56,7 @@ class Gradients(Tracing, Protocol):
         """Do as `vjp` for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
         ...
 
-    def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: Any) -> Array:
+    def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: object) -> Array:
         """Return the value at a level; when cotangents go back to ``token``, ``hear`` gets that of the value.
 
         ``token`` is a floating scalar that is differentiated at that level.

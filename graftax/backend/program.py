@@ -24,7 +24,7 @@ class Lift(Protocol):
     groups: list[Sequence[Cell]]
     """Cells of one dtype that may share a buffer, put in here while the function runs."""
 
-    def read(self, cell: Cell, like: Any = None) -> Array:
+    def read(self, cell: Cell, like: object = None) -> Array:
         """Return the value of a cell, of the shape of its buffer or that of another value; ask once for each cell."""
         ...
 

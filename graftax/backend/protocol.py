@@ -18,6 +18,8 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from graftax.backend.callbacks import Callbacks
 from graftax.backend.compiling import Compiling
 from graftax.backend.control_flow import ControlFlow
@@ -44,7 +46,7 @@ class Arrays(Neural, Packing, Protocol):
         ...
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Array]:
-        """Native arrays of NumPy arrays to which nobody will write any more: their memory may be used as it is.
+        """Make native arrays of NumPy arrays to which nobody will write any more: their memory may be used as it is.
 
         Each is of a canonical dtype, in the order of C, and begins at a multiple of 64 bytes where it can.
         """
@@ -54,7 +56,7 @@ class Arrays(Neural, Packing, Protocol):
         """Tell whether it is a native array, a traced one included."""
         ...
 
-    def foreseen(self, x: Any) -> Any:
+    def foreseen(self, x: object) -> Any:
         """Return the value of a traced array that follows from constants alone, if the backend can tell; else None."""
         ...
 
@@ -62,7 +64,7 @@ class Arrays(Neural, Packing, Protocol):
         """Tell whether the values are there to be looked at: not a traced array."""
         ...
 
-    def is_weak(self, x: Any) -> bool:
+    def is_weak(self, x: object) -> bool:
         """Tell whether an array stands for a Python number, whose dtype gives way to that of other arrays."""
         ...
 
@@ -86,7 +88,7 @@ class Arrays(Neural, Packing, Protocol):
         """Return the same values, constant to differentiation."""
         ...
 
-    def set_at(self, x: Array, index: Any, value: Array) -> Array:
+    def set_at(self, x: Array, index: object, value: Array) -> Array:
         """Return ``x`` with the elements that ``index`` selects replaced; ``x`` itself stays as it is."""
         ...
 

@@ -20,7 +20,7 @@ from graftax.backend.checking import Checking
 class Tracing(Checking, Protocol):
     """Levels and nested containers: what every other ability stands on."""
 
-    def is_tracer(self, x: Any) -> bool:
+    def is_tracer(self, x: object) -> bool:
         """Tell whether it is a traced value."""
         ...
 
@@ -32,37 +32,37 @@ class Tracing(Checking, Protocol):
         """Tell whether operations run at once."""
         ...
 
-    def staged_within(self, level: Any) -> bool:
+    def staged_within(self, level: object) -> bool:
         """Tell whether, inside ``level``, a program is being written down: concrete arrays would become its constants.
 
         None for any level: true in every such trace.
         """
         ...
 
-    def leaks(self, value: Any, level: Any) -> bool:
+    def leaks(self, value: object, level: object) -> bool:
         """Tell whether the value lives in a trace inside ``level``, and so will be gone before it."""
         ...
 
-    def at(self, level: Any) -> AbstractContextManager[Any]:
+    def at(self, level: object) -> AbstractContextManager[Any]:
         """Send operations within the block to that level, which must be the present one or around it."""
         ...
 
-    def read_within(self, level: Any) -> bool:
+    def read_within(self, level: object) -> bool:
         """Make sure that a trace inside ``level``, in which a Variable is read, is not kept for later.
 
         False if that cannot be: a jitted function, which will be met again, in a program that is not `stage`'s.
         """
         ...
 
-    def flatten(self, tree: Any) -> tuple[list[Any], Any]:
+    def flatten(self, tree: object) -> tuple[list[Any], Any]:
         """Return leaves and structure of nested containers; None is structure."""
         ...
 
-    def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
+    def flatten_with_ways(self, tree: object) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
         """Flatten, with the way to each leaf as Python writes it: ``(".mu", "[0]", "['w']")``."""
         ...
 
-    def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
+    def unflatten(self, structure: object, leaves: list[Any]) -> Any:
         """Put leaves back into their containers."""
         ...
 

@@ -11,6 +11,6 @@ from graftax.backend.tracing import Tracing
 class Vectorizing(Tracing, Protocol):
     """Functions of rows."""
 
-    def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
+    def map_rows(self, function: Callable[[Any], Any], rows: object, chunk_size: int | None = None) -> Any:
         """Return the function of each row, computed together, or ``chunk_size`` rows at a time."""
         ...

@@ -2,8 +2,8 @@
 
 Example:
     >>> import graftax as gx
-    >>> dir(gx.checkpoint)
-    ['Checkpoint', 'CheckpointManager', 'Record', 'RestoreReport', 'SaveReport', 'SavedArray', 'SavedArrays', 'read']
+    >>> dir(gx.checkpoint)[:4], dir(gx.checkpoint)[-2:]
+    (['Checkpoint', 'CheckpointManager', 'ForeignReport', 'Record'], ['load_foreign', 'read'])
 """
 
 from importlib import import_module
@@ -12,6 +12,8 @@ TYPE_CHECKING = False  # type checkers go by the name
 
 if TYPE_CHECKING:
     from graftax.checkpoint.checkpoint import Checkpoint as Checkpoint
+    from graftax.checkpoint.foreign.load import load_foreign as load_foreign
+    from graftax.checkpoint.foreign.report import ForeignReport as ForeignReport
     from graftax.checkpoint.manager import CheckpointManager as CheckpointManager
     from graftax.checkpoint.report import RestoreReport as RestoreReport
     from graftax.checkpoint.retention import Record as Record
@@ -23,22 +25,26 @@ if TYPE_CHECKING:
 __all__ = [
     "Checkpoint",
     "CheckpointManager",
+    "ForeignReport",
     "Record",
     "RestoreReport",
     "SaveReport",
     "SavedArray",
     "SavedArrays",
+    "load_foreign",
     "read",
 ]
 
 _HOMES = {
     "Checkpoint": "graftax.checkpoint.checkpoint",
     "CheckpointManager": "graftax.checkpoint.manager",
+    "ForeignReport": "graftax.checkpoint.foreign.report",
     "Record": "graftax.checkpoint.retention",
     "RestoreReport": "graftax.checkpoint.report",
     "SaveReport": "graftax.checkpoint.save",
     "SavedArray": "graftax.checkpoint.saved_arrays",
     "SavedArrays": "graftax.checkpoint.saved_arrays",
+    "load_foreign": "graftax.checkpoint.foreign.load",
     "read": "graftax.checkpoint.saved_arrays",
 }
 """Whoever looks at a checkpoint only, such as ``graftax ckpt ls``, imports no array library."""

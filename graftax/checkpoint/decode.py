@@ -147,7 +147,7 @@ def _files(raw: list[Any]) -> tuple[FileRecord, ...]:
     return tuple(files)
 
 
-def _check_target(target: Any) -> None:
+def _check_target(target: object) -> None:
     if type(target) is not str or not is_target(target):
         raise PathViolation(
             f"a reference to a checkpoint called {target!r:.200}",
@@ -179,7 +179,7 @@ def _tables(raw: list[Any]) -> tuple[TableRecord, ...]:
     return tuple(tables)
 
 
-def _shape(raw: Any, what: str, known: dict[Shape, Shape]) -> Shape:
+def _shape(raw: object, what: str, known: dict[Shape, Shape]) -> Shape:
     """Return the checked shape; ``known`` holds those already checked, since most arrays look like others."""
     if type(raw) is not list:
         corrupt(f"array {what!r:.200}", "a shape is an array of sizes")
@@ -229,7 +229,13 @@ def _tensors(
 
 
 def _chunk(
-    raw: Any, name: str, shape: Shape, bits: int, files: tuple[FileRecord, ...], block: int, known: dict[Shape, Shape]
+    raw: object,
+    name: str,
+    shape: Shape,
+    bits: int,
+    files: tuple[FileRecord, ...],
+    block: int,
+    known: dict[Shape, Shape],
 ) -> Chunk:
     if type(raw) is not list or len(raw) != 6:
         corrupt(f"a chunk of {name!r:.200}", "it is [file, offset, nbytes, start, extent, sums]")
@@ -295,7 +301,7 @@ def _nodes(raw: list[Any], tensors: tuple[TensorRecord, ...]) -> tuple[NodeRecor
     return tuple(nodes)
 
 
-def _payload(kind: Kind, payload: Any, tensors: tuple[TensorRecord, ...]) -> Any:
+def _payload(kind: Kind, payload: object, tensors: tuple[TensorRecord, ...]) -> Any:
     if kind is Kind.VARIABLE and type(payload) is list and len(payload) == 4:
         tensor, trainable, role, attributes = payload
         if attributes != {}:
@@ -326,7 +332,7 @@ def _is_raw(tensor: TensorRecord) -> bool:
     return tensor.dtype == "uint8" and len(tensor.shape) == 1
 
 
-def _edge(raw: Any, kind: Kind, count: int) -> tuple[Edge, int]:
+def _edge(raw: object, kind: Kind, count: int) -> tuple[Edge, int]:
     if type(raw) is not list or len(raw) != 2 or type(raw[1]) is not int or not 0 <= raw[1] < count:
         corrupt("an edge", "it is [name, node] and leads to a node that exists")
     edge, child = raw

@@ -11,11 +11,14 @@ from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, castable
 from graftax.checkpoint.expressions import receiver, take
 from graftax.checkpoint.former_names import with_names_of_now
-from graftax.checkpoint.index import Edge, Index
+from graftax.checkpoint.index import Edge, Index, Kind
 from graftax.checkpoint.paths import joined
+from graftax.checkpoint.report import Restored, Trainable
+from graftax.checkpoint.trained_as_saved import as_saved, differs, set_frozen, set_trainability
 from graftax.core.errors import DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 
@@ -47,6 +50,7 @@ class Session:
         mapped: Program paths that take their values from another node than their edge leads to.
         given_away: Edges, each after the node that it begins at, whose values ``mapped`` and its like have.
         cast: The cast policy.
+        as_saved: Whether what comes is to be trained or frozen as it was saved.
     """
 
     def __init__(
@@ -56,11 +60,15 @@ class Session:
         mapped: dict[str, int],
         given_away: Collection[tuple[int | None, Edge]],
         cast: str,
+        as_saved: bool,
     ) -> None:
         self.index = index
         self.mapped = mapped
         self._paths = paths
         self._cast = cast
+        self.as_saved = as_saved
+        self.arrived: list[Restored] = []
+        self.retrained: list[Trainable] = []
         self._values: dict[int, HostArray] = {}
         self._given_away = given_away
         self._awaited: dict[str, int] = {}
@@ -120,7 +128,10 @@ class Session:
             "_values": {node: value for node, value in self._values.items() if node in nodes},
             "_given": {node: variable for node in self._given if (variable := self.given(node)) is not None},
             "_taken": set(self._taken),
-        } | {name: getattr(self, name) for name in ("index", "mapped", "_given_away", "_paths", "_cast")}
+        } | {
+            name: getattr(self, name)
+            for name in ("index", "mapped", "_given_away", "_paths", "_cast", "as_saved", "arrived", "retrained")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -156,7 +167,7 @@ class Session:
         found = module._gx_pending
         return found if isinstance(found, Deferred) and found.session is not self else None
 
-    def deliver(self, node: int, path: str, appeared: Variable | Reparam) -> bool:
+    def deliver(self, node: int, path: str, appeared: Variable | Reparam, was_below_frozen: bool = False) -> bool:
         """Give a Variable its value, and its slots theirs; False if no value is meant for this path.
 
         Of an expression, its base takes the value of a plain weight, else the whole does; see `expressions`.
@@ -168,6 +179,8 @@ class Session:
         self._taken.add(path)
         variable = receiver(appeared)
         self._assign(node, path, variable)
+        if isinstance(variable, Variable):
+            self._freeze(node, path, variable, was_below_frozen)
         for slot in self._slots.pop(node, ()) if isinstance(variable, Variable) else ():
             made = slot.optimizer._gx_ensure_slot(slot.name, variable)
             if made is not None:
@@ -188,14 +201,27 @@ class Session:
                     "its saved value was waiting for it",
                     "build the layer as it was saved, or leave it out of the restore: skip=[...]",
                 )
+            note = ""
             if isinstance(variable, Variable):
                 variable.assign(cast_to(variable, value))
             else:
-                take(variable, cast_to(variable, value), path)
+                note, _ = take(variable, cast_to(variable, value), path)
+            self.arrived.append(Restored(path, self._paths[node], value.dtype.name, value.shape, note))
         self._given[node] = weakref.ref(variable)
         del self._awaited[path]
         if node not in self._awaited.values():
             del self._values[node]
+
+    def _freeze(self, node: int, path: str, variable: Variable, was_below_frozen: bool) -> None:
+        """Let it be trained as it was saved, if that is asked for; what the program froze meanwhile stays so."""
+        record, now = self.index.nodes[node], variable.trainability
+        if variable.role == "slot" or not differs(record, now):
+            return
+        trained: bool = record.payload[1]
+        is_applied = self.as_saved and not (trained and now.frozen and not was_below_frozen)
+        if is_applied:
+            set_trainability(variable, as_saved(now, trained))
+        self.retrained.append(Trainable(path, trained, trained == is_applied))
 
 
 class Deferred:
@@ -211,11 +237,17 @@ class Deferred:
         path: str,
         earlier: Deferred | None = None,
         kind: type[object] | None = None,
+        was_frozen: bool = False,
     ) -> None:
         self.session = session
         self.node = node
         self._path = path
-        saved = () if node is None else session.index.nodes[node].edges
+        record = None if node is None else session.index.nodes[node]
+        is_object = record is not None and record.kind is Kind.OBJECT
+        self._was_frozen = (
+            bool((record.payload or {}).get("frozen")) if record is not None and is_object else was_frozen
+        )
+        saved = () if record is None else record.edges
         edges = {e: n for e, n in saved if node is None or not session.gave_away(node, e)}
         self._edges = edges if kind is None else with_names_of_now(kind, edges)
         self._earlier = earlier if earlier is not None and earlier.session.paths else None
@@ -228,10 +260,17 @@ class Deferred:
         """True if both are of the same restore."""
         return isinstance(other, Deferred) and other.session is self.session
 
+    def hung_on(self, module: Copied) -> None:
+        """Freeze a Module that has appeared, if it was saved so; what is in it already has flags of its own."""
+        if self._was_frozen and self.session.as_saved and isinstance(module, Module) and not module._gx_frozen:
+            set_frozen(module, True)
+        elif self._earlier is not None:
+            self._earlier.hung_on(module)
+
     def claim(self, edge: Edge, variable: Variable | Reparam) -> None:
         """A weight appeared under this edge: the latest restore that has a value for it delivers it, once."""
         path, node = self._target(edge)
-        taken = node is not None and self.session.deliver(node, path, variable)
+        taken = node is not None and self.session.deliver(node, path, variable, self._was_frozen)
         if not taken and self._earlier is not None:
             self._earlier.claim(edge, variable)
 
@@ -242,7 +281,7 @@ class Deferred:
         if node is None or self.session.index.nodes[node].kind.is_leaf:
             mapped = any(target.startswith(f"{path}/") for target in self.session.mapped)
             return Deferred(self.session, None, path, earlier) if mapped else earlier
-        return Deferred(self.session, node, path, earlier)
+        return Deferred(self.session, node, path, earlier, was_frozen=self._was_frozen)
 
     def edges(self) -> list[Edge]:
         """The edges that the checkpoints have here, and those of ``map=``."""

@@ -15,7 +15,7 @@ TOLERANCE = 1e-3
 """How far an expression that states no ``tolerance`` may be from a saved value, relative to the norm of that."""
 
 
-def receiver(thing: Any) -> Any:
+def receiver(thing: object) -> Any:
     """What takes the value of a plain weight: the base of an expression, if it has one, else the expression itself."""
     while isinstance(thing, Reparam) and base_of(thing) is not None:
         thing = base_of(thing)

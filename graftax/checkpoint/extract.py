@@ -51,6 +51,12 @@ def extract(
     return ExtractReport(os.fspath(path), len(index.tensors), index.nbytes)
 
 
+def part_of(reader: Reader, subset: Subset) -> Draft:
+    """Return the chosen part of an open checkpoint, to be written or changed; arrays are read when it is their turn."""
+    reader.check_files()
+    return _Part(reader, subset).draft()
+
+
 class _Part:
     """The nodes that are kept, numbered anew."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from graftax.checkpoint.graph import Place
-from graftax.checkpoint.index import Kind, NodeRecord
+from graftax.checkpoint.index import Kind
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.report import Trainable
+from graftax.checkpoint.trained_as_saved import differs
 from graftax.variables.graph.module import Module
-from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
 
@@ -39,9 +39,8 @@ def flags(match: Match, as_saved: bool) -> list[Flag]:
     for place, node in match.pairs.items():
         if place.kind is not Kind.VARIABLE or place.role == "slot":
             continue
-        record, trainability = nodes[node], place.thing.trainability
-        if record.payload[1] != trainability.trained and not _rests(record, trainability):
-            found.append(Flag(place.thing, place.path, record.payload[1], as_saved))
+        if differs(nodes[node], place.thing.trainability):
+            found.append(Flag(place.thing, place.path, nodes[node].payload[1], as_saved))
     for node, places in match.objects.items():
         frozen = bool((nodes[node].payload or {}).get("frozen"))
         found += [
@@ -50,12 +49,6 @@ def flags(match: Match, as_saved: bool) -> list[Flag]:
             if isinstance(place.thing, Module) and place.thing._gx_frozen != frozen and _is_asked_for(place, match)
         ]
     return found
-
-
-def _rests(record: NodeRecord, trainability: Trainability) -> bool:
-    """Whether an expression keeps it as it is, on either side: that is not what was saved, nor what changes."""
-    attributes = record.payload[3]
-    return bool(trainability.resting or (attributes.get("resting") and not attributes.get("frozen")))
 
 
 def _is_asked_for(place: Place, match: Match) -> bool:

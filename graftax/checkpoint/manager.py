@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ class CheckpointManager:
         directory: The folder, or the URL of one; made at the first save.
         keep: How many of the newest stay. Defaults to all.
         keep_best: How many of the best stay besides, by ``monitor``.
-        monitor: The metric that says which is best.
+        monitor: The metric that says which is best. NaN never competes: a checkpoint with it is saved with a warning.
         goal: ``"min"`` if it is to become small, ``"max"`` if large. Defaults to ``"min"``.
         keep_every: Checkpoints whose step is a multiple of this stay besides.
         roots: Names and objects, as for `Checkpoint`; without any there is no saving, only looking.
@@ -126,6 +127,8 @@ class CheckpointManager:
     def best(self) -> Record | None:
         """Return the record with the best value of ``monitor``; None where there is none.
 
+        NaN is no value: where all that were saved have it, there is no best.
+
         Raises:
             StateError: the manager was made without ``monitor=``.
         """
@@ -150,7 +153,8 @@ class CheckpointManager:
 
         Args:
             step: Its number. Defaults to one more than the highest that is there.
-            metrics: Numbers by name; the one that is monitored must be among them.
+            metrics: Numbers by name; the one that is monitored must be among them. Where that is NaN, a warning tells
+                that this checkpoint is none of the best.
             meta: Values of your own, as for `Checkpoint.save`.
             base: A checkpoint in the same folder that arrays may be referred to in, as for `Checkpoint.save`.
             async_: Return as soon as all values are taken, and write beside the program; see `wait`.
@@ -224,6 +228,11 @@ class CheckpointManager:
                 f"metrics with {', '.join(rated) or 'nothing'}",
                 f"the manager was made with monitor={monitor!r}",
                 f'metrics={{"{monitor}": ...}}, or competes=False for a save between two validations',
+            )
+        if competes and monitor is not None and math.isnan(rated[monitor]):
+            user_line.warn(
+                f"metrics[{monitor!r}] of the manager of {self.directory} is NaN: the checkpoint is saved, and never "
+                "one of the best. Instead: give a number; competes=False says that it is not to be one of the best"
             )
         return rated
 

@@ -236,7 +236,8 @@ class Match:
     def _check_renames(self) -> None:
         """Raise for entries of ``map=`` that say nothing: of a part that is left out, or of nothing that will come."""
         for path, place in self.renames.named.items():
-            if not any(self.has(leaf) for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates):
+            leaves = [leaf for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates]
+            if leaves and not any(self.has(leaf) for leaf in leaves):  # what is not built has none yet
                 raise ArgumentError(
                     f"map= names {path!r}, which only= or skip= leaves out",
                     "its value would not be restored",

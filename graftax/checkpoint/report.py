@@ -27,6 +27,16 @@ class Waiting(Protocol):
         """Return the paths that it is about."""
         ...
 
+    @property
+    def arrived(self) -> Sequence[Restored]:
+        """Return what has come since."""
+        ...
+
+    @property
+    def retrained(self) -> Sequence[Trainable]:
+        """Return where what came was trained, or frozen, otherwise than in the program."""
+        ...
+
 
 class Restored(NamedTuple):
     """A value that went from a path of the checkpoint to a path of the program; Python state has no dtype.
@@ -83,8 +93,8 @@ class RestoreReport:
     ``restored``, ``missing`` (in the checkpoint), ``unused`` (of the checkpoint), ``conflicts``, ``unshared``,
     ``fresh`` (slots that the checkpoint does not have and that stay as they were), and ``trainable`` (what was trained
     or frozen otherwise when it was saved) are tuples; ``deferred`` lists the paths whose values wait for Variables that
-    are made later, and shrinks as they come. ``random`` is True if the global seed and its stream came back, False if
-    they stayed as they are, None if the checkpoint has none.
+    are made later; as they come, they are in ``restored`` and ``trainable`` instead. ``random`` is True if the global
+    seed and its stream came back, False if they stayed as they are, None if the checkpoint has none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
@@ -92,15 +102,29 @@ class RestoreReport:
         self.mode = mode
         self.step: int | None = None
         self.meta: dict[str, Any] = {}
-        self.restored: tuple[Restored, ...] = ()
         self.missing: tuple[str, ...] = ()
         self.unused: tuple[str, ...] = ()
         self.conflicts: tuple[Conflict, ...] = ()
         self.unshared: tuple[Unshared, ...] = ()
         self.fresh: tuple[str, ...] = ()
-        self.trainable: tuple[Trainable, ...] = ()
         self.random: bool | None = None
         self._waiting: Waiting | None = None
+        self._restored: tuple[Restored, ...] = ()
+        self._trainable: tuple[Trainable, ...] = ()
+
+    @property
+    def restored(self) -> tuple[Restored, ...]:
+        """Values that the program has now; those that waited are there from when they came."""
+        return (*self._restored, *(self._waiting.arrived if self._waiting is not None else ()))
+
+    @property
+    def trainable(self) -> tuple[Trainable, ...]:
+        """What was trained or frozen otherwise when it was saved."""
+        return (*self._trainable, *(self._waiting.retrained if self._waiting is not None else ()))
+
+    def tell(self, restored: Sequence[Restored], trainable: Sequence[Trainable]) -> None:
+        """Note what was restored at once."""
+        self._restored, self._trainable = tuple(restored), tuple(trainable)
 
     @property
     def deferred(self) -> tuple[str, ...]:

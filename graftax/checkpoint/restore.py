@@ -86,9 +86,10 @@ def _restore(
         _judge(match, report)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         values = values_of(reader, {*match.pairs.values(), *waiting})
-        known = flags(match, _whose(trainable, mode, subset))
+        as_saved = _whose(trainable, mode, subset)
+        known = flags(match, as_saved)
         ready = _on_devices(match, values)
-        session = _session(match, slots, {node: values[node] for node in waiting}, cast)
+        session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved)
         if trainable is None:
             _warn_of_thawing(known)
         with uninterrupted() as raise_if_interrupted:
@@ -97,9 +98,8 @@ def _restore(
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
             _apply_values(match, changes, ready, known, session)
-        report.restored = _restored(match, notes)
+        report.tell(_restored(match, notes), [flag.told for flag in known])
         report.random = None if reader.index.random is None else random is not None
-        report.trainable = tuple(flag.told for flag in known)
         if session is not None:
             report.wait_for(session)
     return report
@@ -266,10 +266,10 @@ def _is_weight(place: Place) -> bool:
     return place.kind.is_leaf or isinstance(place.thing, VariableLike)
 
 
-def _session(match: Match, slots: SlotMatch, values: dict[int, Any], cast: str) -> Session | None:
+def _session(match: Match, slots: SlotMatch, values: dict[int, Any], cast: str, as_saved: bool) -> Session | None:
     if not match.awaited:
         return None
-    session = Session(match.index, match.paths, match.mapped, frozenset(match.renames.given), cast)
+    session = Session(match.index, match.paths, match.mapped, frozenset(match.renames.given), cast, as_saved)
     session.begin(values, match.awaited, slots.waiting)
     return session
 

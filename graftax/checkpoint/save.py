@@ -122,7 +122,7 @@ class Preparation:
         return sketch
 
 
-def _is_pending(thing: Any) -> bool:
+def _is_pending(thing: object) -> bool:
     return isinstance(thing, Module) and thing._gx_pending is not None
 
 
@@ -153,7 +153,7 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
     return drawing.sketch()._replace(random=random, plain=plain, beside=beside)
 
 
-def _is_stream_of_unbuilt(thing: Any) -> bool:
+def _is_stream_of_unbuilt(thing: object) -> bool:
     if not isinstance(thing, Variable) or thing.role != "seed":
         return False
     above = thing._gx_owner

@@ -221,7 +221,7 @@ class SavedArray:
             raise ArgumentError(f"len() of {self.path!r}", "its shape is ()", "arrays[path]")
         return self.shape[0]
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         """The part of it, as NumPy's arrays have it; only the rows between the first and the last of them are read."""
         box = bounds(index, self.shape)
         low, high = (box[0].start, box[0].stop) if box else (0, 1)

@@ -19,7 +19,7 @@ class Taken:
 
     __slots__ = ("_to_numpy", "array", "path")
 
-    def __init__(self, array: Any, to_numpy: Callable[[Any], HostArray], path: str) -> None:
+    def __init__(self, array: object, to_numpy: Callable[[Any], HostArray], path: str) -> None:
         self.array = array
         self._to_numpy = to_numpy
         self.path = path

@@ -27,7 +27,7 @@ from graftax.core.errors import UnsupportedValue
 AddArray = Callable[[HostArray, str], int]
 
 
-def frozen(value: Any, path: str, add: AddArray) -> Any:
+def frozen(value: object, path: str, add: AddArray) -> Any:
     """Return a copy of Python state that nobody changes any more, in terms of the index.
 
     Args:
@@ -69,7 +69,7 @@ def _frozen(value: Any, path: str, add: AddArray, depth: int) -> Any:
     return value
 
 
-def _frozen_key(key: Any, path: str) -> Any:
+def _frozen_key(key: object, path: str) -> Any:
     if isinstance(key, Enum) or hasattr(key, "_fields"):
         raise UnsupportedValue(
             f"the key {key!r:.100} of type {_name(type(key))} at {path}",

@@ -9,7 +9,7 @@ from graftax.core.errors import IndexRangeError
 from graftax.core.typedefs import Shape
 
 
-def bounds(index: Any, shape: Shape) -> list[range]:
+def bounds(index: object, shape: Shape) -> list[range]:
     """The smallest box that holds all that an index selects, by axis; all of the array for other than basic indices.
 
     Raises:
@@ -21,7 +21,7 @@ def bounds(index: Any, shape: Shape) -> list[range]:
     return [_span(part, size) for part, size in zip(parts, shape, strict=True)]
 
 
-def within(index: Any, shape: Shape, low: int, rows: int) -> Any:
+def within(index: object, shape: Shape, low: int, rows: int) -> Any:
     """The index that selects the same of the rows from ``low`` on.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
 from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.spellings import spellings
 from graftax.variables.graph.module import Module
 
 
@@ -121,7 +122,7 @@ class _Part:
             return self._tally.see(spot.paths, spot.role, spot.item)
         self._spots[spot.path] = spot
         found = False
-        for path in (spot.path, *spot.wholes) if spot.wholes else (spot.path,):
+        for path in (*spot.paths, *spellings(spot.paths, spot.item)):
             literal = self._literals.get(path)  # type: ignore[union-attr]
             if literal is not None:
                 self._hit.add(id(literal))

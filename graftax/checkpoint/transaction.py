@@ -13,12 +13,10 @@ from typing import Any
 from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.state import resembling
+from graftax.checkpoint.trained_as_saved import as_saved, set_frozen, set_trainability
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.structure import structure
 from graftax.variables.random_state import RandomState
-from graftax.variables.state import storage
 from graftax.variables.state.storage import Storage
-from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
 
@@ -68,7 +66,7 @@ class Transaction:
         self._undo.append(lambda: module.set_state(before))
         module.set_state(resembling(state, before))
 
-    def set_random(self, random: RandomState, state: Any) -> None:
+    def set_random(self, random: RandomState, state: object) -> None:
         """Let the global seed and its stream be as they were saved."""
         self._undo.append(random.point_of_return())
         random.set_state(state)
@@ -80,27 +78,20 @@ class Transaction:
 
     def set_trainable(self, thing: Variable | Module, trainable: bool) -> None:
         """Freeze or unfreeze a Variable, or what is made below a Module later."""
-        storage.changing(thing, "trainable" if isinstance(thing, Variable) else "_gx_frozen")
-        structure.bump()
         if isinstance(thing, Variable):
             before = thing.trainability
-            self._undo.append(lambda: _set_trainability(thing, before))
-            _set_trainability(thing, Trainability(before.made or trainable, not trainable, before.resting))
+            self._undo.append(lambda: set_trainability(thing, before))
+            set_trainability(thing, as_saved(before, trainable))
         else:
             frozen = thing._gx_frozen
-            self._undo.append(lambda: object.__setattr__(thing, "_gx_frozen", frozen))
-            object.__setattr__(thing, "_gx_frozen", not trainable)
+            self._undo.append(lambda: set_frozen(thing, frozen))
+            set_frozen(thing, not trainable)
 
-    def hang(self, module: Module, pending: Any) -> None:
+    def hang(self, module: Module, pending: object) -> None:
         """Let values wait below a Module."""
         before = module._gx_pending
         self._undo.append(lambda: object.__setattr__(module, "_gx_pending", before))
         object.__setattr__(module, "_gx_pending", pending)
-
-
-def _set_trainability(variable: Variable, trainability: Trainability) -> None:
-    variable.trainability = trainability
-    structure.bump()
 
 
 @contextmanager

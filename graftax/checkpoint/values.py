@@ -131,7 +131,7 @@ def _text(text: str, path: str) -> str:
     return text
 
 
-def pack(encoded: Any) -> bytes:
+def pack(encoded: object) -> bytes:
     """Return the msgpack bytes of what `encode` gave."""
     return cast(bytes, msgpack.packb(encoded, use_bin_type=True))
 
@@ -255,7 +255,7 @@ def _inside(item: Any, what: str) -> Iterable[Any]:
     raise CorruptMetadata(f"{what} holds a {kind.__name__}", "no such value is ever written")
 
 
-def arrays_in(value: Any) -> Iterator[SavedArray]:
+def arrays_in(value: object) -> Iterator[SavedArray]:
     """Yield the arrays that a checked value names."""
     waiting = [value]
     while waiting:

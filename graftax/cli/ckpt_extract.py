@@ -1,18 +1,17 @@
-"""``graftax ckpt extract CKPT OUT``."""
+"""``graftax ckpt extract CKPT --to OUT``."""
 
 from argparse import Namespace
 
 from graftax.checkpoint.extract import extract
-from graftax.checkpoint.subset import Subset
-from graftax.cli.output import print_json, size
+from graftax.cli.output import print_json, printable, size
+from graftax.cli.selection import chosen
 
 
 def run(options: Namespace) -> int:
     """Write a checkpoint of its own."""
-    chosen = Subset(options.only, options.skip)
-    report = extract(options.checkpoint, options.out, chosen, overwrite=options.overwrite)
+    report = extract(options.checkpoint, options.to, chosen(options), overwrite=options.overwrite)
     if options.json:
         print_json(report._asdict())
     else:
-        print(f"wrote {report.arrays:,} arrays, {size(report.nbytes)}, to {report.path}")
+        print(f"wrote {report.arrays:,} arrays, {size(report.nbytes)}, to {printable(report.path)}")
     return 0

@@ -1,14 +1,32 @@
 """``graftax ckpt ls FOLDER``."""
 
+import sys
 from argparse import Namespace
 
 from graftax.checkpoint.folder import entries
+from graftax.checkpoint.places import place_of
 from graftax.cli.output import moment, print_json, printable, size, table
+from graftax.core.errors import NotACheckpoint
 
 
 def run(options: Namespace) -> int:
     """Print one line per entry of a folder."""
+    storage, folder = place_of(options.folder)
+    if options.sweep:
+        for name in storage.sweep(folder):
+            print(f"swept {printable(name)}", file=sys.stderr)
     found = entries(options.folder)
+    if options.latest:
+        steps = [entry for entry in found if entry.state == "checkpoint" and entry.step is not None]
+        if not steps:
+            raise NotACheckpoint(f"no checkpoint with a step in {options.folder}", "the latest has the highest step")
+        latest = max(steps, key=lambda entry: entry.step or 0)
+        path = folder if storage.is_checkpoint(folder) else storage.join(options.folder, latest.name)
+        if options.json:
+            print_json({"path": path, **latest._asdict()})
+        else:
+            print(path)
+        return 0
     if options.json:
         print_json([entry._asdict() for entry in found])
         return 0

@@ -5,6 +5,7 @@ from argparse import Namespace
 from graftax.checkpoint.export import SUFFIXES, export
 from graftax.checkpoint.subset import Subset
 from graftax.cli.output import print_json
+from graftax.cli.selection import pairs
 from graftax.cli.target import build
 from graftax.core.errors import ArgumentError
 
@@ -18,7 +19,7 @@ def run(options: Namespace) -> int:
         options.checkpoint,
         only=options.only,
         skip=options.skip,
-        map=dict(_pair(text) for text in options.map or ()),
+        map=pairs(options.map, "PROGRAM=CKPT"),
         mode=options.mode or "exact",
         cast=options.cast or "exact",
     )
@@ -34,15 +35,6 @@ def run(options: Namespace) -> int:
         if saved is not None:
             print(saved)
     return 0
-
-
-def _pair(text: str) -> tuple[str, str]:
-    path, equals, source = text.partition("=")
-    if not (path and equals and source):
-        raise ArgumentError(
-            f"--map {text!r}", "it takes a path of the program and one of the checkpoint", "--map PROGRAM=CKPT"
-        )
-    return path, source
 
 
 def _to_file(options: Namespace) -> int:

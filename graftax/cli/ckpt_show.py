@@ -7,6 +7,7 @@ from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.cli.output import moment, print_json, printable, short, size, table
+from graftax.cli.show_table import tree
 from graftax.core.selectors import Tally, compile_selector
 
 
@@ -25,7 +26,11 @@ def run(options: Namespace) -> int:
         return 0
     step = "" if index.step is None else f"step {index.step:,}, "
     print(f"{options.checkpoint}: {step}{len(index.tensors):,} arrays, {size(index.nbytes)}, {moment(index.created)}")
-    table([_row(line) for line in lines], right=(3,), indent="  ")
+    rows = [_row(line) for line in lines]
+    if options.tree:
+        tree(rows)
+    else:
+        table(rows, right=(3,), indent="  ")
     if index.random is not None:
         print(f"gx.random {short(index.random)}")
     for key, value in index.meta.items():

@@ -91,8 +91,6 @@ OF_LAYERS: dict[str, Answer] = OF_MODULES | {
     "float": _DTYPE,
     "double": _DTYPE,
     "output_shape": _BOUNDED,
-    "input": _BOUNDED,
-    "output": _BOUNDED,
     "inputs": _BOUNDED,
     "outputs": _BOUNDED,
     "input_spec": _BOUNDED,
@@ -112,13 +110,13 @@ OF_OPTIMIZERS: dict[str, Answer] = OF_MODULES | {
 
 
 _SETTINGS = {
-    "compute_dtype": 'a new layer with dtype="mixed_float16", or graftax.set_dtype_policy before layers are made',
+    "compute_dtype": 'graftax.set_dtype_policy("mixed_bfloat16", {it})',
     "dtype": 'a new layer with dtype="float16", or graftax.set_dtype_policy before layers are made',
     "losses": "{it}.add_loss(term) inside of call",
     "metrics": "model.compile(optimizer, loss, metrics=[...])",
     "name": "the constructor's name=",
     "optimizer": "model.compile(optimizer, loss)",
-    "policy": 'a new layer with dtype="mixed_float16", or graftax.set_dtype_policy before layers are made',
+    "policy": 'graftax.set_dtype_policy("mixed_bfloat16", {it})',
     "rules": "a new optimizer, made with rules=[...]",
     "trainable_variables": "{it}.trainable = False, or variable.trainable = False for single ones",
     "weights": "{it}.set_weights(values)",

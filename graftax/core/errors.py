@@ -44,6 +44,7 @@ __all__ = [
     "LimitExceeded",
     "LogError",
     "MatchError",
+    "MissingArray",
     "MissingAttributeError",
     "MissingInCheckpoint",
     "MissingLibraryError",

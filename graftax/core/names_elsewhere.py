@@ -82,8 +82,6 @@ NAMES: dict[str, str] = {
     "Softplus": 'graftax.layers.Activation("softplus")',
     "Tanh": 'graftax.layers.Activation("tanh")',
     "Dropout2d": "graftax.layers.SpatialDropout2D(rate)",
-    "Input": _NO_INPUT,
-    "InputLayer": _NO_INPUT,
     "ModuleList": "a list of layers, kept in an attribute",
     "ModuleDict": "a dict of layers, kept in an attribute",
     "Policy": _MIXED,

@@ -19,6 +19,7 @@ from graftax.core.errors import SelectorError
 from graftax.core.globs import Glob
 from graftax.core.roles import ROLES, named_role, prefixed
 from graftax.core.short_traceback import door
+from graftax.core.spellings import above, spellings
 from graftax.core.typedefs import Holder, VariableLike
 
 T = TypeVar("T")
@@ -83,14 +84,13 @@ class Selector:
         return any(found) if self.kind == "any" else all(found) if self.kind == "all" else not any(found)
 
     def _hits(self, paths: Sequence[str], role: str | None, item: object) -> bool:
-        if self.kind == "glob":
-            return any(self.test.matches(path) for path in paths)
-        if self.kind == "regex":
-            return any(self.test.search(path) for path in paths)
+        if self.by_path:
+            test = self.test.matches if self.kind == "glob" else self.test.search
+            return any(test(path) for path in paths) or any(test(path) for path in spellings(paths, item))
         if self.kind == "role":
             return bool(role == self.test)
         if self.kind == "class":
-            return any(isinstance(one, self.test) for one in (item, *_above(item)))
+            return any(isinstance(one, self.test) for one in (item, *above(item)))
         return item is not None and _answer(self, paths[0], self.test(item))
 
     @property
@@ -152,7 +152,7 @@ class Tally:
         if role:
             self._roles.add(role)
         if "class" in self.selector.kinds:
-            self._classes |= dict.fromkeys(type(one).__name__ for one in _above(item))
+            self._classes |= dict.fromkeys(type(one).__name__ for one in above(item))
         return self._see(self.selector, paths, role, item)
 
     def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: object) -> bool:
@@ -198,17 +198,9 @@ class Tally:
 
 def wholes(item: object) -> Iterator[str]:
     """Yield the paths of the expressions that a variable is a part of."""
-    for owner in _above(item):
+    for owner in above(item):
         if isinstance(cast(object, owner), VariableLike):
             yield owner._gx_path
-
-
-def _above(item: object) -> Iterator[Any]:
-    """Yield what a variable hangs in, from the inside out."""
-    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
-    while owner is not None:
-        yield owner
-        owner = owner._gx_owner
 
 
 def _answer(selector: Selector, path: str, answer: object) -> bool:

@@ -58,6 +58,8 @@ from graftax.layers.gru import GRU as GRU
 from graftax.layers.gru import GRUCell as GRUCell
 from graftax.layers.hashing import Hashing as Hashing
 from graftax.layers.identity import Identity as Identity
+from graftax.layers.input_layer import Input as Input
+from graftax.layers.input_layer import InputLayer as InputLayer
 from graftax.layers.integer_lookup import IntegerLookup as IntegerLookup
 from graftax.layers.jax_layer import JaxLayer as JaxLayer
 from graftax.layers.lambda_layer import Lambda as Lambda

@@ -139,7 +139,7 @@ def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape
     return tuple(input_shape)
 
 
-def array_shape(x: Any) -> Shape:
+def array_shape(x: object) -> Shape:
     """Return the shape of the one array that a layer is called with."""
     if not hasattr(x, "shape"):
         raise _no_array(x)
@@ -169,7 +169,7 @@ def narrow(out: Array, x: Array) -> Array:
     return ops.cast(out, x.dtype) if is_floating(x.dtype) else out
 
 
-def _no_array(given: Any = None) -> ArgumentTypeError:
+def _no_array(given: object = None) -> ArgumentTypeError:
     several = f"a {type(given).__name__} of {len(given)}" if isinstance(given, list | tuple | dict) else ""
     return ArgumentTypeError(
         f"{several or 'something else'} in place of an array",

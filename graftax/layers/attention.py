@@ -131,7 +131,7 @@ class Attention(Layer):
         given = mask[0] if isinstance(mask, list | tuple) else mask
         return None if given is None else as_bool(given)
 
-    def _check(self, given: Any) -> None:
+    def _check(self, given: object) -> None:
         if not isinstance(given, list | tuple) or shapes.is_shape(given) or len(given) not in (2, 3):
             raise ArgumentTypeError(
                 "no list of arrays" if not isinstance(given, list | tuple) else f"a list of {len(given)} arrays",

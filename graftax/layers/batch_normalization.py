@@ -64,6 +64,8 @@ class BatchNormalization(ScaleAndShift):
     Source: Ioffe and Szegedy, arXiv 1502.03167.
     """
 
+    _gx_mixes_samples = True
+
     def __init__(
         self,
         axis: int = -1,

@@ -138,7 +138,7 @@ class Bidirectional(Layer):
         return (mask, mask) if self.merge_mode is None else mask
 
 
-def _directed(layer: Any, name: str) -> Layer:
+def _directed(layer: object, name: str) -> Layer:
     if isinstance(layer, Layer) and all(
         isinstance(getattr(layer, setting, None), bool)
         for setting in ("go_backwards", "return_sequences", "return_state")

@@ -54,7 +54,7 @@ def checked_padding(value: Padding, space: int, words: Sequence[str] = (), name:
     return tuple(pairs)
 
 
-def _pair(value: Any) -> tuple[int, int]:
+def _pair(value: object) -> tuple[int, int]:
     try:
         if isinstance(value, list | tuple):
             low, high = (_size(n) for n in value)

@@ -69,7 +69,7 @@ class CategoryEncoding(Layer):
 
 
 def encoded(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike | None = None) -> Array:
-    """Indices as vectors with a place for each of ``size``."""
+    """Return indices as vectors with a place for each of ``size``."""
     if mode == "one_hot":
         flat = indices[..., 0] if indices.ndim > 1 and indices.shape[-1] == 1 else indices
         return ops.one_hot(flat, size, dtype=dtype)
@@ -89,5 +89,5 @@ def encoded(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike
 
 
 def checked_modes(mode: str, modes: Sequence[str] = ("int", *MODES)) -> str:
-    """The mode of a layer that makes integers itself."""
+    """Return the mode of a layer that makes integers itself."""
     return one_of("output_mode", mode, modes)

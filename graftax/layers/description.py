@@ -23,7 +23,8 @@ def _describe(value: object) -> str:
     if not tree.is_leaf(value):
         shown = ", ".join(f"{path}: {_describe(leaf)}" for path, leaf in tree.flatten_with_paths(value)[:4])
         return f"({shown})"
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return f"{value.dtype}{list(value.shape)}"
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is not None and shape is not None:
+        return f"{dtype}{list(shape)}"
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -110,7 +110,7 @@ class FlaxLayer(Layer):
         return out
 
     def _initial(self, inputs: Any) -> dict[str, Any]:
-        """The variables that the module makes for zeros of the shapes of the input."""
+        """Return the variables that the module makes for zeros of the shapes of the input."""
         shapes = [(tuple(leaf.shape), str(leaf.dtype)) for leaf in tree.flatten(inputs)]
         with storage.concretely():
             zeros = tree.rebuild(inputs, iter([ops.zeros(shape, dtype) for shape, dtype in shapes]))
@@ -125,7 +125,7 @@ class FlaxLayer(Layer):
 
 
 def _flags(method: Any) -> dict[str, bool]:
-    """The parameters that say whether this is training, and whether they say so or the contrary."""
+    """Return the parameters that say whether this is training, and whether they say so or the contrary."""
     try:
         names = inspect.signature(method).parameters
     except ValueError:

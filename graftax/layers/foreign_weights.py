@@ -13,7 +13,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.layers.layer import Layer
 
 
-def as_weights(layer: Layer, structure: Any, name: str, trainable: bool) -> Any:
+def as_weights(layer: Layer, structure: object, name: str, trainable: bool) -> Any:
     """Return a Variable for each array of a structure, in that structure.
 
     Args:
@@ -46,12 +46,12 @@ def as_weights(layer: Layer, structure: Any, name: str, trainable: bool) -> Any:
     return tree.rebuild(structure, iter(made))
 
 
-def values_of(structure: Any) -> Any:
-    """The values of Variables, in their structure."""
+def values_of(structure: object) -> Any:
+    """Return the values of Variables, in their structure."""
     return tree.map_structure(lambda variable: variable.value, structure)
 
 
-def assign_all(structure: Any, values: Any, giver: str) -> None:
+def assign_all(structure: object, values: object, giver: str) -> None:
     """Assign new values to Variables; they are constants to gradients.
 
     Raises:
@@ -69,7 +69,7 @@ def assign_all(structure: Any, values: Any, giver: str) -> None:
         variable.assign(ops.stop_gradient(ops.cast(found[path], variable.dtype)))
 
 
-def _plain(structure: Any) -> Any:
+def _plain(structure: object) -> Any:
     if hasattr(structure, "items"):
         return {key: _plain(value) for key, value in structure.items()}
     if isinstance(structure, list | tuple):

@@ -66,7 +66,7 @@ class Hashing(Layer):
         self.output_mode = checked_modes(output_mode)
 
     def __call__(self, inputs: Any) -> Array:
-        """Hash on the host, at once."""
+        """Compute the bins on the host, at once."""
         return self.call(inputs)
 
     @door
@@ -84,7 +84,7 @@ class Hashing(Layer):
 
 
 def hashed(token: str | bytes | int, bins: int, salt: int | None = None) -> int:
-    """The bin of a token, the same on every machine."""
+    """Return the bin of a token, the same on every machine."""
     data = token if isinstance(token, bytes) else str(token).encode()
     key = b"" if salt is None else salt.to_bytes(8, "little")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=key).digest(), "little") % bins

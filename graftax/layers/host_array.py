@@ -13,8 +13,8 @@ from graftax.core.typedefs import unwrap
 _WORDS = {"U": "text", "iu": "integers", "iuU": "text or integers"}
 
 
-def host_array(value: Any, kinds: str, title: str) -> np.ndarray[Any, Any]:
-    """The tokens as an array on the host.
+def host_array(value: object, kinds: str, title: str) -> np.ndarray[Any, Any]:
+    """Return the tokens as an array on the host.
 
     Raises:
         ArgumentTypeError: they are something else, or not there yet.

@@ -9,6 +9,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.typedefs import unwrap
 from graftax.layers.description import all_numbers
+from graftax.ops.symbolic import MetSymbolic, Symbolic
 from graftax.variables import masks
 
 
@@ -22,6 +23,8 @@ def inputs_in(dtype: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
         leaf = unwrap(leaf)
         if not hasattr(leaf, "dtype"):
             return leaf
+        if isinstance(leaf, Symbolic):
+            raise MetSymbolic
         array = leaf if arrays.is_array(leaf) else arrays.asarray(leaf)
         kind = str(array.dtype)
         if kind != dtype and is_floating(kind):

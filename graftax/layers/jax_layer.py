@@ -63,8 +63,8 @@ class JaxLayer(Layer):
         self,
         call_fn: Callable[..., Any],
         init_fn: Callable[..., Any] | None = None,
-        params: Any = None,
-        state: Any = None,
+        params: object = None,
+        state: object = None,
         seed: int | None = None,
         name: str | None = None,
         trainable: bool = True,
@@ -102,7 +102,7 @@ class JaxLayer(Layer):
         assign_all(self.state, out[1], "call_fn")
         return out[0]
 
-    def _make(self, inputs: Any) -> None:
+    def _make(self, inputs: object) -> None:
         """Make the Variables, from what was given or what ``init_fn`` gives for zeros of the shapes of the input."""
         params, state = self.start
         if params is None:
@@ -133,8 +133,8 @@ class JaxLayer(Layer):
         return made
 
 
-def as_plain(structure: Any) -> Any:
-    """Mappings of any kind as dicts."""
+def as_plain(structure: object) -> Any:
+    """Return mappings of any kind as dicts."""
     if hasattr(structure, "items"):
         return {key: as_plain(value) for key, value in structure.items()}
     if isinstance(structure, list | tuple) and not hasattr(structure, "_fields"):
@@ -146,8 +146,8 @@ def _described(leaf: Any) -> Any:
     return shapes.ShapeLeaf((tuple(leaf.shape), str(leaf.dtype)))  # type: ignore[arg-type]
 
 
-def _names(what: str, function: Any, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
-    """The parameters of a function, in their order.
+def _names(what: str, function: object, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
+    """Return the parameters of a function, in their order.
 
     Raises:
         ArgumentTypeError: it is none, or has others.

@@ -39,7 +39,7 @@ class Lambda(Layer):
     def __init__(
         self,
         function: Callable[..., Any],
-        mask: Any = None,
+        mask: object = None,
         arguments: Mapping[str, Any] | None = None,
         name: str | None = None,
         dtype: str | DTypePolicy | None = None,

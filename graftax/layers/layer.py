@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
@@ -12,7 +12,7 @@ from graftax.core.errors import DTypeError, StateError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, masking, shapes
+from graftax.layers import added_losses, building, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
@@ -20,7 +20,9 @@ from graftax.layers.call_errors import explained_call, gives_nothing
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
+from graftax.ops.symbolic import MetSymbolic
 from graftax.transforms.compile import layer_call as eager_call
+from graftax.transforms.flow.remat import remat
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables import constraints, initializers, masks, regularizers
 from graftax.variables.calls import CallContext, contexts
@@ -70,6 +72,8 @@ class Layer(AddsLosses):
     mask hides reach it as zeros."""
     _gx_hands_on_masks: ClassVar[bool] = False
     """Whether the layers inside give the output its mask."""
+    _gx_mixes_samples: ClassVar[bool] = False
+    """Whether what it computes of one sample depends on the others."""
     _gx_input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
@@ -77,11 +81,16 @@ class Layer(AddsLosses):
     """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
     is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
 
+    calls_python: ClassVar[bool] = False
+    """Whether `call` runs Python by `graftax.py_function`: the steps that `fit`, ``evaluate`` and ``predict`` compile
+    for a model with such a layer wait for Python, as with ``graftax.jit(step, allow_callback=True)``."""
+
     _gx_policy: DTypePolicy | None = None
     _gx_unnamed = 0
     _gx_warned = False
     _gx_plans: eager_call.Plans | None = None
     _gx_makes_mask = False  # whether the class defines compute_mask
+    _gx_remat: Literal["full", "dots", "dots_without_batch"] | None = None  # what `set_remat_policy` says
     _gx_casts = False  # whether a weight is stored in another dtype than the policy's
 
     @classmethod
@@ -109,6 +118,8 @@ class Layer(AddsLosses):
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """Return the mask of the output, given that of the input; None for none."""
+        if self._gx_hands_on_masks:
+            return None  # the layers inside have set it
         if mask is None or self.supports_masking:
             return mask
         if not self._gx_warned:
@@ -205,6 +216,27 @@ class Layer(AddsLosses):
         """Return the shape (or structure of shapes) that it was built for; None before."""
         return self._gx_input_shape
 
+    @Fallback
+    def input(self) -> Any:
+        """Return what it was called with in a graph of layers: what stands for the first argument.
+
+        Raises:
+            MissingAttributeError: it was called on no `graftax.Input`, or on several.
+        """
+        return symbolic_call.only_call(self, "input").args[0]
+
+    @Fallback
+    def output(self) -> Any:
+        """Return what stands for its output in the graph of layers in which it was called.
+
+        Raises:
+            MissingAttributeError: it was called on no `graftax.Input`, or on several.
+        """
+        return symbolic_call.results_of(symbolic_call.only_call(self, "output"))
+
+    def _gx_record_again(self) -> None:
+        """Record again the calls of layers below, which a copy has forgotten; a model that is a graph does so."""
+
     if TYPE_CHECKING:  # what a checker should know: it gives what `call` gives
 
         def __call__(self: Calls[R], *args: Any, **kwargs: Any) -> R: ...
@@ -221,6 +253,8 @@ class Layer(AddsLosses):
                     if out is not eager_call.MISSED:
                         return out
                 return self._gx_traced_call(args, kwargs)
+            except MetSymbolic:
+                return symbolic_call.recorded(self, args, kwargs)
             except Exception as error:
                 shorten(error)
                 raise
@@ -277,13 +311,16 @@ class Layer(AddsLosses):
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
+            call = self.call
+            if self._gx_remat is not None and storage.frames.top is not None:
+                call = remat(call, None if self._gx_remat == "full" else self._gx_remat)
             policy = self._gx_dtypes
             # where nothing is cast, the scope is left alone: it costs as much as a small layer
             if self._gx_casts or policy.compute_dtype != policy.variable_dtype or storage.autocast.items:
                 with storage.autocast.entered(policy.compute_dtype):
-                    out = self.call(*args, **kwargs)
+                    out = call(*args, **kwargs)
             else:
-                out = self.call(*args, **kwargs)
+                out = call(*args, **kwargs)
             if out is None:
                 raise gives_nothing(self._gx_title())
             if is_first:

@@ -32,8 +32,8 @@ class Lookup(Layer):
         self,
         max_tokens: int | None,
         num_oov_indices: int,
-        mask_token: Any,
-        oov_token: Any,
+        mask_token: object,
+        oov_token: object,
         vocabulary: Sequence[Any] | None,
         idf_weights: Sequence[float] | None,
         invert: bool,
@@ -74,7 +74,7 @@ class Lookup(Layer):
         return self.output_of([[self._place(token) for token in tokens.ravel().tolist()]], tokens.shape)
 
     def output_of(self, places: list[list[int]], shape: tuple[int, ...]) -> Array:
-        """Places of tokens in the form of ``output_mode``."""
+        """Return places of tokens in the form of ``output_mode``."""
         found = ops.asarray(np.asarray([place for row in places for place in row], "int32").reshape(shape))
         if self.output_mode == "int":
             return found
@@ -83,12 +83,12 @@ class Lookup(Layer):
         return self.weighed(encoded(found, size, mode, self.compute_dtype))
 
     def counted(self, counts: np.ndarray[Any, Any]) -> Array:
-        """Counts of the places in the form of ``output_mode``."""
+        """Return counts of the places in the form of ``output_mode``."""
         found = np.minimum(counts, 1) if self.output_mode == "multi_hot" else counts
         return self.weighed(ops.asarray(found, self.compute_dtype))
 
     def weighed(self, counts: Array) -> Array:
-        """Counts times what each place counts; what is unknown counts as the mean."""
+        """Multiply counts by what each place counts; what is unknown counts as the mean."""
         if self.output_mode != "tf_idf":
             return counts
         known = np.asarray(self.idf_weights or (), "float32")
@@ -127,7 +127,7 @@ class Lookup(Layer):
         self.take(counts, documents, total)
 
     def documents(self, data: Any) -> Iterable[list[Any]]:
-        """The tokens of each document of a data set."""
+        """Return the tokens of each document of a data set."""
         several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str | bytes)
         for batch in data if several else (data,):
             tokens = host_array(batch, self.kinds, self._gx_title())
@@ -245,7 +245,7 @@ class Lookup(Layer):
             object.__setattr__(self, "_gx_table", cached)
         return cached[1]  # type: ignore[no-any-return]
 
-    def _inverted(self, inputs: Any, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    def _inverted(self, inputs: object, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         places = host_array(inputs, "iu", self._gx_title())
         tokens = [*self._special_tokens(), *words]
         if places.size and not (places.min() >= 0 and places.max() < len(tokens)):

@@ -57,7 +57,7 @@ def _other_numbers(name: str, host: Any) -> GraftaxError | None:
     )
 
 
-def checked(mask: Any, shape: Sequence[int], axes: int | None = None, name: str = "mask") -> Array:
+def checked(mask: object, shape: Sequence[int], axes: int | None = None, name: str = "mask") -> Array:
     """Return the mask as truth values, if it has the first sizes of the array that it belongs to.
 
     Args:
@@ -213,7 +213,7 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
     return out
 
 
-def _fitting(title: str, made: Any, out: Any) -> Any:
+def _fitting(title: str, made: object, out: object) -> Any:
     """Return what a ``compute_mask`` gave, if these are masks for the outputs; a single one is that of the first."""
     leaves, parts = tree.flatten(out), tree.flatten(made)
     if len(parts) > len(leaves):
@@ -247,14 +247,14 @@ def marked(inputs: Any, mask: Any) -> Any:
     return tree.rebuild(inputs, iter([marked(x, part) for x, part in pairs]))
 
 
-def calmed(inputs: Any) -> Any:
+def calmed(inputs: object) -> Any:
     """Return the inputs without nan and infinities where their masks hide."""
     if all(masks.is_calm(leaf) for leaf in tree.flatten(inputs)):
         return inputs
     return tree.map_structure(lambda x: x if masks.is_calm(x) else marked(x, masks.mask_of(x)), inputs)
 
 
-def handed_on(out: Any, inputs: Any, mask: Any, keep: bool, calm: bool) -> Any:
+def handed_on(out: object, inputs: object, mask: object, keep: bool, calm: bool) -> Any:
     """Return what a layer returns, carrying its mask; an array that came in is copied, since it may carry another one.
 
     Args:
@@ -280,6 +280,6 @@ def handed_on(out: Any, inputs: Any, mask: Any, keep: bool, calm: bool) -> Any:
     return leaves[0] if tree.is_leaf(out) else tree.rebuild(out, iter(leaves))
 
 
-def _copy(x: Any) -> Any:
+def _copy(x: object) -> Any:
     arrays = registry.current().arrays
     return np.array(x) if isinstance(x, np.ndarray) else arrays.numpy.array(x)

@@ -54,15 +54,15 @@ class Mixing(RandomImage):
         return {"images": ops.cast(images, dtype), "labels": ops.cast(labels, dtype)}
 
     def mixed(self, images: Array, labels: Array) -> tuple[Array, Array]:
-        """Images and labels mixed; subclasses must define it."""
+        """Return images and labels mixed; subclasses must define it."""
         raise TypeError(f"{type(self).__name__} must define mixed(images, labels)")
 
     def others(self, images: Array) -> Array:
-        """For each image, which one it is mixed with."""
+        """Return for each image which one it is mixed with."""
         return random.shuffle(ops.arange(images.shape[0]), seed=self.seed_generator)
 
     def share(self, images: Array) -> Array:
-        """How much of each image stays: a draw of the symmetric beta distribution."""
+        """Draw how much of each image stays, from the symmetric beta distribution."""
         dtype = str(images.dtype)
         chances, places, power = _half_of_beta(float(self._strength))
         drawn = random.uniform((images.shape[0],), seed=self.seed_generator)
@@ -77,7 +77,7 @@ class Mixing(RandomImage):
 
 @cache
 def _half_of_beta(strength: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], float]:
-    """The lower half of the beta distribution with both parameters ``strength``: chances, and where they are reached.
+    """Return chances of the beta distribution of twice ``strength``, and where they are reached: the lower half.
 
     Places are those of ``x ** min(strength, 1)``, in which the density has no pole at 0; the power leads back to ``x``.
     """

@@ -61,6 +61,7 @@ class MixtureOfExperts(Layer):
     """
 
     supports_masking = True
+    _gx_mixes_samples = True
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
 
     def __init__(
@@ -133,7 +134,7 @@ class MixtureOfExperts(Layer):
         return ops.reshape(out, x.shape)
 
     def _by_all(self, rows: Array, weights: Array) -> Array:
-        """Each expert computes all rows: ``weights`` of ``(rows, experts)`` says how much of each is meant."""
+        """Let each expert compute all rows: ``weights`` of ``(rows, experts)`` says how much of each is meant."""
         inner = ops.einsum("nd,edh->enh", rows, self.expert_kernel) + self.expert_bias[:, None]
         inner = activated(self.activation, inner, inner.shape)
         weights = ops.cast(weights, rows.dtype)
@@ -141,7 +142,7 @@ class MixtureOfExperts(Layer):
         return ops.einsum("enh,ehd->nd", inner, self.output_kernel) + ops.matmul(weights, self.output_bias)
 
     def _by_chosen(self, rows: Array, gates: Array, chosen: Array, uses: Array) -> Array:
-        """Each expert computes the rows that chose it, as many as it has room for, first choices first."""
+        """Let each expert compute the rows that chose it, as many as it has room for, first choices first."""
         count, features = rows.shape
         experts, k = self.num_experts, self.top_k
         room = max(math.ceil((self.capacity_factor or 1) * count * k / experts), 1)

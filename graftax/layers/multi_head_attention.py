@@ -244,9 +244,10 @@ class MultiHeadAttention(Layer):
             )
 
     def _output(self) -> Dense:
-        if self.output is None:
+        output: Dense | None = self.output
+        if output is None:
             raise StateError("build() was not called", "the size of the result is that of the input", "layer(x)")
-        return self.output
+        return output
 
     def _heads(self, x: Array, heads: int) -> Array:
         return ops.reshape(x, (*x.shape[:2], heads, x.shape[2] // heads))
@@ -313,7 +314,7 @@ class MultiHeadAttention(Layer):
             ops.slice_update(cache.visible, begin[:2], visible),
         )
 
-    def _filled(self, queries: int, keys: int, start: Any) -> Array:
+    def _filled(self, queries: int, keys: int, start: object) -> Array:
         """Return a mask in which each query sees the positions up to its own."""
         last = ops.arange(queries)[:, None] + start
         return ops.less_equal(ops.arange(keys)[None, :], last)[None, None]

@@ -208,7 +208,7 @@ def batches_of(data: Any) -> Iterable[np.ndarray[Any, Any]]:
         yield array if array.ndim else array[None]
 
 
-def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
+def _numbers(name: str, value: object) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(unwrap(value), "float32")
     except (TypeError, ValueError):

@@ -71,25 +71,9 @@ def get_dtype_policy() -> DTypePolicy:
     return _global[0]
 
 
-@door
-def set_dtype_policy(policy: str | DTypePolicy) -> None:
-    """Choose the policy of layers that are given none from now on.
-
-    Args:
-        policy: A `DTypePolicy` or its name.
-
-    Raises:
-        ArgumentError: there is no such policy.
-
-    Example:
-        >>> set_dtype_policy("mixed_bfloat16")
-        >>> get_dtype_policy().compute_dtype
-        'bfloat16'
-        >>> set_dtype_policy("float32")
-    """
-    if policy is None:
-        raise ArgumentError("dtype=None, which names a policy", "nothing would change", 'set_dtype_policy("float32")')
-    _global[0] = as_policy(policy)
+def set_global_policy(policy: DTypePolicy) -> None:
+    """Choose the policy of layers that are given none from now on."""
+    _global[0] = policy
 
 
 def as_policy(policy: str | DTypePolicy | None) -> DTypePolicy:

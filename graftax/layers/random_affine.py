@@ -40,7 +40,7 @@ class RandomAffine(RandomImage):
         return ops.image.affine_transform(images, transform, self.interpolation, self.fill_mode, self.fill_value)
 
     def numbers(self, images: Array) -> tuple[Array | float, ...]:
-        """``a, b, c, d, e, f``: the pixel (x, y) is taken from (a x + b y + c, d x + e y + f)."""
+        """Return ``a, b, c, d, e, f``: the pixel (x, y) is taken from (a x + b y + c, d x + e y + f)."""
         raise TypeError(f"{type(self).__name__} must define numbers(images)")
 
 

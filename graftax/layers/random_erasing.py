@@ -71,7 +71,7 @@ class RandomErasing(RandomImage):
 
 
 def rectangle(layer: RandomImage, images: Array, tall: Array, broad: Array) -> Array:
-    """True in a rectangle of each image, at a random place, whose sides are parts of those of the image."""
+    """Return True in a rectangle of each image, at a random place, whose sides are parts of those of the image."""
     inside = []
     for axis, part in ((1, tall), (2, broad)):
         n = images.shape[axis]

@@ -46,15 +46,15 @@ class RandomImage(Layer):
         return ops.cast(out if len(shape) == 4 else out[0], self.compute_dtype)
 
     def changed(self, images: Array) -> Array:
-        """A batch of images, each changed at random; subclasses must define it."""
+        """Return a batch of images, each changed at random; subclasses must define it."""
         raise TypeError(f"{type(self).__name__} must define changed(images)")
 
     def unchanged(self, images: Array) -> Array:
-        """What comes out where this is no training."""
+        """Return what comes out where this is no training."""
         return images
 
     def drawn(self, images: Array, bounds: tuple[float, float]) -> Array:
-        """A number for each image, uniform between bounds."""
+        """Draw a number for each image, uniform between bounds."""
         if bounds[0] == bounds[1]:
             return ops.full((images.shape[0],), bounds[0], str(images.dtype))
         return ops.cast(random.uniform((images.shape[0],), *bounds, seed=self.seed_generator), images.dtype)
@@ -79,7 +79,7 @@ def bounds_of(name: str, value: Any, least: float = -math.inf, most: float = mat
 
 
 def range_of(value: Sequence[float]) -> tuple[float, float]:
-    """The lowest and the highest value of a pixel.
+    """Return the lowest and the highest value of a pixel.
 
     Raises:
         ArgumentError: it is something else.
@@ -93,5 +93,5 @@ def range_of(value: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)

@@ -55,7 +55,7 @@ class Rescaling(Layer):
         return ops.cast(given * scale + offset, self._gx_dtypes.compute_dtype)
 
 
-def _finite(name: str, value: Any) -> np.ndarray[Any, Any]:
+def _finite(name: str, value: object) -> np.ndarray[Any, Any]:
     array = np.zeros(0)
     try:
         array = np.asarray(unwrap(value))

@@ -103,12 +103,12 @@ class CenterCrop(Layer):
 
 
 def wide_dtype(layer: Layer) -> str:
-    """The dtype in which images are computed: float32 at least."""
+    """Return the dtype in which images are computed: float32 at least."""
     return "float64" if layer.compute_dtype == "float64" else "float32"
 
 
 def resized(x: Array, height: int, width: int, interpolation: str = "bilinear", antialias: bool = False) -> Array:
-    """Images in another size, with or without an axis of the batch."""
+    """Return images in another size, with or without an axis of the batch."""
     single_shape(array_shape(x), 3, 4)
     if tuple(x.shape[-3:-1]) == (height, width):
         return x
@@ -116,14 +116,14 @@ def resized(x: Array, height: int, width: int, interpolation: str = "bilinear", 
 
 
 def center(x: Array, height: int, width: int) -> Array:
-    """The middle of images that are large enough."""
+    """Return the middle of images that are large enough."""
     single_shape(array_shape(x), 3, 4)
     top, left = (x.shape[-3] - height) // 2, (x.shape[-2] - width) // 2
     return x[..., top : top + height, left : left + width, :]
 
 
 def same_proportions(shape: Shape, height: int, width: int) -> tuple[int, int]:
-    """Height and width of the largest part that has the proportions of an output."""
+    """Return height and width of the largest part that has the proportions of an output."""
     have_height, have_width = single_shape(shape, 3, 4)[-3:-1]
     return (
         max(min(have_height, have_width * height // width), 1),
@@ -132,7 +132,7 @@ def same_proportions(shape: Shape, height: int, width: int) -> tuple[int, int]:
 
 
 def fitted(x: Array, height: int, width: int) -> Array:
-    """The middle, of images made larger first where they are too small."""
+    """Return the middle, of images made larger first where they are too small."""
     have_height, have_width = single_shape(array_shape(x), 3, 4)[-3:-1]
     if have_height >= height and have_width >= width:
         return center(x, height, width)

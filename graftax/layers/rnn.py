@@ -128,12 +128,12 @@ class RNN(Stateful):
         parts = self.cell.state_size
         return (own, *[None] * (len(parts) if isinstance(parts, list) else 1))
 
-    def _no_output(self, x: Array, states: Any) -> Array:
+    def _no_output(self, x: Array, states: object) -> Array:
         """Return zeros of the shape of the cell's output, for steps that a mask hides at the start."""
         out, _ = self.cell.build_for(x, states)
         return ops.zeros(tuple(out.shape), str(out.dtype))
 
-    def _first_states(self, given: Any, x: Array) -> Any:
+    def _first_states(self, given: object, x: Array) -> Any:
         zeros = first_states(self.cell, x.shape[0], str(x.dtype))
         if given is None:
             carried = self.carried_state(x.shape[0]) if self.stateful else tree.flatten(zeros)

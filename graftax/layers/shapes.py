@@ -17,7 +17,7 @@ class ShapeLeaf:
         self.sizes = tuple(sizes)
 
 
-def shape_of(leaf: Any) -> Shape | None:
+def shape_of(leaf: object) -> Shape | None:
     """Return the shape of an array or a number; None for anything else."""
     if hasattr(leaf, "shape"):
         return tuple(leaf.shape)
@@ -29,7 +29,7 @@ def merge(first: ShapeLeaf, second: ShapeLeaf) -> tuple[int | None, ...]:
     return tuple(a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True))
 
 
-def checked(what: str, structure: Any) -> Any:
+def checked(what: str, structure: object) -> Any:
     """Return a shape, or a structure of shapes, with Python integers for sizes; None stands for any size.
 
     Args:
@@ -63,7 +63,7 @@ def checked(what: str, structure: Any) -> Any:
     return tuple(sizes) if isinstance(structure, tuple) else sizes
 
 
-def _size(value: Any) -> Any:
+def _size(value: object) -> Any:
     return index(value) if hasattr(value, "__index__") and not getattr(value, "shape", ()) else value
 
 
@@ -86,7 +86,7 @@ def agree(first: Any, second: Any) -> bool:
     return False
 
 
-def is_shape(value: Any) -> bool:
+def is_shape(value: object) -> bool:
     """Return True for one shape, False for a structure of shapes."""
     return isinstance(value, tuple | list) and all(size is None or isinstance(size, int) for size in value)
 
@@ -100,6 +100,6 @@ def map_shapes(function: Callable[[Any], Any], structure: Any) -> Any:
     return type(structure)(map_shapes(function, shape) for shape in structure)
 
 
-def filled(structure: Any, size: int) -> Any:
+def filled(structure: object, size: int) -> Any:
     """Return the structure with every unknown size replaced."""
     return map_shapes(lambda shape: tuple(size if n is None else n for n in shape), structure)

@@ -118,7 +118,7 @@ class TextVectorization(Lookup):
         return self.counted(counts)
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, and those that follow each other as one."""
+        """Return the words of a text, and those that follow each other as one."""
         standardize = _STANDARD[self.standardize] if isinstance(self.standardize, str) else self.standardize
         split = _SPLIT[self.split] if isinstance(self.split, str) else self.split
         text = text if standardize is None else standardize(text)
@@ -137,7 +137,7 @@ class TextVectorization(Lookup):
         found = super().vocabulary_size()
         return max(found, self.max_tokens or 0) if self.pad_to_max_tokens else found
 
-    def _texts(self, inputs: Any) -> list[str]:
+    def _texts(self, inputs: object) -> list[str]:
         texts = host_array([inputs] if isinstance(inputs, str) else inputs, self.kinds, self._gx_title())
         if texts.ndim > 2 or (texts.ndim == 2 and texts.shape[1] != 1):
             raise ArgumentTypeError(
@@ -147,7 +147,7 @@ class TextVectorization(Lookup):
         return found
 
 
-def _chosen(name: str, value: Any, known: dict[str, Any]) -> Any:
+def _chosen(name: str, value: object, known: dict[str, Any]) -> Any:
     if value is None or callable(value):
         return value
     if not isinstance(value, str) or value not in known:

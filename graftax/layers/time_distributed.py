@@ -7,16 +7,20 @@ from typing import Any
 from graftax import ops
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, Shape
+from graftax.layers import masking
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.variables import masks
+from graftax.variables.graph.module import walk
 
 
 class TimeDistributed(Layer):
     """Applies a layer to each step of a sequence alone, as if all steps were one larger batch.
 
-    A mask of ``(batch, steps)`` passes on to the output; the layer inside sees what it hides, too, as finite numbers.
+    A mask of ``(batch, steps)`` passes on to the output. The layer inside computes what it hides, too, of finite
+    numbers; statistics inside, such as those of a `BatchNormalization`, leave it out.
 
     Args:
         layer: The layer.
@@ -51,5 +55,16 @@ class TimeDistributed(Layer):
 
     def call(self, x: Array) -> Any:
         batch, steps, *rest = single_shape(array_shape(x), least=2)
-        out: Any = self.layer(ops.reshape(x, (batch * steps, *rest)))
+        rows = ops.reshape(x, (batch * steps, *rest))
+        mask = masks.mask_of(x)
+        if mask is not None and any(isinstance(node, Layer) and node._gx_mixes_samples for node in walk(self.layer)):
+            rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))
+        out: Any = self.layer(rows)
         return tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), out)
+
+
+def _of_rows(mask: Array, shape: Shape) -> Array:
+    """Return the mask of a sequence as that of its steps in a row, with the axis after them that most masks have."""
+    axes = max(mask.ndim, 3 if len(shape) > 3 else 2)
+    whole = ops.broadcast_to(masking.spread(mask, axes), shape[:axes])
+    return ops.reshape(whole, (shape[0] * shape[1], *shape[2:axes]))

@@ -27,8 +27,8 @@ class TorchLayer(Layer):
 
     Each call leaves the program: arrays go to the host, PyTorch computes on its CPU, and the result comes back; for a
     gradient it computes the output once more. That costs some tenths of a millisecond a call, and copies of all
-    parameters, so it is for modules that are frozen, small or about to be ported. It runs in eager code and in
-    ``graftax.jit(step, allow_callback=True)``, which `fit` does not write: train it in a loop of your own.
+    parameters, so it is for modules that are frozen, small or about to be ported. It runs in eager code, in `fit`,
+    ``evaluate`` and ``predict``, and in ``graftax.jit(step, allow_callback=True)``.
 
     Parameters are taken from the module when the layer is made, and changed here alone; a later
     ``module.load_state_dict`` has no effect. Buffers, such as the statistics of a BatchNorm, are Variables of the role
@@ -60,6 +60,8 @@ class TorchLayer(Layer):
         >>> [(v.path, v.shape) for v in layer.trainable_variables]
         [('parameters/weight', (2, 3))]
     """
+
+    calls_python = True
 
     def __init__(
         self,
@@ -116,14 +118,14 @@ class _Run:
         self.buffers = [name for name, _ in module.named_buffers()]
 
     def forward(self, *arrays: Any) -> list[np.ndarray[Any, Any]]:
-        """The output, and the buffers after it where this is training; the last array is the seed."""
+        """Return the output, and the buffers after it where this is training; the last array is the seed."""
         torch = sys.modules["torch"]
         with torch.no_grad():
             out, buffers = self._computed([torch.tensor(np.asarray(a)) for a in arrays[:-1]], int(arrays[-1]))
         return [part.numpy() for part in (out, *(buffers if self.training else ()))]
 
     def backward(self, wanted: list[int], *arrays: Any) -> list[np.ndarray[Any, Any]]:
-        """The gradients of some of the arrays; the last two are the seed, and the gradient of the output."""
+        """Return the gradients of some of the arrays; the last two are the seed, and the gradient of the output."""
         torch = sys.modules["torch"]
         tensors = [torch.tensor(np.asarray(a)) for a in arrays[:-2]]
         sources = [tensors[i].requires_grad_() for i in wanted]
@@ -158,7 +160,7 @@ class _Run:
 
 
 def _nested(pairs: Any) -> dict[str, Any]:
-    """Tensors by dotted names as dicts in dicts of arrays."""
+    """Return tensors by dotted names as dicts in dicts of arrays."""
     found: dict[str, Any] = {}
     for name, tensor in pairs:
         *owners, last = name.split(".")

@@ -32,7 +32,7 @@ class UpSampling(Layer):
 
 
 def repeated(x: Array, factors: Shape) -> Array:
-    """Each value of the axes of space as a block of copies: ``(batch, *space, channels)``."""
+    """Repeat each value of the axes of space as a block of copies: ``(batch, *space, channels)``."""
     batch, *sizes, channels = x.shape
     apart = tuple(n for size in sizes for n in (size, 1))
     wide = tuple(n for size, factor in zip(sizes, factors, strict=True) for n in (size, factor))

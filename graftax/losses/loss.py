@@ -88,7 +88,7 @@ class Loss(Module):
         return self.call(y_true, y_pred)
 
     def _visible(self, conditions: list[ArrayLike], sample_weight: ArrayLike | None, y_pred: Any) -> Array | None:
-        """Which samples may be compared; None for all, and for losses that compare none."""
+        """Tell which samples may be compared; None for all, and for losses that compare none."""
         given = [*conditions, *([] if sample_weight is None else [sample_weight])] if self.compares else []
         visible = None
         for one in given:

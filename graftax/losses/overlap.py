@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from graftax.objectives import overlap, per_sample
 from graftax.objectives.hiding import Form, Ranges
 
 
-def _axes(value: Any) -> tuple[int, ...] | None:
-    """The axes that are summed over, or None."""
+def _axes(value: object) -> tuple[int, ...] | None:
+    """Return the axes that are summed over, or None."""
     if value is None:
         return None
     found = (value,) if not isinstance(value, (list, tuple)) else tuple(value)
@@ -39,7 +38,7 @@ class _Overlap(Loss):
         """Return [0, 1] for both sides."""
         return {"y_true": (0, 1), "y_pred": (0, 1)}
 
-    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+    def check_targets(self, y_true: object, y_pred_shape: Shape) -> None:
         """Raise if a target is outside [0, 1]."""
         per_sample.check_binary_targets(np.asarray(y_true))
 

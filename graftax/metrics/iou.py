@@ -73,7 +73,7 @@ class IoU(Metric):
 
     @property
     def formula(self) -> Formula:
-        """Which elements of targets and predictions a value is made of."""
+        """Tell which elements of targets and predictions a value is made of."""
         return Formula(Form.ELEMENTS if self.sparse_y_pred else Form.CLASSES, self.axis)
 
     def update(
@@ -114,7 +114,7 @@ class IoU(Metric):
             raise
 
     def _labels(self, name: str, y: Array, sparse: bool) -> Array:
-        """Classes as int32, looked at where they are at hand."""
+        """Return classes as int32, looked at where they are at hand."""
         if not sparse:
             if not y.ndim or y.shape[self.axis] != self.num_classes:
                 raise ShapeError(

@@ -63,7 +63,7 @@ class _Share(ElementMetric):
             exact.add_array(self.sums, ops.stack([ops.stack([pair[i] for pair in found]) for i in (0, 1)]))
 
     def _predicted(self, y_pred: Array, threshold: float) -> Array:
-        """Which elements are predicted as 1."""
+        """Tell which elements are predicted as 1."""
         if self.top_k is None:
             return ops.greater(y_pred, threshold)
         if y_pred.ndim < 2 or self.top_k > y_pred.shape[-1]:
@@ -101,7 +101,7 @@ class Precision(_Share):
     """
 
     def compared(self, positive: Array, predicted: Array) -> Array:
-        """Those predicted as 1."""
+        """Choose those predicted as 1."""
         return predicted
 
 
@@ -122,5 +122,5 @@ class Recall(_Share):
     """
 
     def compared(self, positive: Array, predicted: Array) -> Array:
-        """Those that are 1."""
+        """Choose those that are 1."""
         return positive

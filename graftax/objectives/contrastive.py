@@ -12,7 +12,7 @@ _FAR = 1e30
 
 
 def _compared(y_true: ArrayLike, y_pred: ArrayLike, visible: Array | None) -> tuple[Array, Array, Array]:
-    """Embeddings, where two samples are of one class, and where of two; hidden samples are of none.
+    """Return embeddings, where two samples are of one class, and where of two; hidden samples are of none.
 
     Raises:
         ShapeError: there is not one label for each embedding.
@@ -39,7 +39,7 @@ def _compared(y_true: ArrayLike, y_pred: ArrayLike, visible: Array | None) -> tu
 
 
 def nt_xent(y_true: ArrayLike, y_pred: ArrayLike, temperature: float = 0.5, visible: Array | None = None) -> Array:
-    """The mean over the others of one class of ``-log(exp(s_ij) / (exp(s_ij) + Σ exp(s_ik)))``, k of other classes.
+    """Compute the mean over those of one class of ``-log(exp(s_ij) / (exp(s_ij) + Σ exp(s_ik)))``, k of other classes.
 
     ``s`` is the cosine similarity divided by the temperature. A sample that is alone in its class costs 0.
     """
@@ -53,7 +53,7 @@ def nt_xent(y_true: ArrayLike, y_pred: ArrayLike, temperature: float = 0.5, visi
 
 
 def triplet_semi_hard(y_true: ArrayLike, y_pred: ArrayLike, margin: float = 1.0, visible: Array | None = None) -> Array:
-    """The mean over the others of one class of ``max(d_ij - d_ik + margin, 0)``.
+    """Compute the mean over the others of one class of ``max(d_ij - d_ik + margin, 0)``.
 
     ``k`` is the nearest sample of another class that is farther away than ``j``, or, if there is none, the farthest of
     another class. Distances are squared. A sample that is alone in its class, or with all, costs 0.

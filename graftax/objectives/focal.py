@@ -22,7 +22,7 @@ def binary_focal_crossentropy(
     from_logits: bool = False,
     label_smoothing: float = 0.0,
 ) -> Array:
-    """``-mean(w (1 - p_t)^gamma log p_t)``, p_t being ``p`` where the target is 1 and ``1 - p`` where it is 0."""
+    """Compute ``-mean(w (1 - p_t)^gamma log p_t)``, p_t being ``p`` where the target is 1, ``1 - p`` where it is 0."""
     y_true, y_pred = pair(y_true, y_pred)
     check_binary_targets(y_true)
     if label_smoothing:
@@ -50,7 +50,7 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Array:
-    """``-sum(alpha (1 - p)^gamma y_true log p)`` over classes, p being as for the crossentropy."""
+    """Compute ``-sum(alpha (1 - p)^gamma y_true log p)`` over classes, p being as for the crossentropy."""
     y_true, y_pred = class_pair(y_true, y_pred, axis)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + label_smoothing / y_pred.shape[axis]
@@ -69,7 +69,7 @@ def categorical_focal_crossentropy(
 
 
 def _power(missed: Array, gamma: float) -> Array:
-    """The power, with a slope at 0 where the exponent is below 1, too."""
+    """Compute the power, with a slope at 0 where the exponent is below 1, too."""
     if gamma == 0:
         return ops.ones_like(missed)
     return ops.power(ops.maximum(missed, EPSILON) if gamma < 1 else missed, gamma)

@@ -68,7 +68,7 @@ class Formula:
     def __init__(self, form: Form | None, axis: int = -1) -> None:
         self.form, self.axis = form, axis
 
-    def hide(self, y_true: Any, y_pred: Any, condition: ArrayLike) -> tuple[Any, Any]:
+    def hide(self, y_true: object, y_pred: object, condition: ArrayLike) -> tuple[Any, Any]:
         """Return both with fillers where the condition is False; arrays, or structures of them.
 
         Args:
@@ -85,13 +85,13 @@ class Formula:
         )
 
     def of_values(self, condition: ArrayLike, values: Array) -> ArrayLike:
-        """The condition for whole values: of a sample that is one value, something has to be visible."""
+        """Return the condition for whole values: of a sample that is one value, something has to be visible."""
         keep = as_condition(condition)
         if self.form is not Form.SAMPLES or keep.ndim <= values.ndim or keep.shape[:1] != values.shape[:1]:
             return condition
         return ops.any(keep, axis=tuple(range(values.ndim, keep.ndim)))
 
-    def hide_unusable(self, y_true: Any, y_pred: Any, weight: ArrayLike, ranges: Ranges) -> tuple[Any, Any]:
+    def hide_unusable(self, y_true: object, y_pred: object, weight: ArrayLike, ranges: Ranges) -> tuple[Any, Any]:
         """Return both with fillers where the weight is 0 and an element is nan, infinite or out of its range.
 
         Other elements stay what they are, since the gradient to a weight of 0 is the value that it weighs.
@@ -107,7 +107,7 @@ class Formula:
             map_structure(lambda leaf: mended("y_pred", PREDICTION, leaf), y_pred),
         )
 
-    def visible_targets(self, y_true: Any, y_pred_shape: Shape, condition: Any) -> Any:
+    def visible_targets(self, y_true: object, y_pred_shape: Shape, condition: object) -> Any:
         """Return targets on the host, with fillers where a mask is False or a weight 0; for checks before a step."""
         y_true, keep = np.asarray(y_true), np.asarray(condition) != 0
         there = place(keep.shape, y_true.shape, self._values(y_true.shape, y_pred_shape), self.axis)

@@ -20,7 +20,7 @@ def gaussian_nll(
     full: bool = False,
     epsilon: float = 1e-6,
 ) -> Array:
-    """``mean(log(variance) + (y_true - mean)² / variance) / 2`` over the last axis, from means and variances.
+    """Compute ``mean(log(variance) + (y_true - mean)² / variance) / 2`` over the last axis.
 
     Raises:
         ShapeError: the predictions have not two numbers for each target.

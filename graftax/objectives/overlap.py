@@ -12,7 +12,7 @@ from graftax.objectives.targets import check_range, pair
 def tversky(
     y_true: ArrayLike, y_pred: ArrayLike, alpha: float = 0.5, beta: float = 0.5, axis: tuple[int, ...] | None = None
 ) -> Array:
-    """``1 - (TP + e) / (TP + alpha FP + beta FN + e)``, which is one less the Dice index where both are 1/2.
+    """Compute ``1 - (TP + e) / (TP + alpha FP + beta FN + e)``, which is one less the Dice index where both are 1/2.
 
     ``axis`` says what is summed over: all axes but the first unless told; the mean is taken over the others.
     """

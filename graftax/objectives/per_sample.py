@@ -86,14 +86,14 @@ def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> A
 
 
 def pearson_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
-    """``cov(y_true, y_pred) / (std_true std_pred)`` along an axis, and 0 where one of them is constant."""
+    """Compute ``cov(y_true, y_pred) / (std_true std_pred)`` along an axis, and 0 where one of them is constant."""
     left, right = (y - ops.mean(y, axis=axis, keepdims=True) for y in pair(y_true, y_pred))
     lengths = ops.norm(left, axis=axis) * ops.norm(right, axis=axis)
     return ops.divide_no_nan(ops.sum(left * right, axis=axis), lengths)
 
 
 def concordance_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
-    """``2 cov / (var_true + var_pred + (mean_true - mean_pred)²)`` along an axis, and 0 where that is 0 / 0."""
+    """Compute ``2 cov / (var_true + var_pred + (mean_true - mean_pred)²)`` along an axis, and 0 where that is 0 / 0."""
     y_true, y_pred = pair(y_true, y_pred)
     means = [ops.mean(y, axis=axis, keepdims=True) for y in (y_true, y_pred)]
     left, right = y_true - means[0], y_pred - means[1]
@@ -159,7 +159,7 @@ def sparse_categorical_crossentropy(
     axis: int = -1,
     class_weight: Sequence[float] | None = None,
 ) -> Array:
-    """``-w log p[y_true]``, and 0 for the class to ignore; in compiled code a label out of range gives nan."""
+    """Compute ``-w log p[y_true]``, and 0 for the class to ignore; in compiled code a label out of range gives nan."""
     y_pred = floating(y_pred)
     labels = class_labels(y_true, y_pred.shape, axis, ignore_class)
     classes = y_pred.shape[axis]
@@ -199,7 +199,7 @@ def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
 
 
 def categorical_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """``max(1 + max((1 - y_true) y_pred) - sum(y_true y_pred), 0)`` over the classes of the last axis."""
+    """Compute ``max(1 + max((1 - y_true) y_pred) - sum(y_true y_pred), 0)`` over the classes of the last axis."""
     y_true, y_pred = class_pair(y_true, y_pred)
     mine, best = ops.sum(y_true * y_pred, axis=-1), ops.max((1 - y_true) * y_pred, axis=-1)
     return ops.maximum(best - mine + 1, 0)

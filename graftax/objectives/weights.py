@@ -21,13 +21,17 @@ def one_or_more(name: str, value: Any) -> float | tuple[float, ...] | None:
     if value is None:
         return None
     several = not is_number(value) and hasattr(value, "__iter__") and not isinstance(value, (str, dict))
-    found = [*value] if several else [value]
+    found: list[Any] = [*value] if several else [value]
     if not found or not all(is_number(one) and 0 <= one < math.inf for one in found):
-        raise ArgumentError(f"{name}={value!r}", "weights are finite numbers from 0 up", f"{name}=2.0")
-    return tuple(map(float, found)) if several else float(value)
+        raise ArgumentError(
+            f"{name}={value!r}",
+            "weights are finite numbers from 0 up",
+            f"{name}=[1.0, 2.0]" if several else f"{name}=2.0",
+        )
+    return tuple(map(float, found)) if several else float(found[0])
 
 
-def of_classes(value: Any, name: str = "class_weight") -> tuple[float, ...] | None:
+def of_classes(value: object, name: str = "class_weight") -> tuple[float, ...] | None:
     """Return the weights of classes as a tuple; None for none.
 
     Raises:
@@ -41,10 +45,12 @@ def of_classes(value: Any, name: str = "class_weight") -> tuple[float, ...] | No
             if all(isinstance(one, int) and 0 <= one < _FEW for one in value)
             else f"{name}=[1.0, 2.0]",
         )
+    if value is None:
+        return None
+    if isinstance(value, int | float | str) or getattr(value, "ndim", 1) == 0:
+        raise ArgumentError(f"{name}={value!r}", "it is a number for each class", f"{name}=[1.0, 2.0]")
     found = one_or_more(name, value)
-    if found is None or isinstance(found, tuple):
-        return found
-    raise ArgumentError(f"{name}={value!r}", "it is a number for each class", f"{name}=[1.0, {found}]")
+    return found if isinstance(found, tuple) else None
 
 
 _FEW = 50

@@ -144,7 +144,8 @@ def squareplus(a: Arrays, x: Array, b: float) -> Any:
     square: Any = x * x + b
     zero = square == 0
     root = a.numpy.where(zero, 0, a.numpy.sqrt(a.numpy.where(zero, 1, square)))  # no infinite slope for b = 0
-    return (x + a.numpy.where(a.numpy.isinf(square), a.numpy.abs(x), root)) / 2
+    # Half by half: the sum may lie beyond float16.
+    return x / 2 + a.numpy.where(a.numpy.isinf(square), a.numpy.abs(x), root) / 2
 
 
 @row

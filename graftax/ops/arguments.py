@@ -56,26 +56,26 @@ def maker(op: str, parameter: Parameter) -> Make:
     return partial(_made, make[parameter.kind.takes], parameter.optional)
 
 
-def _made(make: Make, optional: bool, value: Any) -> Any:
+def _made(make: Make, optional: bool, value: object) -> Any:
     if value is None and optional:
         return None
     return make(value.value if isinstance(value, VariableLike) else value)
 
 
-def _refused(op: str, parameter: Parameter, value: Any, wants: str, instead: str) -> ArgumentTypeError:
+def _refused(op: str, parameter: Parameter, value: object, wants: str, instead: str) -> ArgumentTypeError:
     shown = repr(value)
     shown = shown if len(shown) < 60 else shown[:57] + "..."
     return ArgumentTypeError(f"{op}: {parameter.name} = {shown} of type {type(value).__name__}", wants, instead)
 
 
-def _flag(op: str, parameter: Parameter, value: Any) -> bool:
+def _flag(op: str, parameter: Parameter, value: object) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     name = parameter.name
     raise _refused(op, parameter, value, "it is a flag", f"{name}=True, or {name}=False")
 
 
-def _integer(op: str, parameter: Parameter, value: Any) -> int:
+def _integer(op: str, parameter: Parameter, value: object) -> int:
     found = _index(op, parameter, value)
     name, least = parameter.name, parameter.kind.least
     if least is not None and found < least:
@@ -129,7 +129,7 @@ def _numeric(op: str, parameter: Parameter, value: Any) -> Any:
     return value
 
 
-def _word(op: str, parameter: Parameter, value: Any) -> str:
+def _word(op: str, parameter: Parameter, value: object) -> str:
     name, words = parameter.name, parameter.kind.words
     if not isinstance(value, str):
         example = f"{name}={words[0]!r}" if words else f"{name}='...'"
@@ -142,7 +142,7 @@ def _word(op: str, parameter: Parameter, value: Any) -> str:
 
 
 def _items(value: Any) -> list[Any] | None:
-    """What is in a list, tuple, range or array; None if it is one thing."""
+    """Return what is in a list, tuple, range or array; None if it is one thing."""
     if isinstance(value, (list, tuple, range)):
         return list(value)
     if getattr(value, "ndim", 0):
@@ -150,14 +150,14 @@ def _items(value: Any) -> list[Any] | None:
     return None
 
 
-def _integers(op: str, parameter: Parameter, depth: int, value: Any) -> Any:
+def _integers(op: str, parameter: Parameter, depth: int, value: object) -> Any:
     items = _items(value) if depth > 0 else None
     if items is None:
         return _integer(op, parameter, value)
     return tuple(_integers(op, parameter, depth - 1, item) for item in items)
 
 
-def _reals(op: str, parameter: Parameter, depth: int, value: Any) -> Any:
+def _reals(op: str, parameter: Parameter, depth: int, value: object) -> Any:
     items = _items(value) if depth > 0 else None
     if items is None:
         return _real(op, parameter, value)

@@ -72,7 +72,7 @@ def _check(query: Array, key: Array, value: Array) -> None:
 
 
 def _spread(a: Arrays, name: str, x: Array | None, whole: tuple[int, ...], shared: int) -> Any:
-    """A mask or bias with heads in groups, where they are."""
+    """Return a mask or bias with its heads in groups, where the heads are."""
     if x is None:
         return None
     fits = x.ndim <= 4 and all(n in (1, m) for n, m in zip(reversed(x.shape), reversed(whole), strict=False))

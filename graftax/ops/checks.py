@@ -28,7 +28,7 @@ def checking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> None:
-    """Every index must lie in ``[0, size)``; costs one look at the host, and while tracing nothing unless checked.
+    """Refuse an index outside of ``[0, size)``: one look at the host, and while tracing nothing unless checked.
 
     Args:
         arrays: The arrays of the backend in charge.
@@ -52,7 +52,7 @@ def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> 
 
 
 def outside(size: Any, indices: Any) -> Any:
-    """Which indices are not in ``[0, size)``."""
+    """Tell which indices are not in ``[0, size)``."""
     return (indices < 0) | (indices >= size)
 
 
@@ -66,7 +66,7 @@ def _out_of_range(op: str, name: str, size: int, host: Any) -> GraftaxError:
 
 
 def at_hand(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: Any) -> bool:
-    """True if the value can be looked at; one that is traced is looked at after the run, where that is wanted.
+    """Tell whether the value can be looked at; one that is traced is looked at after the run, where that is wanted.
 
     One that follows from shapes alone is looked at here, while tracing.
     """
@@ -85,7 +85,7 @@ def at_hand(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any
 
 
 def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> Any:
-    """What stands in ``x[key]`` must lie within the shape, counted from either end, as in Python.
+    """Refuse what stands in ``x[key]`` unless it lies within the shape, counted from either end, as in Python.
 
     Args:
         arrays: The arrays of the backend in charge.
@@ -125,7 +125,7 @@ def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> Any:
 
 
 def _index(arrays: Arrays, part: Any) -> Any:
-    """One part of a subscript as the backends take it."""
+    """Return one part of a subscript as the backends take it."""
     if isinstance(part, VariableLike):
         part = part.value
     if isinstance(part, list):
@@ -159,12 +159,12 @@ def _axes_taken(part: Any) -> int:
 
 
 def subscript(name: str, place: tuple[Any, ...]) -> str:
-    """``name[1, 2]``, or ``name`` alone for a scalar."""
+    """Write ``name[1, 2]``, or ``name`` alone for a scalar."""
     return f"{name}[{', '.join(str(int(i)) for i in place)}]" if place else name
 
 
 def axis_in_range(op: str, axis: int, ndim: int) -> int:
-    """An axis counted from the front."""
+    """Return an axis counted from the front."""
     if not ndim or not -ndim <= axis < ndim:
         raise ShapeError(
             f"{op}: axis = {axis} of an array with {ndim} axes",
@@ -357,7 +357,7 @@ def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
 
 
 @checking("tensordot")
-def _tensordot(arrays: Arrays, x: Array, y: Array, axes: Any) -> None:
+def _tensordot(arrays: Arrays, x: Array, y: Array, axes: object) -> None:
     if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
         raise ShapeError(
             f"tensordot: x {list(x.shape)}, y {list(y.shape)}, axes = {axes}",
@@ -367,7 +367,9 @@ def _tensordot(arrays: Arrays, x: Array, y: Array, axes: Any) -> None:
 
 
 @checking("quantile", "nanquantile")
-def _quantile(arrays: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
+def _quantile(
+    arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> None:
     for one in q if isinstance(q, tuple) else (q,):
         if not 0 <= one <= 1:
             raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")

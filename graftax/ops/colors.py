@@ -68,8 +68,8 @@ def _bell(size: int, sigma: float) -> Any:
     return weights / weights.sum()
 
 
-def _weighed(a: Arrays, x: Any, weights: Any, axis: int) -> Any:
-    """The weighted sums over neighbours along an axis, as many as there is room for."""
+def _weighed(a: Arrays, x: Array, weights: Array, axis: int) -> Any:
+    """Return the weighted sums over neighbours along an axis, as many as there is room for."""
     count = x.shape[axis] - len(weights) + 1
     lead = (slice(None),) * (axis % x.ndim)
     parts = [x[(*lead, slice(i, i + count))] * float(weight) for i, weight in enumerate(weights)]
@@ -77,7 +77,7 @@ def _weighed(a: Arrays, x: Any, weights: Any, axis: int) -> Any:
 
 
 @in_float32
-def _gaussian_blur(a: Arrays, x: Array, size: Any, sigma: Any) -> Any:
+def _gaussian_blur(a: Arrays, x: Array, size: int | tuple[int, ...], sigma: object) -> Any:
     if x.ndim < 3:
         raise ShapeError(
             f"image.gaussian_blur: x {list(x.shape)}", "images are (..., height, width, channels)", "x[None]"
@@ -97,7 +97,7 @@ def _gaussian_blur(a: Arrays, x: Array, size: Any, sigma: Any) -> Any:
     return x
 
 
-def _two(op: str, a: Arrays, x: Array, y: Any, max_val: float) -> tuple[Any, Any]:
+def _two(op: str, a: Arrays, x: Array, y: Array, max_val: float) -> tuple[Any, Any]:
     if x.shape != y.shape or x.ndim < 3:
         raise ShapeError(
             f"image.{op}: x {list(x.shape)}, y {list(y.shape)}",
@@ -110,14 +110,14 @@ def _two(op: str, a: Arrays, x: Array, y: Any, max_val: float) -> tuple[Any, Any
 
 
 @in_float32
-def _psnr(a: Arrays, x: Array, y: Any, max_val: float) -> Any:
+def _psnr(a: Arrays, x: Array, y: Array, max_val: float) -> Any:
     x, y = _two("psnr", a, x, y, max_val)
     error = a.numpy.mean(a.numpy.square(x - a.asarray(y, x.dtype)), axis=(-3, -2, -1))
     return 20 * math.log10(max_val) - 10 * a.numpy.log10(error)
 
 
 @in_float32
-def _ssim(a: Arrays, x: Array, y: Any, max_val: float, size: int, sigma: float, k1: float, k2: float) -> Any:
+def _ssim(a: Arrays, x: Array, y: Array, max_val: float, size: int, sigma: float, k1: float, k2: float) -> Any:
     x, y = _two("ssim", a, x, y, max_val)
     if min(x.shape[-3:-1]) < size:
         raise ShapeError(
@@ -125,7 +125,7 @@ def _ssim(a: Arrays, x: Array, y: Any, max_val: float, size: int, sigma: float, 
         )
     y, bell = a.asarray(y, x.dtype), _bell(size, sigma)
 
-    def local(values: Any) -> Any:
+    def local(values: Array) -> Any:
         return _weighed(a, _weighed(a, values, bell, -3), bell, -2)
 
     c1, c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2

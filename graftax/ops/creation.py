@@ -17,7 +17,7 @@ from graftax.ops.structure import FUNCTIONS, row
 
 
 @row
-def asarray(a: Arrays, object: Any, dtype: Any) -> Any:
+def asarray(a: Arrays, object: Any, dtype: str | None) -> Any:
     if dtype is not None and a.is_array(object) and a.is_concrete(object) and object.dtype.name != dtype:
         check_fits(np.asarray(a.to_numpy(object)), dtype)
     return a.asarray(object, dtype)
@@ -27,39 +27,39 @@ FUNCTIONS["array"] = asarray
 
 
 @row
-def zeros(a: Arrays, shape: Any, dtype: Any) -> Any:
+def zeros(a: Arrays, shape: int | tuple[int, ...], dtype: str | None) -> Any:
     return a.numpy.zeros(shape, dtype or "float32")
 
 
 @row
-def ones(a: Arrays, shape: Any, dtype: Any) -> Any:
+def ones(a: Arrays, shape: int | tuple[int, ...], dtype: str | None) -> Any:
     return a.numpy.ones(shape, dtype or "float32")
 
 
 @row
-def full(a: Arrays, shape: Any, fill_value: Array, dtype: Any) -> Any:
+def full(a: Arrays, shape: int | tuple[int, ...], fill_value: Array, dtype: str | None) -> Any:
     dtype = dtype or a.canonical_dtype(fill_value.dtype)
     check_filling(a, "full", "fill_value", fill_value, dtype)
     return a.numpy.full(shape, fill_value, dtype)
 
 
 @row
-def eye(a: Arrays, rows: int, columns: int | None, k: int, dtype: Any) -> Any:
+def eye(a: Arrays, rows: int, columns: int | None, k: int, dtype: str | None) -> Any:
     return a.numpy.eye(rows, columns, k, dtype=dtype)
 
 
 @row
-def identity(a: Arrays, rows: int, dtype: Any) -> Any:
+def identity(a: Arrays, rows: int, dtype: str | None) -> Any:
     return a.numpy.eye(rows, dtype=dtype)
 
 
 @row
-def tri(a: Arrays, rows: int, columns: int | None, k: int, dtype: Any) -> Any:
+def tri(a: Arrays, rows: int, columns: int | None, k: int, dtype: str | None) -> Any:
     return a.numpy.tri(rows, columns, k, dtype=dtype)
 
 
 @row
-def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtype: Any) -> Any:
+def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtype: str | None) -> Any:
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
@@ -79,30 +79,30 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
 
 
 @row
-def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Any:
+def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: str | None) -> Any:
     start, stop = (float(one) if type(one) is int else one for one in (start, stop))
     return a.numpy.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
 
 
 @row
-def zeros_like(a: Arrays, x: Array, dtype: Any) -> Any:
+def zeros_like(a: Arrays, x: Array, dtype: str | None) -> Any:
     return a.numpy.zeros_like(x, dtype=dtype or x.dtype)
 
 
 @row
-def ones_like(a: Arrays, x: Array, dtype: Any) -> Any:
+def ones_like(a: Arrays, x: Array, dtype: str | None) -> Any:
     return a.numpy.ones_like(x, dtype=dtype or x.dtype)
 
 
 @row
-def full_like(a: Arrays, x: Array, fill_value: Array, dtype: Any) -> Any:
+def full_like(a: Arrays, x: Array, fill_value: Array, dtype: str | None) -> Any:
     dtype = dtype or a.canonical_dtype(x.dtype)
     check_filling(a, "full_like", "fill_value", fill_value, dtype)
     return a.numpy.full_like(x, fill_value, dtype=dtype)
 
 
 @row
-def cast(a: Arrays, x: Array, dtype: Any) -> Any:
+def cast(a: Arrays, x: Array, dtype: str | None) -> Any:
     if x.dtype.kind == "c" and dtype != "bool" and not is_complex(dtype):
         raise DTypeError(
             f"cast: x of dtype {x.dtype.name} to {dtype}",
@@ -113,8 +113,8 @@ def cast(a: Arrays, x: Array, dtype: Any) -> Any:
 
 
 @row
-def saturate_cast(a: Arrays, x: Array, dtype: Any) -> Any:
-    if dtype == "bool" or is_complex(dtype) or x.dtype.kind == "c":
+def saturate_cast(a: Arrays, x: Array, dtype: str | None) -> Any:
+    if dtype is None or dtype == "bool" or is_complex(dtype) or x.dtype.kind == "c":
         return cast(a, x, dtype)
     low, high = limits(dtype)
     if x.dtype.kind in "iub":
@@ -127,12 +127,12 @@ def saturate_cast(a: Arrays, x: Array, dtype: Any) -> Any:
 
 
 @row
-def logspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, base: float, dtype: Any) -> Any:
+def logspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, base: float, dtype: str | None) -> Any:
     return a.asarray(a.numpy.power(base, linspace(a, start, stop, num, endpoint, "float32")), dtype)
 
 
 @row
-def geomspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Any:
+def geomspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: str | None) -> Any:
     if not start * stop > 0:
         raise ArgumentError(
             f"geomspace: start = {start}, stop = {stop}",

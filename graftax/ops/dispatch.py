@@ -28,6 +28,7 @@ from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.ops.refused_kinds import refuse_kind
 from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
+from graftax.ops.symbolic import MetSymbolic, Symbolic, record_op
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _REAL = frozenset({bool, int, float})
@@ -71,6 +72,8 @@ def build(op: Op) -> Callable[..., Any]:
     def function(*args: Any, **options: Any) -> Any:
         try:
             return inner(*args, **options)
+        except MetSymbolic:
+            return record_op(op.name, function, args, options)
         except TypeError as error:
             if never_ran(error):  # one argument by its place and by its name
                 raise _given_twice(op, args, options) from None
@@ -138,13 +141,15 @@ def _by_name(op: str, parameter: Parameter, given: dict[str, Any]) -> tuple[tupl
 
 
 def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
-    """A native array of anything that can be one.
+    """Return a native array of anything that can be one.
 
     Raises:
         ArgumentTypeError: it cannot; names the op and the argument.
     """
     while isinstance(value, VariableLike):
         value = value.value
+    if isinstance(value, Symbolic):
+        raise MetSymbolic
     if arrays.is_array(value):
         _native.setdefault(current(), set()).add(type(value))
         return value
@@ -159,7 +164,7 @@ def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
         raise _no_array(op, argument, value) from None
 
 
-def _no_array(op: str, argument: str, value: Any) -> ArgumentTypeError:
+def _no_array(op: str, argument: str, value: object) -> ArgumentTypeError:
     shown = repr(value)
     return ArgumentTypeError(
         f"{op}: {argument} = {shown if len(shown) < 60 else shown[:57] + '...'} of type {type(value).__name__}",
@@ -169,16 +174,18 @@ def _no_array(op: str, argument: str, value: Any) -> ArgumentTypeError:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Values in place of Variables, inside lists too."""
+    """Put values in place of Variables, inside lists too."""
     while isinstance(value, VariableLike):
         value = value.value
+    if isinstance(value, Symbolic):
+        raise MetSymbolic
     if type(value) in (list, tuple):
         return [_unwrapped(item) for item in value]
     return value
 
 
 def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> list[Any]:
-    """Native arrays of the arguments, Python numbers left to adapt where the op lets them, dtypes compared."""
+    """Make native arrays of the arguments, compare dtypes, and leave Python numbers to adapt where the op lets them."""
     arrays = current().arrays
     ready: list[Any] = []
     numbers = 0
@@ -207,7 +214,7 @@ def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> l
 
 
 def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) -> None:
-    """Python numbers, and arrays that such a number became, must fit the arrays that they meet."""
+    """Refuse Python numbers, and arrays that such a number became, that do not fit the arrays that they meet."""
     strong = [one for one in given if not isinstance(one[1], NUMBERS) and not arrays.is_weak(one[1])]
     arrays_given = [one for one in given if not isinstance(one[1], NUMBERS)]
     other, array = (strong or arrays_given)[0]
@@ -220,7 +227,7 @@ def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) ->
 
 
 def _as_number(value: Any) -> bool | int | float | complex | None:
-    """A Python number, or a NumPy scalar of the types that Python numbers become."""
+    """Return a Python number, or a NumPy scalar of the types that Python numbers become, as a number; else None."""
     if type(value) in NUMBERS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):
@@ -251,7 +258,7 @@ def _width(dtype: str) -> tuple[bool, str]:
 
 
 def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:
-    """Native arrays of a list or tuple of arrays, of one dtype where they must agree."""
+    """Make native arrays of a list or tuple of arrays, of one dtype where they must agree."""
     if isinstance(values, VariableLike) or not isinstance(values, (list, tuple)):
         if not hasattr(values, "__iter__") or isinstance(values, (str, dict)):
             raise _no_array(op.name, name, values)
@@ -265,8 +272,8 @@ def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:
     return ready
 
 
-def _frozen(value: Any) -> Any:
-    """Lists and arrays of numbers as tuples, which compiled functions can look up."""
+def _frozen(value: object) -> Any:
+    """Make tuples of lists and arrays of numbers: compiled functions can look these up."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
     return _frozen(value.tolist()) if isinstance(value, (np.ndarray, np.generic)) else value

@@ -12,6 +12,7 @@ from graftax.core import foreign_errors
 from graftax.core.broadcasting import INSTEAD, mismatch
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, GraftaxError, NumericsError, ShapeError
 from graftax.core.tree import flatten
+from graftax.core.typedefs import Array
 from graftax.ops.signatures import Op, array_parameters, parameters
 
 _AXIS: type[Exception] = np.exceptions.AxisError
@@ -46,11 +47,11 @@ def explain(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
 
 
 def describe(arguments: dict[str, Any]) -> str:
-    """``x float32[2, 3], axis=1``."""
+    """Write ``x float32[2, 3], axis=1``."""
     return ", ".join(_one(name, value) for name, value in arguments.items() if value is not None)
 
 
-def _one(name: str, value: Any) -> str:
+def _one(name: str, value: object) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"{name} {value.dtype.name}{list(value.shape)}"
     if isinstance(value, (list, tuple)) and any(hasattr(item, "shape") for item in value):
@@ -65,7 +66,7 @@ def _general(op: str, error: Exception, arguments: dict[str, Any]) -> GraftaxErr
 
 
 def _axis(row: Op, arguments: dict[str, Any]) -> GraftaxError | None:
-    """The error for axes that the first array does not have, or that are given twice."""
+    """Return the error for axes that the first array does not have, or that are given twice."""
     first, *others = parameters(row)
     x = arguments[first.name]
     if not hasattr(x, "ndim"):
@@ -123,7 +124,7 @@ def _matmul(op: str, x: Any, y: Any) -> GraftaxError | None:
 
 
 @_explains("tensordot")
-def _tensordot(op: str, x: Any, y: Any, axes: Any) -> GraftaxError | None:
+def _tensordot(op: str, x: Array, y: Array, axes: object) -> GraftaxError | None:
     return ShapeError(
         f"tensordot: x {_shape(x)}, y {_shape(y)}, axes = {axes}",
         "as many last axes of x as first ones of y, or those that two lists name in pairs, must be of one size",
@@ -132,7 +133,7 @@ def _tensordot(op: str, x: Any, y: Any, axes: Any) -> GraftaxError | None:
 
 
 @_explains("transpose")
-def _transpose(op: str, x: Any, axes: Any) -> GraftaxError | None:
+def _transpose(op: str, x: Array, axes: object) -> GraftaxError | None:
     return ArgumentError(
         f"transpose: axes = {axes} of x {list(x.shape)}",
         "axes are all axes of x, each once, in their new order",
@@ -141,7 +142,7 @@ def _transpose(op: str, x: Any, axes: Any) -> GraftaxError | None:
 
 
 @_explains("reshape")
-def _reshape(op: str, x: Any, shape: Any) -> GraftaxError | None:
+def _reshape(op: str, x: Array, shape: Any) -> GraftaxError | None:
     sizes = [shape] if isinstance(shape, int) else list(shape)
     if not all(isinstance(size, (int, np.integer)) for size in sizes):
         return None
@@ -156,7 +157,7 @@ def _reshape(op: str, x: Any, shape: Any) -> GraftaxError | None:
 
 
 @_explains("concatenate", "stack")
-def _join(op: str, arrays: Sequence[Any], axis: Any) -> GraftaxError | None:
+def _join(op: str, arrays: Sequence[Any], axis: object) -> GraftaxError | None:
     if not arrays:
         return ArgumentError(f"{op}: an empty list", "there is nothing to join", "pass at least one array")
     shapes = [list(array.shape) for array in arrays]

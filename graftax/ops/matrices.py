@@ -16,7 +16,7 @@ from graftax.ops.structure import FUNCTIONS, in_float32, row
 
 
 def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
-    """A function of ``numpy.linalg``; half precision is computed in float32, which is the least that LAPACK has."""
+    """Call a function of ``numpy.linalg``; half precision is computed in float32, the least that LAPACK has."""
     matrices = tuple(inexact(a, x) for x in matrices)
     half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
     if half is not None:
@@ -50,7 +50,7 @@ for _name in ("det", "slogdet"):
 
 
 def _symmetric(a: Arrays, x: Array) -> Any:
-    """Libraries read one half of a matrix, or both: this is the same for all, and as it came where it is Hermitian."""
+    """Return ``(x + x^H) / 2``: libraries read one half of a matrix, or both, and of this one all read the same."""
     return (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
 
 
@@ -90,8 +90,8 @@ def _square(op: str, x: Array) -> None:
         raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
 
 
-def _finite(a: Arrays, op: str, result: Any, reason: str, *inputs: Any) -> Any:
-    """The result, after a look at its values where they are at hand."""
+def _finite(a: Arrays, op: str, result: Array, reason: str, *inputs: Any) -> Any:
+    """Return the result, after a look at its values where they are at hand."""
     if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
         return result
     if not all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in inputs):
@@ -110,11 +110,11 @@ def _rows(op: str, x: Array, y: Array) -> None:
 
 
 def _columns(a: Arrays, function: Any, x: Array, y: Array) -> Any:
-    """A function of a matrix and columns, for one vector, too."""
+    """Call a function of a matrix and columns, for one vector, too."""
     return function(x, y) if y.ndim > 1 else function(x, y[:, None])[..., 0]
 
 
-def _triangular(a: Arrays, x: Any, y: Any, lower: bool, adjoint: bool = False) -> Any:
+def _triangular(a: Arrays, x: Array, y: Array, lower: bool, adjoint: bool = False) -> Any:
     shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x, y = (a.numpy.broadcast_to(one, (*shape, *one.shape[-2:])) for one in (x, y))
     return a.solve_triangular(x, y, lower, adjoint)
@@ -139,7 +139,7 @@ def cholesky_solve(a: Arrays, x: Array, y: Array) -> Any:
     x, y = inexact(a, x), inexact(a, y)
     y = a.asarray(y, x.dtype)
 
-    def both(x: Any, y: Any) -> Any:
+    def both(x: Array, y: Array) -> Any:
         return _triangular(a, x, _triangular(a, x, y, True), True, adjoint=True)
 
     return _finite(a, "cholesky_solve", _columns(a, both, x, y), "an element of the diagonal is 0", x, y)
@@ -169,7 +169,7 @@ def lstsq(a: Arrays, x: Array, y: Array, rcond: float | None) -> Any:
     return a.numpy.matmul(a.numpy.conj(vh.T), scaled)
 
 
-def _kept(a: Arrays, s: Any, x: Array, rtol: float | None) -> Any:
+def _kept(a: Arrays, s: Array, x: Array, rtol: float | None) -> Any:
     share = rtol if rtol is not None else max(x.shape[-2:]) * float(np.finfo(np.dtype(s.dtype)).eps)
     return s > share * a.numpy.max(s, axis=-1, keepdims=True, initial=0)
 

@@ -198,7 +198,7 @@ _KEYWORDS = {
 
 
 def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
-    """The error for ``ops.name`` where there is no such function."""
+    """Return the error for ``ops.name`` where there is no such function."""
     names = [*known]
     if name in _LINES:
         instead = _LINES[name]
@@ -213,7 +213,7 @@ def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
 
 
 def misspelt(op: str, signature: str, parameters: Iterable[str], unknown: Iterable[str]) -> ArgumentTypeError:
-    """The error for keyword arguments that an op does not have."""
+    """Return the error for keyword arguments that an op does not have."""
     names = [*parameters]
     wrong = [*unknown]
     return ArgumentTypeError(
@@ -230,7 +230,7 @@ def _nearest(name: str, names: list[str]) -> str:
 
 
 def absent(op: str, signature: str, needed: Iterable[str]) -> ArgumentTypeError:
-    """The error for arguments that an op needs and did not get."""
+    """Return the error for arguments that an op needs and did not get."""
     names = [*needed]
     return ArgumentTypeError(
         f"{op}() got no {' and no '.join(names)}",

@@ -17,8 +17,8 @@ def _kept(a: Arrays, x: Array, filler: float) -> Any:
     return x if x.dtype.kind in "iub" else a.numpy.where(a.numpy.isnan(x), filler, x)
 
 
-def _count(a: Arrays, x: Any, axis: Axes) -> Any:
-    """How many values are no nan, in the dtype of their sum."""
+def _count(a: Arrays, x: Array, axis: Axes) -> Any:
+    """Count the values that are no nan, in the dtype of their sum."""
     real_dtype = a.numpy.abs(x).dtype
     return a.numpy.sum(a.asarray(~a.numpy.isnan(x), real_dtype), axis=axis, keepdims=True)
 
@@ -84,7 +84,7 @@ def nanargmin(a: Arrays, x: Array, axis: int | None, keepdims: bool) -> Any:
     return found if x.dtype.kind in "iub" else _unless_all_nan(a, x, axis, keepdims, found, -1)
 
 
-def _unless_all_nan(a: Arrays, x: Array, axis: Axes, keepdims: bool, found: Any, other: float) -> Any:
+def _unless_all_nan(a: Arrays, x: Array, axis: Axes, keepdims: bool, found: object, other: float) -> Any:
     return a.numpy.where(a.numpy.all(a.numpy.isnan(x), axis=axis, keepdims=keepdims), other, found)
 
 
@@ -101,7 +101,7 @@ def nanmedian(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
 @row
 @real
 @in_float32
-def nanquantile(a: Arrays, x: Array, q: Any, axis: Axes, keepdims: bool) -> Any:
+def nanquantile(a: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes, keepdims: bool) -> Any:
     if x.dtype.kind in "iub":
         return quantile(a, x, q, axis, keepdims)
     require_some("nanquantile", x, axis)
@@ -109,7 +109,7 @@ def nanquantile(a: Arrays, x: Array, q: Any, axis: Axes, keepdims: bool) -> Any:
 
 
 @row
-def nanpercentile(a: Arrays, x: Array, q: Any, axis: Axes, keepdims: bool) -> Any:
+def nanpercentile(a: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes, keepdims: bool) -> Any:
     return nanquantile(a, x, tuple(one / 100 for one in q) if isinstance(q, tuple) else q / 100, axis, keepdims)
 
 

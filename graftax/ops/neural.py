@@ -65,7 +65,15 @@ def squared_difference(a: Arrays, x: Array, y: Array) -> Any:
 
 
 @row
-def conv(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def conv(
+    a: Arrays,
+    x: Array,
+    kernel: Array,
+    strides: int | tuple[int, ...],
+    padding: str | tuple[Any, ...],
+    dilation: int | tuple[int, ...],
+    groups: int,
+) -> Any:
     space = _space("conv", x, kernel)
     if x.shape[-1] != kernel.shape[-2] * groups or kernel.shape[-1] % groups:
         raise ShapeError(
@@ -81,7 +89,14 @@ def conv(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilatio
 
 
 @row
-def conv_transpose(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilation: Any) -> Any:
+def conv_transpose(
+    a: Arrays,
+    x: Array,
+    kernel: Array,
+    strides: int | tuple[int, ...],
+    padding: str | tuple[Any, ...],
+    dilation: int | tuple[int, ...],
+) -> Any:
     space = _space("conv_transpose", x, kernel)
     if x.shape[-1] != kernel.shape[-2]:
         raise ShapeError(
@@ -106,17 +121,35 @@ def conv_transpose(a: Arrays, x: Array, kernel: Array, strides: Any, padding: An
 
 @row
 @real
-def max_pool(a: Arrays, x: Array, window: Any, strides: Any, padding: Any) -> Any:
+def max_pool(
+    a: Arrays,
+    x: Array,
+    window: int | tuple[int, ...],
+    strides: int | tuple[int, ...] | None,
+    padding: str | tuple[Any, ...],
+) -> Any:
     return a.max_pool(x, *_pool("max_pool", x, window, strides, padding))
 
 
 @row
 @accumulating
-def sum_pool(a: Arrays, x: Array, window: Any, strides: Any, padding: Any) -> Any:
+def sum_pool(
+    a: Arrays,
+    x: Array,
+    window: int | tuple[int, ...],
+    strides: int | tuple[int, ...] | None,
+    padding: str | tuple[Any, ...],
+) -> Any:
     return a.sum_pool(x, *_pool("sum_pool", x, window, strides, padding))
 
 
-def _pool(op: str, x: Array, window: Any, strides: Any, padding: Any) -> tuple[Any, Any, Any]:
+def _pool(
+    op: str,
+    x: Array,
+    window: int | tuple[int, ...],
+    strides: int | tuple[int, ...] | None,
+    padding: str | tuple[Any, ...],
+) -> tuple[Any, Any, Any]:
     if x.ndim < 3:
         raise ShapeError(
             f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
@@ -148,8 +181,10 @@ def _each(name: str, value: int | tuple[int, ...], space: int) -> tuple[int, ...
     return values
 
 
-def pads_of(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> list[tuple[int, int]]:
-    """Zeros before and after each axis; ``"same"`` puts the odd one after."""
+def pads_of(
+    op: str, padding: Any, sizes: tuple[int, ...], window: tuple[int, ...], strides: tuple[int, ...]
+) -> list[tuple[int, int]]:
+    """Return how many zeros come before and after each axis; ``"same"`` puts the odd one after."""
     if padding == "causal" and op == "conv_transpose":
         raise ArgumentError(
             "conv_transpose: padding = 'causal'",
@@ -183,8 +218,8 @@ def pads_of(op: str, padding: Any, sizes: Any, window: Any, strides: Any) -> lis
     return pads
 
 
-def _are_pairs(padding: Any, space: int) -> bool:
-    """True for so many pairs of integers that are not negative."""
+def _are_pairs(padding: str | tuple[Any, ...], space: int) -> bool:
+    """Tell whether it is so many pairs of integers that are not negative."""
     if not isinstance(padding, tuple) or len(padding) != space:
         return False
     pairs = [pair for pair in padding if isinstance(pair, tuple) and len(pair) == 2]
@@ -193,15 +228,21 @@ def _are_pairs(padding: Any, space: int) -> bool:
 
 @row
 @in_float32
-def average_pool(a: Arrays, x: Array, window: Any, strides: Any, padding: Any) -> Any:
+def average_pool(
+    a: Arrays,
+    x: Array,
+    window: int | tuple[int, ...],
+    strides: int | tuple[int, ...] | None,
+    padding: str | tuple[Any, ...],
+) -> Any:
     x = inexact(a, x)
     settings = _pool("average_pool", x, window, strides, padding)
     count = a.sum_pool(a.numpy.ones((1, *x.shape[1:-1], 1), x.dtype), *settings)
     return a.sum_pool(x, *settings) / count
 
 
-def _adaptive(op: str, a: Arrays, x: Array, size: Any, reduce: Any) -> Any:
-    """The i-th window of an axis of n values reaches from floor(i n / size) to ceil((i + 1) n / size)."""
+def _adaptive(op: str, a: Arrays, x: Array, size: int | tuple[int, ...], reduce: Any) -> Any:
+    """Reduce windows: the i-th of an axis of n values reaches from floor(i n / size) to ceil((i + 1) n / size)."""
     if x.ndim < 3:
         raise ShapeError(
             f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
@@ -217,18 +258,25 @@ def _adaptive(op: str, a: Arrays, x: Array, size: Any, reduce: Any) -> Any:
 
 @row
 @in_float32
-def adaptive_average_pool(a: Arrays, x: Array, size: Any) -> Any:
+def adaptive_average_pool(a: Arrays, x: Array, size: int | tuple[int, ...]) -> Any:
     return _adaptive("adaptive_average_pool", a, inexact(a, x), size, a.numpy.mean)
 
 
 @row
 @real
-def adaptive_max_pool(a: Arrays, x: Array, size: Any) -> Any:
+def adaptive_max_pool(a: Arrays, x: Array, size: int | tuple[int, ...]) -> Any:
     return _adaptive("adaptive_max_pool", a, x, size, a.numpy.max)
 
 
 @row
-def depthwise_conv(a: Arrays, x: Array, kernel: Array, strides: Any, padding: Any, dilation: Any) -> Any:
+def depthwise_conv(
+    a: Arrays,
+    x: Array,
+    kernel: Array,
+    strides: int | tuple[int, ...],
+    padding: str | tuple[Any, ...],
+    dilation: int | tuple[int, ...],
+) -> Any:
     _space("depthwise_conv", x, kernel)
     channels = x.shape[-1]
     if kernel.shape[-2] != channels:
@@ -243,7 +291,13 @@ def depthwise_conv(a: Arrays, x: Array, kernel: Array, strides: Any, padding: An
 
 @row
 def separable_conv(
-    a: Arrays, x: Array, depthwise_kernel: Array, pointwise_kernel: Array, strides: Any, padding: Any, dilation: Any
+    a: Arrays,
+    x: Array,
+    depthwise_kernel: Array,
+    pointwise_kernel: Array,
+    strides: int | tuple[int, ...],
+    padding: str | tuple[Any, ...],
+    dilation: int | tuple[int, ...],
 ) -> Any:
     between = depthwise_conv(a, x, depthwise_kernel, strides, padding, dilation)
     return conv(a, between, pointwise_kernel, 1, "valid", 1, 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, Shape
 from graftax.ops.checks import axis_in_range, check_range, checking
 from graftax.ops.reductions import inexact, norm, standardize
 from graftax.ops.structure import in_float32, positions, real, row
@@ -27,7 +27,7 @@ def _over(op: str, x: Array, axis: Axes) -> tuple[int, ...]:
 
 
 def _spread(a: Arrays, op: str, name: str, x: Array, value: Any, axes: tuple[int, ...]) -> Any:
-    """One number for each place on the axes, in front of which x broadcasts."""
+    """Reshape one number for each place on the axes, so that it broadcasts with x."""
     shape = tuple(x.shape[axis] for axis in axes)
     if tuple(value.shape) != shape:
         raise ShapeError(
@@ -120,7 +120,7 @@ def _check_ctc(
 def ctc_loss(
     a: Arrays,
     labels: Array,
-    logits: Any,
+    logits: Array,
     label_lengths: Array | None,
     logit_lengths: Array | None,
     blank: int,
@@ -128,12 +128,12 @@ def ctc_loss(
     logits = inexact(a, logits)
     dtype = logits.dtype
     logits = a.asarray(logits, "float32") if dtype.itemsize < 4 else logits
-    rows = labels.shape[0]
-    if label_lengths is None:
-        label_lengths = a.numpy.full((rows,), labels.shape[1], "int32")
-    if logit_lengths is None:
-        logit_lengths = a.numpy.full((rows,), logits.shape[1], "int32")
-    lengths = positions(a, label_lengths), positions(a, logit_lengths)
+    lengths = _lengths(a, label_lengths, labels.shape), _lengths(a, logit_lengths, logits.shape)
     counts = a.numpy.arange(logits.shape[1], dtype="int32") < lengths[1][:, None]
     logits = a.numpy.where(counts[..., None], logits, 0)  # beyond the length anything may stand, nan too
     return a.asarray(a.ctc_loss(positions(a, labels), logits, *lengths, blank), dtype)
+
+
+def _lengths(a: Arrays, given: Array | None, shape: Shape) -> Any:
+    """How many steps of each row count; all, unless given."""
+    return a.numpy.full(shape[:1], shape[1], "int32") if given is None else positions(a, given)

@@ -21,8 +21,8 @@ INT32 = 2**31 - 1
 _limits: dict[Any, tuple[float, float]] = {}
 
 
-def fits(dtype: Any, number: float) -> bool:
-    """True if a number surely fits beside arrays of a dtype; where it is False, `check_number` looks closer."""
+def fits(dtype: object, number: float) -> bool:
+    """Tell whether a number surely fits beside arrays of a dtype; where it is False, `check_number` looks closer."""
     low, high = _limits.get(dtype) or _remembered(dtype)
     return low <= number <= high
 
@@ -69,7 +69,7 @@ def check_number(arrays: Arrays, op: str, name: str, number: complex, other: str
 
 
 def can_hold(dtype: str, number: complex) -> bool:
-    """True if a number is one of a dtype, whatever digits it loses."""
+    """Tell whether a number is one of a dtype, whatever digits it loses."""
     if dtype == "bool":
         return isinstance(number, bool) or number in (0, 1)
     if not is_complex(dtype) and number.imag:
@@ -96,7 +96,7 @@ def _wider(number: complex, dtype: str) -> str | None:
 
 
 def check_weak(arrays: Arrays, op: str, name: str, weak: Any, other: str, dtype: str) -> None:
-    """The same for an array that a Python number became: while traced, only where checks are looked at.
+    """Check an array that a Python number became in the same way: while traced, only where checks are looked at.
 
     Raises:
         ArgumentError: a number would wrap around.
@@ -127,7 +127,7 @@ def _wraps(op: str, name: str, other: str, dtype: str, host: Any) -> ArgumentErr
 
 
 def check_filling(arrays: Arrays, op: str, name: str, value: Any, dtype: str) -> None:
-    """A value that fills an array of a dtype must be one of it: no fraction cut off, nothing wrapped around.
+    """Refuse a value that fills an array unless it is one of its dtype: no fraction cut off, nothing wrapped around.
 
     Raises:
         ArgumentError: it is not.

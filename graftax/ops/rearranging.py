@@ -32,7 +32,7 @@ def _wrong(pattern: str, reason: str) -> ArgumentError:
 
 
 def _sides(pattern: str, x: Array) -> tuple[Side, Side]:
-    """Both sides, with a name for each axis that ... stands for."""
+    """Return both sides, with a name for each axis that ... stands for."""
     written = [_parsed(pattern, side) for side in pattern.split("->")]
     if len(written) != 2:
         raise _wrong(pattern, "a pattern has one ->, with the axes of x before it and those of the result after it")
@@ -55,7 +55,7 @@ def _sides(pattern: str, x: Array) -> tuple[Side, Side]:
 
 
 def _parsed(pattern: str, side: str) -> Side:
-    """The groups as written; one in ( ) ends with a 1, which changes nothing and tells (...) from ... alone."""
+    """Return the groups as written; one in ( ) ends with a 1, which changes nothing and tells (...) from ... alone."""
     found = [[match[2]] if match[2] else [*match[1].split(), "1"] for match in _GROUP.finditer(side)]
     for name in (name for group in found for name in group):
         if not _NAME.fullmatch(name):
@@ -70,7 +70,7 @@ def _spread(group: list[str], rest: list[str]) -> Side:
 
 
 def _measured(x: Array, pattern: str, left: Side, sizes: dict[str, int]) -> dict[str, int]:
-    """The size of every name: given, or what is left of its axis."""
+    """Return the size of every name: given, or what is left of its axis."""
     if unused := [name for name in sizes if not any(name in group for group in left)]:
         raise _wrong(pattern, f"it has no {', '.join(unused)}")
     known = dict(sizes)

@@ -15,7 +15,7 @@ __all__ = ["FUNCTIONS", "accumulating", "in_float32", "inexact"]
 
 
 def inexact(a: Arrays, x: Array) -> Any:
-    """Integers as floats."""
+    """Return integers as floats."""
     return a.asarray(x, a.canonical_dtype("float64")) if x.dtype.kind in "iub" else x
 
 
@@ -52,7 +52,7 @@ def require_some(op: str, x: Array, axis: int | tuple[int, ...] | None) -> None:
 
 
 def _count(x: Array, axis: int | tuple[int, ...] | None) -> int:
-    """How many values make one result; fewer than ddof leave nothing to divide by."""
+    """Count the values that make one result; fewer than ddof leave nothing to divide by."""
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     return math.prod(x.shape[i] for i in axes if -x.ndim <= i < x.ndim)
 
@@ -68,14 +68,16 @@ def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bo
 @row
 @real
 @in_float32
-def quantile(a: Arrays, x: Array, q: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
+def quantile(
+    a: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> Any:
     require_some("quantile", x, axis)
     x = inexact(a, x)
     return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
 
 
 def _shifted(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> tuple[Any, Any, Any]:
-    """``x - m``, ``m`` and the sum of ``exp(x - m)``, 1 in place of 0; m is the maximum, 0 where all are -inf."""
+    """Return ``x - m``, ``m``, the sum of ``exp(x - m)`` or 1 where it is 0; m is the maximum, 0 where all are -inf."""
     highest: Any = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True, initial=-math.inf))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
     moved = x - highest
@@ -131,7 +133,7 @@ def norm(a: Arrays, x: Any, ord: float, axis: int | tuple[int, ...] | None, keep
 
 @row
 @in_float32
-def moments(a: Arrays, x: Array, axes: Any, keepdims: bool) -> Any:
+def moments(a: Arrays, x: Array, axes: int | tuple[int, ...], keepdims: bool) -> Any:
     x = inexact(a, x)
     mean = a.numpy.mean(x, axis=axes, keepdims=True)
     variance = a.numpy.mean(a.numpy.square(a.numpy.abs(x - mean)), axis=axes, keepdims=keepdims)

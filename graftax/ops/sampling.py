@@ -16,19 +16,19 @@ from graftax.ops.reductions import inexact
 from graftax.ops.structure import FUNCTIONS, in_float32, pad
 
 
-def _triangle(x: Any) -> Any:
+def _triangle(x: Array) -> Any:
     return np.maximum(0, 1 - np.abs(x))
 
 
 def _keys(x: Any) -> Any:
-    """The cubic kernel with slope -1/2 at 1 (Keys, IEEE Trans. ASSP 29, 1981)."""
+    """Return the cubic kernel with slope -1/2 at 1 (Keys, IEEE Trans. ASSP 29, 1981)."""
     x = np.abs(x)
     near = (1.5 * x - 2.5) * x * x + 1
     far = ((-0.5 * x + 2.5) * x - 4) * x + 2
     return np.where(x >= 2, 0, np.where(x >= 1, far, near))
 
 
-def _lanczos3(x: Any) -> Any:
+def _lanczos3(x: Array) -> Any:
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
@@ -36,7 +36,7 @@ _KERNELS: dict[str, Callable[[Any], Any]] = {"bilinear": _triangle, "bicubic": _
 
 
 def _weights(have: int, want: int, interpolation: str, antialias: bool) -> np.ndarray[Any, Any]:
-    """How much each of the old pixels of an axis counts for each new one; the sum is 1, also at the edge."""
+    """Return how much each of the old pixels of an axis counts for each new one; the sum is 1, also at the edge."""
     scale = have / want
     width = max(scale, 1.0) if antialias else 1.0
     centre = (np.arange(want) + 0.5) * scale - 0.5
@@ -56,8 +56,8 @@ def _image(op: str, x: Array, batch: bool = False) -> None:
         raise ShapeError(f"image.{op}: x {list(x.shape)}", "the images are empty", "at least one pixel")
 
 
-def pair(op: str, name: str, value: Any) -> tuple[Any, Any]:
-    """Height and width from one number or two."""
+def pair(op: str, name: str, value: object) -> tuple[Any, Any]:
+    """Return height and width from one number or two."""
     both = value if isinstance(value, tuple) else (value, value)
     if len(both) != 2:
         raise ArgumentError(f"image.{op}: {name} = {value!r}", "it is (height, width), or one number", f"{name}=(8, 8)")
@@ -65,7 +65,7 @@ def pair(op: str, name: str, value: Any) -> tuple[Any, Any]:
 
 
 @in_float32
-def _resize(a: Arrays, x: Array, size: Any, interpolation: str, antialias: bool) -> Any:
+def _resize(a: Arrays, x: Array, size: int | tuple[int, ...], interpolation: str, antialias: bool) -> Any:
     _image("resize", x)
     height, width = pair("resize", "size", size)
     if interpolation == "nearest":
@@ -106,7 +106,14 @@ def _pad(a: Arrays, x: Array, top: int, bottom: int, left: int, right: int, valu
     return pad(a, x, widths, "constant", value)
 
 
-def _extract_patches(a: Arrays, x: Array, size: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _extract_patches(
+    a: Arrays,
+    x: Array,
+    size: int | tuple[int, ...],
+    strides: int | tuple[int, ...] | None,
+    padding: str | tuple[Any, ...],
+    dilation: int | tuple[int, ...],
+) -> Any:
     _image("extract_patches", x, batch=True)
     window, steps = pair("extract_patches", "size", size), pair("extract_patches", "strides", strides or size)
     spread = pair("extract_patches", "dilation", dilation)
@@ -122,7 +129,7 @@ def _extract_patches(a: Arrays, x: Array, size: Any, strides: Any, padding: Any,
 
 
 def _folded(a: Arrays, place: Any, size: int, mode: str) -> Any:
-    """Where a whole place lies inside of an axis."""
+    """Return where a whole place lies inside of an axis."""
     if mode == "wrap":
         return place % size
     if mode == "reflect":  # d c b a | a b c d | d c b a
@@ -133,7 +140,7 @@ def _folded(a: Arrays, place: Any, size: int, mode: str) -> Any:
 
 @in_float32
 def _map_coordinates(
-    a: Arrays, x: Array, coordinates: Any, interpolation: str, fill_mode: str, fill_value: float
+    a: Arrays, x: Array, coordinates: Array, interpolation: str, fill_mode: str, fill_value: float
 ) -> Any:
     _image("map_coordinates", x, batch=True)
     if coordinates.ndim < 2 or coordinates.shape[-1] != 2 or coordinates.shape[0] != x.shape[0]:
@@ -148,7 +155,7 @@ def _map_coordinates(
     pixels = x.reshape((n * height * width, channels))
     first = a.asarray(a.numpy.arange(n, dtype="int32") * (height * width), "int32")[:, None]
 
-    def pixel(row: Any, column: Any) -> Any:
+    def pixel(row: Array, column: Array) -> Any:
         whole = a.asarray(row, "int32"), a.asarray(column, "int32")
         rows, columns = (_folded(a, p, s, fill_mode) for p, s in zip(whole, (height, width), strict=True))
         found = a.numpy.take(pixels, first + rows * width + columns, 0)
@@ -172,7 +179,7 @@ def _map_coordinates(
 
 @in_float32
 def _affine_transform(
-    a: Arrays, x: Array, transform: Any, interpolation: str, fill_mode: str, fill_value: float
+    a: Arrays, x: Array, transform: Array, interpolation: str, fill_mode: str, fill_value: float
 ) -> Any:
     single = x.ndim == 3
     x = x[None] if single else x

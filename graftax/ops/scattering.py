@@ -15,7 +15,7 @@ from graftax.ops.structure import accumulating, counted_from_0, one_hot, positio
 
 
 @checking("scatter")
-def _check_scatter(arrays: Arrays, indices: Array, values: Array, shape: Any) -> None:
+def _check_scatter(arrays: Arrays, indices: Array, values: Array, shape: int | tuple[int, ...]) -> None:
     _check(arrays, "scatter", _sizes(shape), indices, "values", values)
 
 
@@ -24,11 +24,11 @@ def _check_update(arrays: Arrays, x: Array, indices: Array, updates: Array) -> N
     _check(arrays, "scatter_update", tuple(x.shape), indices, "updates", updates)
 
 
-def _sizes(shape: Any) -> tuple[int, ...]:
+def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name: str, values: Any) -> None:
+def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name: str, values: Array) -> None:
     check_places(arrays, op, shape, indices)
     wanted = (*indices.shape[:-1], *shape[indices.shape[-1] :])
     if tuple(getattr(values, "shape", ())) not in ((), wanted):
@@ -45,7 +45,7 @@ def _tuple(a: Arrays, indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]
 
 
 @row
-def scatter(a: Arrays, indices: Array, values: Array, shape: Any) -> Any:
+def scatter(a: Arrays, indices: Array, values: Array, shape: int | tuple[int, ...]) -> Any:
     return _scattered(a, values, indices, _sizes(shape))
 
 
@@ -62,7 +62,7 @@ def _scattered(a: Arrays, values: Array, indices: Array, shape: tuple[int, ...])
 
 
 @row
-def scatter_update(a: Arrays, x: Array, indices: Array, updates: Any) -> Any:
+def scatter_update(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
     return a.set_at(
         x, _tuple(a, indices, tuple(x.shape)), updates if a.is_array(updates) else a.asarray(updates, x.dtype)
     )
@@ -103,12 +103,12 @@ def in_top_k(a: Arrays, targets: Array, predictions: Array, k: int) -> Any:
 
 
 @checking("unravel_index")
-def _check_unravel(arrays: Arrays, indices: Array, shape: Any) -> None:
+def _check_unravel(arrays: Arrays, indices: Array, shape: int | tuple[int, ...]) -> None:
     check_range(arrays, "unravel_index", "indices", indices, math.prod(_sizes(shape)))
 
 
 @row
-def unravel_index(a: Arrays, indices: Array, shape: Any) -> Any:
+def unravel_index(a: Arrays, indices: Array, shape: int | tuple[int, ...]) -> Any:
     rest, found = positions(a, indices), []
     beyond = outside(math.prod(_sizes(shape)), rest)  # in compiled code: then no axis has such an index
     for size in reversed(_sizes(shape)):

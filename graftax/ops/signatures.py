@@ -57,7 +57,7 @@ class Parameter:
 
     @property
     def takes_arrays(self) -> bool:
-        """True for one array, and for a list of them."""
+        """Tell whether it takes one array, or a list of them."""
         return self.kind.takes in ("array", "arrays")
 
 

@@ -104,7 +104,7 @@ def run(op: Op, source: str, space: dict[str, Any]) -> Callable[..., Any]:
 
 
 def _head(op: Op) -> str:
-    """The parameters as the function is compiled with them.
+    """Write the parameters as the function is compiled with them.
 
     What must be given is ``absent`` unless it is; more arguments than there are, and unknown names, are gathered: so
     that all is told in our words.
@@ -118,7 +118,7 @@ def _head(op: Op) -> str:
 
 
 def _converted_settings(op: Op) -> list[str]:
-    """The lines that check what is no array, each argument as its kind says."""
+    """Write the lines that check what is no array, each argument as its kind says."""
     lines = []
     for one in settings(op):
         name = one.name
@@ -133,7 +133,7 @@ def _converted_settings(op: Op) -> list[str]:
 
 
 def _ready_tests(op: Op, arrays: tuple[Parameter, ...]) -> list[str]:
-    """What is true of arrays that need no preparation."""
+    """Write what is true of arrays that need no preparation."""
     agreeing = [one for one in arrays if one.kind.agrees]
     adapts = op.weak and not any(one.kind.fills for one in arrays)
     tests = []
@@ -153,7 +153,7 @@ def _ready_tests(op: Op, arrays: tuple[Parameter, ...]) -> list[str]:
 
 
 def _axis_tests(given: tuple[Parameter, ...]) -> list[str]:
-    """The lines that refuse axes of a single number, since NumPy lets 0 and -1 pass."""
+    """Write the lines that refuse axes of a single number, since NumPy lets 0 and -1 pass."""
     first = given[0]
     lines = []
     for one in given if first.kind.takes == "array" else ():
@@ -165,7 +165,7 @@ def _axis_tests(given: tuple[Parameter, ...]) -> list[str]:
 
 
 def _passed(given: tuple[Parameter, ...]) -> str:
-    """The arguments: positional up to the last array, by keyword from there on."""
+    """Write the arguments: positional up to the last array, by keyword from there on."""
     last = max((i for i, one in enumerate(given) if one.takes_arrays), default=-1)
     return ", ".join(
         f"{'*' if one.starred else ''}{one.name}" if i <= last else f"{one.name}={one.name}"

@@ -50,7 +50,7 @@ def logit(a: Arrays, x: Array) -> Any:
 
 
 @row
-def logaddexp2(a: Arrays, x: Array, y: Any) -> Any:
+def logaddexp2(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.logaddexp(x * math.log(2), y * math.log(2)) / math.log(2)
 
 
@@ -104,17 +104,17 @@ def heaviside(a: Arrays, x: Any, y: Any) -> Any:
 
 @row
 @real
-def fmod(a: Arrays, x: Array, y: Any) -> Any:
+def fmod(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.fmod(x, y)
 
 
 @row
-def gcd(a: Arrays, x: Array, y: Any) -> Any:
+def gcd(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.gcd(_integers("gcd", x), y)
 
 
 @row
-def lcm(a: Arrays, x: Array, y: Any) -> Any:
+def lcm(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.lcm(_integers("lcm", x), y)
 
 

@@ -16,7 +16,7 @@ from graftax.ops.structure import FUNCTIONS, accumulating, in_float32, row
 
 
 def _transform(name: str, a: Arrays, x: Array, n: int | None, axis: int) -> Any:
-    """A function of ``numpy.fft``; half precision is transformed in float32, which is the least that it takes."""
+    """Call a function of ``numpy.fft``; half precision is transformed in float32, the least that it takes."""
     if x.dtype.kind == "c" and name == "rfft":
         raise DTypeError(f"rfft: x {x.dtype.name}", "it takes real numbers", "ops.fft(x)")
     place = axis_in_range(name, axis, x.ndim)
@@ -31,7 +31,7 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
     FUNCTIONS[_name] = partial(_transform, _name)
 
 
-def _over_two(name: str, a: Arrays, x: Array, axes: Any) -> Any:
+def _over_two(name: str, a: Arrays, x: Array, axes: int | tuple[int, ...] | None) -> Any:
     pair = axes if isinstance(axes, tuple) else (axes,)
     if len(pair) != 2 or len({axis_in_range(name, axis, x.ndim) for axis in pair}) != 2:
         raise ArgumentError(f"{name}: axes = {axes} of x {list(x.shape)}", "they are two", "axes=(-2, -1)")
@@ -44,7 +44,7 @@ for _name in ("fft2", "ifft2"):
     FUNCTIONS[_name] = partial(_over_two, _name)
 
 
-def _shift(a: Arrays, x: Array, axes: Any, sign: int) -> Any:
+def _shift(a: Arrays, x: Array, axes: int | tuple[int, ...] | None, sign: int) -> Any:
     every = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     for axis in every:
         size = x.shape[axis_in_range("fftshift", axis, x.ndim)]
@@ -53,12 +53,12 @@ def _shift(a: Arrays, x: Array, axes: Any, sign: int) -> Any:
 
 
 @row
-def fftshift(a: Arrays, x: Array, axes: Any) -> Any:
+def fftshift(a: Arrays, x: Array, axes: int | tuple[int, ...] | None) -> Any:
     return _shift(a, x, axes, 1)
 
 
 @row
-def ifftshift(a: Arrays, x: Array, axes: Any) -> Any:
+def ifftshift(a: Arrays, x: Array, axes: int | tuple[int, ...] | None) -> Any:
     return _shift(a, x, axes, -1)
 
 
@@ -107,7 +107,7 @@ _WINDOWS = {"hann": np.hanning, "hamming": np.hamming, "blackman": np.blackman}
 
 
 def _weights(op: str, length: int, fft_length: int | None, window: str | None) -> tuple[Any, int]:
-    """The periodic window of a length, in the middle of what is transformed."""
+    """Return the periodic window of a length, in the middle of what is transformed."""
     size = length if fft_length is None else fft_length
     if size < length:
         raise ArgumentError(

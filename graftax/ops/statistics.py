@@ -40,14 +40,14 @@ def average(a: Arrays, x: Array, axis: Axes, weights: Array | None, keepdims: bo
 
 
 @checking("percentile", "nanpercentile")
-def _percentile(arrays: Arrays, x: Array, q: Any, axis: Axes, keepdims: bool) -> None:
+def _percentile(arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes, keepdims: bool) -> None:
     for one in q if isinstance(q, tuple) else (q,):
         if not 0 <= one <= 100:
             raise ArgumentError(f"percentile: q = {q}", "a percentile is in [0, 100]", "q=90")
 
 
 @row
-def percentile(a: Arrays, x: Array, q: Any, axis: Axes, keepdims: bool) -> Any:
+def percentile(a: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes, keepdims: bool) -> Any:
     return quantile(a, x, tuple(one / 100 for one in q) if isinstance(q, tuple) else q / 100, axis, keepdims)
 
 
@@ -121,7 +121,7 @@ def trapezoid(a: Arrays, y: Array, x: Array | None, dx: float, axis: int) -> Any
 
 @row
 @real
-def histogram(a: Arrays, x: Array, bins: int, range: Any) -> Any:
+def histogram(a: Arrays, x: Array, bins: int, range: object) -> Any:
     x = inexact(a, x).reshape(-1)
     dtype = x.dtype
     x = a.asarray(x, "float32") if x.dtype.itemsize < 4 else x

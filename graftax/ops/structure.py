@@ -27,7 +27,7 @@ def row(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def real(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of ``x``, which is not defined for complex numbers.
+    """Refuse complex numbers for a function of ``x`` that is not defined for them.
 
     Raises:
         DTypeError: they are complex.
@@ -44,7 +44,7 @@ def real(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of ``x`` with half precision computed in float32 and rounded at the end."""
+    """Compute half precision in float32 for a function of ``x``, and round at the end."""
 
     @wraps(function)
     def wide(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
@@ -58,7 +58,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accumulating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
+    """Do the same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
     inner = in_float32(function)
 
     @wraps(function)
@@ -74,7 +74,7 @@ def _counted(a: Arrays, x: Array) -> Any:
 
 
 def positions(a: Arrays, indices: Array) -> Any:
-    """Indices wide enough for any axis: JAX compares them with its size in their own dtype."""
+    """Return indices wide enough for any axis: JAX compares them with its size in their own dtype."""
     return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
 
 
@@ -96,7 +96,7 @@ def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
 
 
 @row
-def repeat(a: Arrays, x: Array, repeats: Any, axis: int | None) -> Any:
+def repeat(a: Arrays, x: Array, repeats: int | tuple[int, ...], axis: int | None) -> Any:
     counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
     return a.numpy.repeat(x, counts, axis)
 
@@ -107,7 +107,7 @@ def stop_gradient(a: Arrays, x: Array) -> Any:
 
 
 @row
-def reshape(a: Arrays, x: Array, shape: Any) -> Any:
+def reshape(a: Arrays, x: Array, shape: int | tuple[int, ...]) -> Any:
     return x.reshape(shape)
 
 
@@ -144,7 +144,7 @@ def _nothing(a: Arrays, x: Array) -> Any:
 
 
 @row
-def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: Any) -> Any:
+def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: str | None) -> Any:
     axis = axis_in_range("one_hot", axis, indices.ndim + 1)
     indices = positions(a, indices)
     classes = a.numpy.arange(num_classes, dtype=indices.dtype).reshape((-1, *[1] * (indices.ndim - axis)))
@@ -169,7 +169,7 @@ def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> A
 
 
 @row
-def slice_(a: Arrays, x: Array, begin: Array, shape: Any) -> Any:
+def slice_(a: Arrays, x: Array, begin: Array, shape: int | tuple[int, ...]) -> Any:
     return a.slice(x, _inside(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
 
 
@@ -185,7 +185,7 @@ def _inside(a: Arrays, begin: Array) -> Any:
 
 
 @row
-def split(a: Arrays, x: Array, sections: Any, axis: int) -> Any:
+def split(a: Arrays, x: Array, sections: int | tuple[int, ...], axis: int) -> Any:
     size = x.shape[axis_in_range("split", axis, x.ndim)]
     if isinstance(sections, int) and (sections <= 0 or size % sections):
         raise ShapeError(

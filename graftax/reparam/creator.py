@@ -23,7 +23,7 @@ class CheckedCreator(Adjustable):
 
     checks: ClassVar[Mapping[str, Check]] = {}
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         check = self.checks.get(name)
         super().__setattr__(name, value if check is None else check(name, value))
 

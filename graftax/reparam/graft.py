@@ -24,7 +24,7 @@ from graftax.reparam.places import (
     spec_of,
     weights,
 )
-from graftax.variables.creation import Creator, check_creator
+from graftax.variables.creation import Creator, check_creator, note_creator
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.graph.node import outermost
 from graftax.variables.initializers import Zeros
@@ -197,6 +197,8 @@ def _make(
             "a creator returns a Variable, or a VariableLike of the shape that was asked for",
             "return next_creator(spec) for what is to stay as it is",
         )
+    if new is not node:
+        note_creator(new, node, creator)
     return new
 
 

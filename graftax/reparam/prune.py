@@ -8,11 +8,11 @@ from typing import ClassVar
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
-from graftax.core.hyperparameters import finite, flag
+from graftax.core.hyperparameters import flag
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.reparam.creator import Check, CheckedCreator, positive, share
+from graftax.reparam.creator import Check, CheckedCreator, count, positive, share
 from graftax.reparam.mask import MaskedWeight
 from graftax.variables.graph.module import Module, walk_with_edges
 
@@ -97,7 +97,7 @@ class PruningSchedule(CheckedCreator):
         "final": share("it is a part of all weights, in [0, 1]", 0.9),
         "initial": share("it is a part of all weights, in [0, 1]", 0.0),
         "steps": positive("the fraction rises for a while", 1000),
-        "begin": finite,
+        "begin": count("it is the number of a step", 0, least=0),
     }
 
     def __init__(self, final: float, steps: int, begin: int = 0, initial: float = 0.0) -> None:

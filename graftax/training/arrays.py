@@ -116,7 +116,7 @@ def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
     return np.asarray(table.to_numpy(), "float32")
 
 
-def _is_numeric(dtype: Any) -> bool:
+def _is_numeric(dtype: object) -> bool:
     kind = getattr(dtype, "kind", None)  # polars has none
     if kind is not None:
         return kind in "biuf"
@@ -154,7 +154,7 @@ def take_rows(data: object, rows: object) -> Any:
     return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
 
 
-def cut_rows(data: Any, rows: slice) -> Any:
+def cut_rows(data: object, rows: slice) -> Any:
     """The same rows of every array of a structure; what is stored stays so."""
     if data is None:
         return None

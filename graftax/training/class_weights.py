@@ -49,7 +49,7 @@ class ClassWeights:
         if not self._weights:
             raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
 
-    def times(self, y: Any, sample_weight: Any) -> np.ndarray[Any, Any]:
+    def times(self, y: object, sample_weight: Any) -> np.ndarray[Any, Any]:
         """Return the weight of each row, times the sample weights if there are some.
 
         Raises:
@@ -69,7 +69,7 @@ class ClassWeights:
             )
         return np.asarray(weights.reshape(-1, *[1] * (sample_weight.ndim - 1)) * sample_weight, "float32")
 
-    def require_all(self, y: Any) -> None:
+    def require_all(self, y: object) -> None:
         """Raise if a class that is named is not among the targets, where these are all there are.
 
         Raises:

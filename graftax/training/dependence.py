@@ -15,7 +15,7 @@ def level_around() -> Any:
     return backend.tracing.level() if backend.has("tracing") else None
 
 
-def require_dependent(loss: Any, level: Any, optimizer: Any) -> None:
+def require_dependent(loss: object, level: object, optimizer: object) -> None:
     """Raise if a loss does not come out of the trace of a gradient, so that every gradient is zero.
 
     Args:

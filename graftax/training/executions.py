@@ -13,10 +13,12 @@ from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
 from graftax.core import tree
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
+from graftax.layers.layer import Layer
 from graftax.training.batch import Batch
 from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
+from graftax.variables.graph.module import Module, walk
 
 
 def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
@@ -65,14 +67,26 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
     """
     if not registry.current().has("tracing"):
         return getattr(model, step)  # type: ignore[no-any-return]
-    name = f"{step}, checked" if check_nans else step
+    waits = calls_python(model)
+    name = f"{step}{', checked' if check_nans else ''}{', with Python' if waits else ''}"
     if name not in known:
         function = getattr(model, step)
         if step in ("train_step", "test_step"):
             function = begun_anew(model, function)
         plain = RANGES if step in ("test_step", "predict_step") else PLAIN
-        known[name] = CompiledFunction(function, looks=RESULTS if check_nans else plain)
+        known[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
     return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
+
+
+def calls_python(model: object) -> bool:
+    """Tell whether a layer of a model runs Python in its call.
+
+    Example:
+        >>> import graftax as gx
+        >>> calls_python(gx.Sequential([gx.layers.Dense(1)]))
+        False
+    """
+    return isinstance(model, Module) and any(isinstance(node, Layer) and node.calls_python for node in walk(model))
 
 
 def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:

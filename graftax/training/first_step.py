@@ -13,6 +13,7 @@ from graftax.training.batch import Batch, unpack
 from graftax.training.heard_limits import limits_of
 from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
+from graftax.training.wired import Wired
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.variables.graph.module import Module
@@ -29,14 +30,14 @@ class FirstStep:
             variables, which must be there.
     """
 
-    def __init__(self, model: Layer, objectives: Objectives, builds: bool) -> None:
+    def __init__(self, model: Wired, objectives: Objectives, builds: bool) -> None:
         self._model = model
         self._objectives = objectives
         self._builds = builds
         self._traced: set[int] = set()
         self._told = ""
 
-    def before(self, run: Callable[..., Any], given: Any, batches: Sequence[Batch]) -> None:
+    def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
         """Make ready for ``run(given)``, a step with these batches.
 
         Raises:
@@ -79,7 +80,7 @@ class FirstStep:
         unbuilt = unbuilt_below(model)
         if not unbuilt:
             return
-        if type(model).call is Layer.call:
+        if not model._gx_has_call:
             names = ", ".join(repr(layer._gx_path or layer.name) for layer in unbuilt[:3])
             self._told = f"fit cannot build {names}: {type(model).__name__} has no call; call them on an example before"
             return

@@ -39,7 +39,7 @@ class HeardLimits:
         return HeardLimits, ()  # a copy of the model traces, and hears, for itself
 
     @contextmanager
-    def listening(self, batch: Any) -> Iterator[None]:
+    def listening(self, batch: object) -> Iterator[None]:
         """Note the limits of the arrays of a batch that are heard within the block."""
         self._by_path = {}
         paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
@@ -51,7 +51,7 @@ class HeardLimits:
         with traced_checks.listeners.entered(hear):
             yield
 
-    def check(self, batch: Any) -> None:
+    def check(self, batch: object) -> None:
         """Raise if an array on the host is out of its limits.
 
         Raises:
@@ -85,7 +85,7 @@ class ListenedStep:
         self._step = step
         carry_names(self, step)
 
-    def __call__(self, batch: Any) -> Any:
+    def __call__(self, batch: object) -> Any:
         """Run the step."""
         with self._limits.listening(batch):
             return self._step(batch)

@@ -48,7 +48,7 @@ def fit(
     callbacks: Sequence[Callback],
     is_due: Callable[[int], bool],
     check_nans: bool = False,
-    resume: Any = None,
+    resume: object = None,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
     refuse_shuffled(model, source)
@@ -352,7 +352,7 @@ def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     return dict(Logs(logs))
 
 
-def loss_first(logs: Any, step: str) -> dict[str, Any]:
+def loss_first(logs: object, step: str) -> dict[str, Any]:
     """Return what a step returned, the loss first, for which people look.
 
     Raises:
@@ -377,7 +377,7 @@ def loss_first(logs: Any, step: str) -> dict[str, Any]:
     return {"loss": logs["loss"], **logs}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 

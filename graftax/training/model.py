@@ -39,12 +39,14 @@ from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
 class Model(Described):
-    """A layer with a training loop. Subclass it, define ``call`` as in any layer, and fit.
+    """A layer with a training loop: a graph of layers, or a subclass that defines ``call`` as in any layer.
 
     ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
     (``optimizer.minimize``, `graftax.value_and_grad`, metrics), so that a loop of one's own is as good.
 
     Args:
+        inputs: Where a graph begins: what `graftax.Input` gave, nested as calls are to be. Defaults to None, no graph.
+        outputs: Where it ends: what layers, ops and operators made of that. Defaults to None.
         name: Its name.
         trainable: Whether its Variables may be trained.
         dtype: A dtype policy or its name.
@@ -115,6 +117,7 @@ class Model(Described):
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
+        self._gx_objectives.names = self._gx_output_names()
         self._gx_functions = executions.CompiledSteps()
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
         object.__setattr__(self, "_gx_steps_per_execution", steps)
@@ -126,11 +129,7 @@ class Model(Described):
 
     @property
     def optimizer(self) -> Any:
-        """Return the optimizer given to `compile`: an `Optimizer`, if it was no other `Minimizer`.
-
-        Raises:
-            StateError: there is none.
-        """
+        """Return the optimizer given to `compile`, or another `Minimizer`; raise `StateError` without one."""
         return required_optimizer(self)
 
     @Fallback
@@ -140,11 +139,7 @@ class Model(Described):
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Return losses and metrics given to `compile`.
-
-        Raises:
-            StateError: the model is not compiled.
-        """
+        """Return losses and metrics given to `compile`; raise `StateError` if it was not called."""
         return required_objectives(self)
 
     @property
@@ -278,7 +273,7 @@ class Model(Described):
         check_nans: bool = False,
         resume: str | os.PathLike[str] | CheckpointManager | None = None,
     ) -> History:
-        """Train for some epochs.
+        """Train for some epochs; return the `History`.
 
         Args:
             x: Arrays (nested as the model takes them), tables, sparse matrices; an iterable of batches ``x, y`` or
@@ -303,9 +298,6 @@ class Model(Described):
                 and what went in. The Variables are as before that step. Costs the memory that steps reuse otherwise.
             resume: A directory, or a `CheckpointManager`, that `graftax.callbacks.ModelCheckpoint` saved to: go on from
                 the latest state there, to the same numbers as an unbroken run; from the start where there is none.
-
-        Returns:
-            The `History`.
 
         Raises:
             StateError: not compiled, or without an optimizer or a loss.

@@ -21,7 +21,7 @@ from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.objectives.targets import spread
 from graftax.optimizers.minimizer import Minimizer
 from graftax.training.idle_parts import refuse_idle_targets, refuse_idle_weights
-from graftax.training.outputs import ONLY, OutputShape, outputs_of, per_output, targets_of
+from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
 
@@ -41,9 +41,11 @@ class Objectives:
     """
 
     def __init__(
-        self, optimizer: Minimizer | None, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any
+        self, optimizer: Minimizer | None, loss: object, metrics: object, weighted_metrics: object, loss_weights: object
     ) -> None:
         self.optimizer = optimizer
+        self.names: tuple[str, ...] = ()
+        """What a graph of layers calls the outputs that it lists."""
         self._loss, self._weights = loss, loss_weights
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
         _check_losses(loss, loss_weights)
@@ -75,20 +77,25 @@ class Objectives:
         """Return all metrics, the mean of the loss first."""
         return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
 
-    def loss(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> Array | None:
+    def given(self) -> dict[str, Any]:
+        """Return losses, metrics and factors as they were given to `compile`, by argument."""
+        metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}
+        return {"loss": self._loss, **metrics, "loss_weights": self._weights}
+
+    def loss(self, y: object, y_pred: object, sample_weight: object, masks: object) -> Array | None:
         """Return the weighted sum of the losses of the outputs; None without a loss."""
         if self._loss is None:
             return None
-        predictions = outputs_of(y_pred, "y_pred")
+        predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
         names = list(predictions)
-        targets = targets_of(y, names)
+        targets = targets_of(listed_by_name(y, self.names), names)
         self.outputs = {name: OutputShape(tuple(ops.shape(part))) for name, part in predictions.items()}
         by_output = self._chosen(names)
         if len(names) > 1 and not self._trackers:
             self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in by_output.items() if loss}
         factors = per_output(self._weights, names, "loss_weights", 1.0)
         weights = per_output(sample_weight, names, "sample_weight", None)
-        by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
+        by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         total: Array | None = None
         for name in names:
             loss = by_output[name]
@@ -109,15 +116,15 @@ class Objectives:
             total = term if total is None else total + term
         return total
 
-    def require_used(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
+    def require_used(self, y: object, y_pred: object, sample_weight: object) -> None:
         """Raise if targets or weights are for an output that nothing compares or weighs."""
         if y is None and sample_weight is None:
             return
-        names = list(outputs_of(y_pred, "y_pred"))
+        names = list(outputs_of(listed_by_name(y_pred, self.names), "y_pred"))
         compared = {name for name, loss in self._chosen(names).items() if loss is not None}
         with_metrics = [self._with_metrics(wanted, names) for _, wanted, _ in self._wanted]
         if y is not None:
-            refuse_idle_targets(targets_of(y, names), compared.union(*with_metrics))
+            refuse_idle_targets(targets_of(listed_by_name(y, self.names), names), compared.union(*with_metrics))
         refuse_idle_weights(sample_weight, names, compared | with_metrics[1])
 
     def _with_metrics(self, wanted: object, names: list[str]) -> set[str]:
@@ -142,19 +149,19 @@ class Objectives:
         """Tell whether a loss or metric sees by looking at targets that they are wrong, as labels out of range."""
         return self._looks
 
-    def check_targets(self, y: Any, outputs: Any, sample_weight: Any = None, masks: Any = None) -> None:
+    def check_targets(self, y: object, outputs: object, sample_weight: object = None, masks: object = None) -> None:
         """Raise if targets on the host do not fit outputs of these shapes; compiled code could not.
 
         What a mask hides, or a weight of 0 where weights count, may hold anything.
         """
         predictions = outputs_of(outputs, "y_pred")
         names = list(predictions)
-        targets = targets_of(y, names)
+        targets = targets_of(listed_by_name(y, self.names), names)
         by_output = self._chosen(names)
         if not self._made and all(name in targets for name in names):
             self._make(predictions, targets)
         weights = per_output(sample_weight, names, "sample_weight", None)
-        by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
+        by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         checks: list[tuple[str, Any, bool]] = [(name, loss, True) for name, loss in by_output.items()]
         for name, _, metric, weighted in self._metrics:
             counts_all = not weighted and weights[name] is not None
@@ -189,17 +196,17 @@ class Objectives:
             self._scores[name] = RawScores()
         return self._scores[name]
 
-    def update(self, y: Any, y_pred: Any, sample_weight: Any, masks: Any) -> None:
+    def update(self, y: object, y_pred: object, sample_weight: object, masks: object) -> None:
         """Show a batch to the metrics."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return
-        predictions = outputs_of(y_pred, "y_pred")
+        predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
         names = list(predictions)
-        targets = targets_of(y, names)
+        targets = targets_of(listed_by_name(y, self.names), names)
         if not self._made:
             self._make(predictions, targets)
         weights = per_output(sample_weight, names, "sample_weight", None)
-        by_mask = outputs_of(masks, "mask") if masks is not None else dict.fromkeys(names)
+        by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         for number, (name, _, metric, weighted) in enumerate(self._metrics):
             weight = weights[name] if weighted else None
             with self._listener(f"{name}/{number}").listening():

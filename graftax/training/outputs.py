@@ -26,6 +26,17 @@ def outputs_of(value: object, what: str) -> dict[str, Any]:
     return {ONLY: value}
 
 
+def listed_by_name(value: Any, names: tuple[str, ...]) -> Any:
+    """Return a list with as many entries as there are names as a dict; anything else as it is.
+
+    Example:
+        >>> listed_by_name([1, 2], ("a", "b")), listed_by_name({"a": 1}, ("a", "b")), listed_by_name([1], ())
+        ({'a': 1, 'b': 2}, {'a': 1}, [1])
+    """
+    listed = names and isinstance(value, list | tuple) and len(value) == len(names)
+    return dict(zip(names, value, strict=True)) if listed else value
+
+
 def targets_of(y: object, names: list[str]) -> dict[str, Any]:
     """Return targets by the names of the outputs; a list of one stands for that one.
 

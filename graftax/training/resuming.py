@@ -16,7 +16,7 @@ from graftax.training.sources.on_device import host_of, plain
 from graftax.transforms.compile.jit import CompiledFunction
 
 
-def managed(where: Any, run: RunState, what: str, **settings: Any) -> CheckpointManager:
+def managed(where: object, run: RunState, what: str, **settings: Any) -> CheckpointManager:
     """Return a manager that saves and restores a run: of a directory, or one that was given.
 
     Args:
@@ -38,7 +38,7 @@ def managed(where: Any, run: RunState, what: str, **settings: Any) -> Checkpoint
     return CheckpointManager(where, **settings, **run.roots())
 
 
-def resumed(run: Run, where: Any) -> bool:
+def resumed(run: Run, where: object) -> bool:
     """Go on from the latest checkpoint of a run; False where there is none, and training begins.
 
     The model is built and its step traced first, so that everything that is saved has its place.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from graftax.core.errors import StateError
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.plain_attributes import PlainAttributes
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.source import Source
 from graftax.training.trained import Trained
@@ -22,7 +23,9 @@ class RunState(Module):
         params: What callbacks are shown, which has the number of steps.
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"callbacks", "params", "epoch", "index", "_states", "_waiting"})
+    untracked: ClassVar[frozenset[str]] = frozenset(
+        {"callbacks", "params", "epoch", "index", "_states", "_waiting", "_plain"}
+    )
 
     callbacks: list[Callback]
     params: dict[str, Any]
@@ -35,6 +38,7 @@ class RunState(Module):
         self.index = 0
         self._states: list[list[Any]] | None = None  # of the callbacks, from before an epoch that is being ended
         self._waiting: list[list[Any]] = []
+        self._plain: dict[int, PlainAttributes] = {}  # by callback that does not say what it remembers
 
     def roots(self) -> dict[str, Any]:
         """Return what a checkpoint of the run holds."""
@@ -54,7 +58,9 @@ class RunState(Module):
         Raises:
             StateError: one that remembered something is not there any more.
         """
-        there = [(type(callback).__name__, callback) for callback in self.callbacks if hasattr(callback, "set_state")]
+        self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not hasattr(one, "get_state")}
+        all_of_them = ((type(one).__name__, self._plain.get(id(one), one)) for one in self.callbacks)
+        there: list[tuple[str, Any]] = [(name, one) for name, one in all_of_them if hasattr(one, "set_state")]
         for name, state in self._waiting:
             place = next((i for i, (kind, _) in enumerate(there) if kind == name), None)
             if place is None:
@@ -84,7 +90,8 @@ class RunState(Module):
     def _remembered(self) -> list[list[Any]]:
         found = []
         for callback in self.callbacks:
-            state = callback.get_state() if hasattr(callback, "get_state") else None
+            tells = self._plain.get(id(callback), callback)
+            state = tells.get_state() if hasattr(tells, "get_state") else None
             if state is not None:
                 found.append([type(callback).__name__, state])
         return found

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, overload
 
 from graftax.core import user_line
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, StateError
+from graftax.layers.building import is_built
+from graftax.layers.input_layer import Declared, InputLayer, begun
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.ops.symbolic import Symbolic
 from graftax.training.model import Model
+from graftax.training.wired import no_graph
 from graftax.variables import masks
+from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.reserved import OF_SEQUENTIAL, Words
+
+
+class Chain(list[Any]):
+    """What stands for the input, and for what each layer gives; a copy, whose layers are others, makes its own."""
+
+    def __reduce__(self) -> tuple[type[Chain], tuple[()]]:
+        return Chain, ()
 
 
 class Sequential(Model):
     """A model whose layers pass their output on to the next.
 
+    With a `graftax.Input` in front, the weights are made at once. ``model[i]`` is a layer, ``model[i:j]`` a model of
+    some of them, with the same weights.
+
     Args:
-        layers: Layers, or functions of one array.
+        layers: Layers, or functions of one array; the first one may be what `graftax.Input` gives.
         name: Its name.
         trainable: Whether its Variables may be trained.
         dtype: A dtype policy or its name; layers keep their own.
@@ -41,7 +56,11 @@ class Sequential(Model):
     _gx_words: ClassVar[Words] = OF_SEQUENTIAL
     supports_masking = True  # each layer says what becomes of a mask
     _gx_hands_on_masks = True
+    _gx_in_a_row = True
     compiles_call = True  # where all layers do
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_chain"})
+    _gx_declared: Declared | None = None  # what its input is to be
+    _gx_chain: Chain | None = None
 
     def __init__(
         self,
@@ -50,7 +69,7 @@ class Sequential(Model):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        self.layers: list[Callable[[Any], Any]] = []
+        self.layers: list[Any] = []
         if not isinstance(layers, Iterable) or isinstance(name, Layer):
             raise ArgumentTypeError(
                 f"Sequential got {layers!r} as layers",
@@ -59,20 +78,111 @@ class Sequential(Model):
             )
         for layer in layers:
             self.add(layer)
-        super().__init__(name, trainable, dtype)
+        super().__init__(name=name, trainable=trainable, dtype=dtype)
 
     def add(self, layer: Callable[[Any], Any]) -> None:
-        """Put a layer at the end."""
+        """Put a layer at the end; with an `graftax.Input` in front, its weights are made at once."""
+        if isinstance(layer, Symbolic) and layer.origin.is_input:
+            self._gx_begin(layer.origin.callee)
+            return
+        if isinstance(layer, InputLayer) and not self.layers and self._gx_declared is None:
+            self._gx_begin(layer)
+            return
         if not callable(layer) or isinstance(layer, type):
             raise ArgumentTypeError(
                 f"Sequential got {layer!r}",
                 "a layer is an object that can be called on an array",
                 f"{layer.__name__}(...)" if isinstance(layer, type) else "gx.layers.Dense(10)",
             )
-        self.layers = [*self.layers, layer]
+        if isinstance(layer, Module) and any(node is self for node in walk(layer)):
+            raise ArgumentError(
+                f"{layer.name!r} ({type(layer).__name__}) holds {self.name!r}, to which it is added",
+                "each would call the other, without an end",
+                "another model in one of them",
+            )
+        before, self.layers = self.layers, [*self.layers, layer]
+        try:
+            self._gx_extend()
+        except BaseException:
+            self.layers = before
+            raise
+
+    def pop(self) -> Callable[[Any], Any]:
+        """Take the last layer away, and return it.
+
+        Raises:
+            StateError: there is none.
+        """
+        if not self.layers:
+            raise StateError(f"pop() of {self.name!r}, which has no layers", "there is nothing to take away", "add()")
+        last: Callable[[Any], Any] = self.layers[-1]
+        self.layers = self.layers[:-1]
+        self._gx_chain = None
+        return last
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __bool__(self) -> bool:
+        return True  # a model without layers is one, too
+
+    def __iter__(self) -> Iterator[Callable[[Any], Any]]:
+        return iter(self.layers)
+
+    @overload
+    def __getitem__(self, place: int) -> Callable[[Any], Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequential: ...
+    def __getitem__(self, place: int | slice) -> Callable[[Any], Any] | Sequential:
+        if isinstance(place, slice):
+            return Sequential(self.layers[place])
+        if not hasattr(place, "__index__") or not -len(self.layers) <= place < len(self.layers):
+            raise IndexRangeError(
+                f"model[{place!r}] of {self.name!r}", f"it has {len(self.layers)} layers", "model[-1] for the last one"
+            )
+        layer: Callable[[Any], Any] = self.layers[place]
+        return layer
+
+    # --- what is known before there is an input -----------------------------------------------------------------------
+
+    def _gx_begin(self, layer: InputLayer) -> None:
+        if self.layers or self._gx_declared is not None:
+            raise ArgumentError(
+                f"Sequential got the input {layer.name!r} behind {len(self.layers)} layers",
+                "it says what comes in, once",
+                "gx.Sequential([gx.Input((8,)), ...])",
+            )
+        self._gx_declared = layer.declared
+        self._gx_chain = Chain([begun(layer)])
+
+    def _gx_extend(self) -> None:
+        """Call those layers that were not yet called on what stands for the output so far."""
+        if self._gx_declared is None:
+            return
+        if not self._gx_chain:
+            shape, dtype, name = self._gx_declared
+            self._gx_chain = Chain([begun(InputLayer(shape[1:], dtype, shape[0], name))])
+        for layer in self.layers[len(self._gx_chain) - 1 :]:
+            self._gx_chain.append(layer(self._gx_chain[-1]))
+        if self.layers and not is_built(self):
+            self._gx_input_shape = self._gx_declared.shape
+            self._gx_mark_built()
+
+    def _gx_record_again(self) -> None:
+        if not self._gx_chain:
+            self._gx_extend()
+
+    def _gx_values(self, name: str) -> Any:
+        if self._gx_declared is None:
+            raise no_graph(self, name)
+        self._gx_extend()
+        assert self._gx_chain is not None  # it was just made
+        return self._gx_chain[0 if name.startswith("input") else -1]
 
     def call(self, x: Any) -> Any:
         """Pass ``x`` through all layers."""
+        if self._gx_declared is not None:
+            x = self._gx_declared.fitting(x)
         for i, layer in enumerate(self.layers):
             before, x = x, layer(x)
             if not isinstance(layer, Layer) and masks.mask_of(before) is not None and masks.mask_of(x) is None:
@@ -93,7 +203,3 @@ class Sequential(Model):
                 "Write layers.Activation(function), or a Layer with supports_masking = True, where each position is "
                 "computed on its own."
             )
-
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """Return None: the last layer has set the mask already."""
-        return None

@@ -225,7 +225,7 @@ def _told(run: Session) -> Iterator[None]:
         raise
 
 
-def _variables(root: Any) -> list[Variable]:
+def _variables(root: object) -> list[Variable]:
     if isinstance(root, Variable):
         return [root]
     if isinstance(root, Module):
@@ -235,12 +235,12 @@ def _variables(root: Any) -> list[Variable]:
     raise StateError(f"a root of type {type(root).__name__}", "it holds no Variables", "model=model")
 
 
-def _logs_of(found: Any) -> dict[str, Any]:
+def _logs_of(found: object) -> dict[str, Any]:
     """What a step returned, as numbers by name."""
     if isinstance(found, Mapping):
         return {name: value for name, value in found.items() if _is_number(value)}
     return {"loss": found} if _is_number(found) else {}
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return tuple(getattr(value, "shape", ())) == () and hasattr(value, "__float__")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graftax.layers.layer import Layer
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList
 from graftax.training.callbacks.history import History
 from graftax.training.objectives import Objectives
+from graftax.training.whole.saved import Saved
 from graftax.variables.graph.module import Module
 
 
-class Trained(Layer):
+class Trained(Saved):
     """A layer with steps and metrics, as the loops behind fit, evaluate and predict need it; `Model` is one."""
 
     stop_training = False

@@ -43,6 +43,15 @@ class ArraySpec:
     shape: Shape
     dtype: DTypeLike = "float32"
 
+    def zeros(self) -> np.ndarray[Any, Any]:
+        """Return zeros of that shape and dtype, which take the memory of one; for a look at shapes.
+
+        Example:
+            >>> ArraySpec((1000, 1000)).zeros().strides
+            (0, 0)
+        """
+        return np.broadcast_to(np.zeros((), registry.current().arrays.canonical_dtype(self.dtype)), self.shape)
+
 
 class _NoState(Frame):
     """Where Python runs that is no part of the program: Variables are out of reach."""
@@ -64,7 +73,7 @@ class _NoState(Frame):
 
 
 @door
-def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: Any = None) -> Any:
+def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object = None) -> Any:
     """Run ``fn(*args)`` in Python with real values, eagerly and from inside compiled code; differentiable.
 
     ``fn`` may decide, loop and print on what it gets. For a gradient it is run again, under a tape, and has to compute
@@ -149,7 +158,8 @@ def _check_allowed(fn: Callable[..., Any]) -> None:
             raise CompileError(
                 f"py_function({function_name(fn)}) inside a compiled function",
                 "each run would leave the device and wait for Python",
-                "graftax.jit(fn, allow_callback=True) if that is what you want",
+                "if that is what you want: graftax.jit(fn, allow_callback=True); for fit, calls_python = True on the "
+                "class of the layer",
             )
 
 
@@ -190,7 +200,7 @@ def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Seq
     return list(found)
 
 
-def _conform(fn: Callable[..., Any], result: Any, output: Any) -> tuple[Any, Any]:
+def _conform(fn: Callable[..., Any], result: object, output: object) -> tuple[Any, Any]:
     """Return the leaves of a result, as they were announced, and the structure."""
     arrays = registry.current().arrays
     if not registry.current().has("tracing"):

@@ -93,7 +93,7 @@ class Arithmetic(VariableLike):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: object) -> Array:
         return self.value[check_subscript(registry.current().arrays, self.shape, key)]
 
     def __len__(self) -> int:

@@ -196,6 +196,13 @@ def _step(scope: CreatorScope, inner: NextCreator, whole: VariableSpec) -> NextC
                 f"whoever asked for it computes with shape {spec.shape}",
                 f"a VariableLike whose value has shape {spec.shape}",
             )
+        note_creator(made, getattr(made, "base", None), scope.creator)
         return made
 
     return step
+
+
+def note_creator(made: object, base: object, creator: Creator) -> None:
+    """Keep with an expression which creators have made it: those of its base, and this one."""
+    if isinstance(made, Branch) and "_gx_creators" not in vars(made):
+        object.__setattr__(made, "_gx_creators", (*getattr(base, "_gx_creators", ()), creator))

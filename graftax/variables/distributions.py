@@ -118,7 +118,7 @@ def ordered(low: Any, high: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def integers(minval: Any, maxval: Any, dtype: Any) -> tuple[int, int, str]:
+def integers(minval: object, maxval: object, dtype: Any) -> tuple[int, int, str]:
     """Return the bounds and the dtype of integer draws.
 
     Raises:

@@ -16,7 +16,7 @@ _PROPOSALS = 12
 
 
 def _unit(key: Array, shape: Shape, dtype: str) -> Any:
-    """Uniform in (0, 1): its logarithm is finite."""
+    """Draw uniformly from (0, 1): the logarithm is finite."""
     tiny = 2.0**-24 if dtype == "float16" else 2.0**-126
     return registry.current().random.uniform(key, shape, dtype, tiny, 1.0)
 
@@ -64,7 +64,7 @@ def gamma(key: Array, alpha: Any, shape: Shape, dtype: str) -> Any:
     return arrays.asarray(arrays.stop_gradient(numpy.where(small, found * numpy.exp(power), found)), dtype)
 
 
-def beta(key: Array, alpha: Any, other: Any, shape: Shape, dtype: str) -> Any:
+def beta(key: Array, alpha: object, other: object, shape: Shape, dtype: str) -> Any:
     """Draw from ``x^(alpha - 1) (1 - x)^(beta - 1)`` in [0, 1]."""
     numpy = registry.current().arrays.numpy
     keys = registry.current().random.split(key, 2)
@@ -73,7 +73,7 @@ def beta(key: Array, alpha: Any, other: Any, shape: Shape, dtype: str) -> Any:
     return numpy.where(total > 0, left / numpy.where(total > 0, total, 1), 0.5)
 
 
-def dirichlet(key: Array, alpha: Any, shape: Shape, dtype: str) -> Any:
+def dirichlet(key: Array, alpha: object, shape: Shape, dtype: str) -> Any:
     """Draw shares of a whole, along the last axis of the shape."""
     numpy = registry.current().arrays.numpy
     draws = gamma(key, alpha, shape, dtype)
@@ -81,7 +81,7 @@ def dirichlet(key: Array, alpha: Any, shape: Shape, dtype: str) -> Any:
     return numpy.where(total > 0, draws / numpy.where(total > 0, total, 1), 1 / shape[-1])
 
 
-def chosen(key: Array, rows: ArrayLike, count: int, replace: bool, p: Any) -> Any:
+def chosen(key: Array, rows: ArrayLike, count: int, replace: bool, p: object) -> Any:
     """Draw rows of an array, with shares or without.
 
     Raises:

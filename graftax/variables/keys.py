@@ -78,7 +78,7 @@ def root_number(owner: Node | None) -> int:
 
 
 def known_number(root: Branch) -> int | None:
-    """The number of a root that has drawn from the global seed; None if it has not."""
+    """Return the number of a root that has drawn from the global seed; None if it has not."""
     known = root._gx_seed_root
     return known[1] if known is not None and known[0] == _state.epoch else None
 
@@ -93,12 +93,12 @@ Mark: TypeAlias = tuple[int, int, int, frozenset[int]]
 
 
 def mark() -> Mark:
-    """How the global seed is now, to go back there."""
+    """Note how the global seed is now, to go back there."""
     return _state.seed, _state.epoch, _state.roots, _state.taken
 
 
 def back_to(point: Mark) -> None:
-    """Be as at a mark."""
+    """Go back to a mark."""
     _state.seed, _state.epoch, _state.roots, _state.taken = point
 
 

@@ -66,7 +66,7 @@ class RandomState:
         return {name: root for name, root in found.items() if isinstance(root, Branch)}
 
 
-def _is_state(state: Any) -> bool:
+def _is_state(state: object) -> bool:
     if not isinstance(state, dict) or not {"seed", "roots", "stream"} <= state.keys():
         return False
     roots, stream = state["roots"], state["stream"]

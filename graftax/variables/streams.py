@@ -146,7 +146,7 @@ def _global_stream() -> _GlobalStream:
 
 
 def stream_state() -> list[int] | None:
-    """The key of the global stream, and its number among the roots; None before the first draw."""
+    """Return the key of the global stream, and its number among the roots; None before the first draw."""
     if not _global:
         return None
     stream = _global[0]
@@ -168,12 +168,12 @@ def set_stream_state(state: list[int] | None) -> None:
 
 
 def stream_mark() -> tuple[Array, tuple[int, int] | None] | None:
-    """How the global stream is now, to go back there; None if there is none."""
+    """Note how the global stream is now, to go back there; None if there is none."""
     return (_global[0].state.value, _global[0]._gx_seed_root) if _global else None
 
 
 def back_to_stream(point: tuple[Array, tuple[int, int] | None] | None) -> None:
-    """Be as at a mark; without one, as before the first draw."""
+    """Go back to a mark; without one, to before the first draw."""
     if point is None:
         _global.clear()
     elif _global:

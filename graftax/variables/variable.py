@@ -32,6 +32,7 @@ from graftax.variables.keys import variable_key
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
+from graftax.variables.state.unallocated import UnallocatedStorage, allocates, is_allocated
 from graftax.variables.trainability import Trainability
 
 if TYPE_CHECKING:
@@ -118,24 +119,18 @@ class Variable(Leaf, Arithmetic):
         if sizes(spec.shape) != spec.shape or not isinstance(spec.dtype, str):
             spec = replace(spec, shape=sizes(spec.shape), dtype=backend.arrays.canonical_dtype(spec.dtype))
         initializer = initializers.get(spec.initializer)
-        with concretely():
-            key: Any = None
-            if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
-                key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
-            with registry.scope(_drawing_backend(spec, backend)):
-                made = initializer(key, spec.shape, spec.dtype)
-            buffer = initial_value(initializer, made, spec.shape, spec.dtype, spec.path, backend)
-            if backend.arrays.is_weak(buffer):  # else the first assignment would change the type, and compile again
-                buffer = buffer.astype(spec.dtype)
         self = object.__new__(cls)
         self._gx_name = spec.name
         self.trainability = Trainability(spec.trainable, resting=spec.resting if spec.trainable else 0)
         self.role = spec.role
         self.__dict__["regularizer"] = regularizers.get(spec.regularizer)
         self.__dict__["constraint"] = constraints.get(spec.constraint)
-        self._storage = Storage(buffer, backend, self)
         self._shape = spec.shape
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)
+        if allocates():
+            self._storage = Storage(_first_buffer(spec, initializer, backend), backend, self)
+        else:
+            self._storage = UnallocatedStorage(self._shape, self._dtype, backend, self)
         return self
 
     # --- what it is -------------------------------------------------------------------------------------------------
@@ -257,7 +252,7 @@ class Variable(Leaf, Arithmetic):
         self._storage.revise(lambda now: now - term)
         return self
 
-    def __setitem__(self, key: Any, value: ArrayLike) -> None:
+    def __setitem__(self, key: object, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
         old = self._storage.read()
         key = check_subscript(arrays, self._shape, key)
@@ -315,6 +310,8 @@ class Variable(Leaf, Arithmetic):
 
     def __repr__(self) -> str:
         head = f"Variable({self.path!r}, shape={self.shape}, dtype={self.dtype}"
+        if not is_allocated(self._storage):
+            return head + ", no value)"
         value = self.value
         if self.size > 8 or not self._storage.backend.arrays.is_concrete(value):
             return head + ")"
@@ -322,6 +319,20 @@ class Variable(Leaf, Arithmetic):
 
 
 _LARGE = 2**20
+
+
+def _first_buffer(spec: VariableSpec, initializer: Any, backend: Backend) -> Array:
+    """Return what a Variable starts as."""
+    with concretely():
+        key: Any = None
+        if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
+            key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
+        with registry.scope(_drawing_backend(spec, backend)):
+            made = initializer(key, spec.shape, spec.dtype)
+        buffer = initial_value(initializer, made, spec.shape, spec.dtype, spec.path, backend)
+        if backend.arrays.is_weak(buffer):  # else the first assignment would change the type, and compile again
+            buffer = buffer.astype(spec.dtype)
+        return buffer
 
 
 def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:

@@ -52,9 +52,17 @@ LAZY = {
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
+    (
+        "graftax.checkpoint.foreign.readers.optional_library",
+        "import_module",
+    ): "h5py and orbax-checkpoint are optional: the extras graftax[h5] and graftax[orbax]",
     ("graftax.training.optional_libraries", "import_module"): "what extras bring is imported when it is used",
     ("graftax.checkpoint.remote_storage", "import_module"): "fsspec is optional: the extra graftax[fsspec]",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
+    (
+        "graftax.training.whole.public_classes",
+        "import_module",
+    ): "public classes by name, for files of whole models",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }
 

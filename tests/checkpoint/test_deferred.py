@@ -45,6 +45,8 @@ def test_ck12_a_value_arrives_with_the_assignment(four, toys):
     m.v = toys.number(0)
     assert value(m.v) == 4
     assert report.assert_consumed().deferred == ()
+    assert [(r.path, r.source, r.dtype) for r in report.restored] == [("m/v", "m/v", "float32")]
+    assert "1 restored" in str(report)
 
 
 def test_ck12_a_plain_attribute_may_come_later_unless_the_match_must_be_exact(four, toys):

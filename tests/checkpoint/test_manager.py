@@ -144,14 +144,26 @@ def test_cm11_nothing_is_there(folder, toys):
 @pytest.mark.parametrize(("goal", "best", "left"), [("min", 20, [20, 40, 50]), ("max", 10, [10, 30, 50])])
 def test_the_best_stay(folder, toys, goal, best, left):
     manager = CheckpointManager(folder, keep=1, keep_best=2, monitor="loss", goal=goal, v=toys.number(1))
-    for step, loss in ((10, 0.9), (20, 0.1), (30, 0.8), (40, 0.2), (50, float("nan"))):
+    for step, loss in ((10, 0.9), (20, 0.1), (30, 0.8), (40, 0.2)):
         manager.save(step, metrics={"loss": np.float32(loss), "other": 1})
+    with pytest.warns(UserWarning, match=r"metrics\['loss'\] .* is NaN: .* never one of the best"):
+        manager.save(50, metrics={"loss": np.float32("nan"), "other": 1})
     assert steps(manager) == left
     assert manager.best().step == best
     with pytest.raises(ArgumentError, match="monitor='loss'"):
         manager.save(60, metrics={"other": 1})
     with pytest.raises(ArgumentError, match="a metric is a number"):
         manager.save(60, metrics={"loss": "low"})
+
+
+def test_a_metric_that_is_nan_is_told_and_never_the_best(folder, toys):
+    manager = CheckpointManager(folder, monitor="loss", v=toys.number(1))
+    with pytest.raises(UserWarning, match="competes=False"):
+        manager.save(1, metrics={"loss": float("nan")})
+    assert manager.all() == [], "as an error, it comes before anything is saved"
+    manager.save(1, metrics={"loss": float("nan")}, competes=False)
+    manager.save(2, metrics={"loss": 1.0, "other": float("nan")})
+    assert (manager.best().step, manager.latest().step) == (2, 2)
 
 
 def test_of_equal_ones_the_later_is_better():

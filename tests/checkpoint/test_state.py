@@ -84,7 +84,7 @@ def test_without_an_example_they_keep_names_and_values(tmp_path, toys):
         (np.array([object()]), "dtype object"),
         ({Phase.LONG: 1}, "the key <Phase.LONG"),
         ({"a": {1, 2}}, r"builtins.set at data/get_state\(\)\['a'\]"),
-        ([0] * ((1 << 22) + 1), "4,194,305 items at"),
+        pytest.param([0] * ((1 << 22) + 1), "4,194,305 items at", marks=pytest.mark.slow),
         ({"x": lambda: 0}, "function"),
     ],
     ids=["text", "object", "key", "set", "long", "function"],

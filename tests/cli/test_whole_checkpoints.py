@@ -42,7 +42,7 @@ def test_extract_and_prune(tmp_path, capsys):
         manager.save(step)
     assert main(["ckpt", "ls", str(tmp_path)]) == 0
     assert "refers to step-1" in capsys.readouterr().out
-    assert main(["ckpt", "extract", str(tmp_path / "step-2"), str(tmp_path / "out" / "alone")]) == 0
+    assert main(["ckpt", "extract", str(tmp_path / "step-2"), "--to", str(tmp_path / "out" / "alone")]) == 0
     assert main(["ckpt", "verify", str(tmp_path / "out" / "alone")]) == 0
     capsys.readouterr()
     assert main(["ckpt", "prune", str(tmp_path), "--keep", "3", "--dry-run"]) == 0

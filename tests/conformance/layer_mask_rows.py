@@ -124,6 +124,25 @@ DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
     "center_crop": (lambda: L.CenterCrop(3, 3), (2, 5, 4, 1)),
     "random_crop": (lambda: L.RandomCrop(3, 3), (2, 5, 4, 1)),
 }
+SIBLINGS = frozenset(
+    """
+    activation batch_normalization lstm gru subtract multiply average maximum minimum identity relu leaky_relu
+    prelu elu gelu instance_normalization rms_normalization unit_normalization normalization simple_rnn rnn
+    bidirectional_last dropout_spatial drop_path alpha_dropout gaussian_noise gaussian_dropout
+    activity_regularization sine_position_encoding transformer_encoder rescaling
+    """.split()
+)
+"""Rows for the slow lane: most of the code that they run is that of another row."""
+DROP_SIBLINGS = frozenset(
+    """
+    conv1d conv3d max_pooling1d max_pooling3d average_pooling1d average_pooling3d global_max_pooling1d
+    global_average_pooling2d conv1d_transpose conv3d_transpose depthwise_conv1d separable_conv1d zero_padding1d
+    zero_padding3d cropping1d cropping3d up_sampling1d up_sampling3d global_average_pooling3d
+    global_max_pooling3d adaptive_average_pooling1d adaptive_average_pooling3d adaptive_max_pooling1d
+    adaptive_max_pooling3d center_crop
+    """.split()
+)
+"""Rows for the slow lane: most of the code that they run is that of another row."""
 MAKES = {"embedding": lambda **o: L.Embedding(9, 3, mask_zero=True, **o)}
 OWN: dict[str, Callable[..., Layer]] = {
     "lambda": lambda: L.Lambda(abs),

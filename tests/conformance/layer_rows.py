@@ -176,7 +176,23 @@ TRAINED = [
     if name.startswith(("dropout", "batch_normalization", "gru", "gaussian", "attention", "random_"))
     and name not in WITHOUT_DROPOUT
 ]
+SIBLINGS = frozenset(
+    """
+    max_pooling1d max_pooling3d average_pooling1d average_pooling3d conv3d conv2d_groups
+    global_average_pooling2d global_average_pooling3d global_max_pooling1d global_max_pooling3d conv1d_pairs
+    max_pooling2d_pairs average_pooling2d_circular conv1d_transpose conv3d_transpose depthwise_conv1d
+    separable_conv1d rnn_stacked simple_rnn lstm zero_padding1d zero_padding3d cropping1d cropping3d
+    up_sampling1d up_sampling3d adaptive_average_pooling1d adaptive_average_pooling3d adaptive_max_pooling1d
+    adaptive_max_pooling3d dropout_spatial1d dropout_spatial2d dropout_spatial3d gaussian_dropout
+    einsum_dense_front attention_concat mixture_of_experts_capacity transformer_encoder group_normalization_axis
+    instance_normalization layer_normalization_axes batch_normalization_axis random_translation random_zoom
+    random_brightness leaky_relu elu gelu relu identity subtract maximum minimum average multiply dense_3d
+    resizing center_crop
+    """.split()
+)
+"""Rows for the slow lane: most of the code that they run is that of another row, in other dimensions."""
 WITHOUT_ROW = {
+    "InputLayer": "computes nothing, and its dtype is that of the input",
     "JaxLayer": "wraps what is not of this package",
     "FlaxLayer": "wraps what is not of this package",
     "TorchLayer": "wraps what is not of this package, and needs torch",

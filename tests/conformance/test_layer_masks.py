@@ -13,7 +13,8 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
-from tests.conformance.layer_mask_rows import DROPS, MAKES, OWN, USES, Row
+from tests.conformance.lanes import in_lanes
+from tests.conformance.layer_mask_rows import DROP_SIBLINGS, DROPS, MAKES, OWN, SIBLINGS, USES, Row
 
 L = layers
 MASK = np.array([[True, False, True, True, False]] * 2)
@@ -35,7 +36,7 @@ def test_every_layer_has_a_row():
     assert {type(layer) for layer in rows} == public_layers()
 
 
-@pytest.fixture(params=USES)
+@pytest.fixture(params=in_lanes(USES, SIBLINGS))
 def row(request: pytest.FixtureRequest) -> Row:
     return USES[request.param]
 
@@ -202,7 +203,7 @@ def test_l1_a_mask_of_an_embedding_arrives(row):
     close(seen_of(row, mixed(embedding(tokens))), expected, 5e-2)
 
 
-@pytest.mark.parametrize("name", DROPS)
+@pytest.mark.parametrize("name", in_lanes(DROPS, DROP_SIBLINGS))
 def test_l1_a_mask_is_refused_where_it_is_of_no_use(name):
     make, shape = DROPS[name]
     layer, x = make(), np.ones(shape, "float32")

@@ -17,6 +17,7 @@ PAGE = (ROOT / "docs" / "api.md").read_text()
 SECTIONS = dict(re.findall(r"^## `(.*?)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 SPACES = {"gx": gx, **{f"gx.{name}": import_module(module) for name, module in gx._MODULES.items()}}
 SPACES["gx.optimizers.schedules"] = gx.optimizers.schedules
+SPACES["gx.ops.image"] = gx.ops.image
 SPACES |= {"gx.backend.api": gx.backend.api, "gx.backend.testing": gx.backend.testing}
 
 

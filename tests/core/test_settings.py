@@ -105,13 +105,13 @@ def test_an_activation_that_is_set_is_that_of_the_constructor():
 
 @pytest.mark.parametrize("path", [None, 123, 1.5, b"x"])
 def test_a_checkpoint_is_saved_at_a_path(path):
-    with pytest.raises(ArgumentTypeError, match=r"Checkpoint\.save got path="):
+    with pytest.raises(ArgumentTypeError, match=r"the path .* of type"):
         gx.Checkpoint(w=gx.Variable(1.0)).save(path)
 
 
 @pytest.mark.parametrize("path", [123, b"x"])
 def test_a_checkpoint_is_restored_from_a_path(path):
-    with pytest.raises(ArgumentTypeError, match=r"Checkpoint\.restore got path="):
+    with pytest.raises(ArgumentTypeError, match=r"the path .* of type"):
         gx.Checkpoint(w=gx.Variable(1.0)).restore(path)
 
 

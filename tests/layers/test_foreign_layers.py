@@ -124,6 +124,11 @@ def test_a_module_of_torch_trains_and_keeps_its_statistics_here(torch):
     assert not np.allclose(layer(X, training=True), layer(X, training=True))
     model = gx.Sequential([layer, layers.Dense(1)])
     model(X)
+    for eagerly in (False, True):
+        model.compile(gx.optimizers.SGD(0.05), "mse", run_eagerly=eagerly)
+        before = layer.trainable_variables[0].numpy()
+        model.fit(X, X[:, :1], epochs=2, verbose=0)
+        assert not np.array_equal(layer.trainable_variables[0].numpy(), before)
     optimizer = gx.optimizers.SGD(0.05)
 
     def step(x, y):
@@ -164,3 +169,32 @@ def test_bad_modules_are_refused():
         layers.JaxLayer(affine, params={}, state=1)
     with pytest.raises(gx.errors.StateError, match="has no state"):
         layers.JaxLayer(lambda params, state, inputs: (inputs, state), params={})(X)
+
+
+class CallsPython(gx.Layer):
+    """Doubles in Python, and tells so."""
+
+    calls_python = True
+
+    def call(self, x):
+        return gx.py_function(lambda a: 2 * a, [x], gx.ArraySpec(tuple(x.shape)))
+
+
+@pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"steps_per_execution": 2}], ids=str)
+def test_a_layer_that_calls_python_works_in_fit(options):
+    model = gx.Sequential([CallsPython(), layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    model.compile(gx.optimizers.SGD(0.01), "mse", **options)
+    losses = model.fit(X, X[:, :1], batch_size=2, epochs=2, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    np.testing.assert_allclose(model.predict(X, verbose=0), model(X), rtol=1e-5)
+    assert model.evaluate(X, X[:, :1], verbose=0)["loss"] > 0
+
+
+def test_one_that_does_not_tell_is_told_what_to_write():
+    class Silent(CallsPython):
+        calls_python = False
+
+    model = gx.Sequential([Silent(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(gx.errors.CompileError, match="calls_python = True"):
+        model.fit(X, X[:, :1], verbose=0)

@@ -36,4 +36,4 @@ def test_the_global_policy():
 
 def test_no_policy_is_none_to_set():
     with pytest.raises(gx.errors.ArgumentError, match="nothing would change"):
-        policy.set_dtype_policy(None)
+        gx.set_dtype_policy(None)

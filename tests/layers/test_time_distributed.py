@@ -37,3 +37,29 @@ def test_bad_input_is_refused():
         layers.TimeDistributed(abs)
     with pytest.raises(gx.errors.ShapeError, match="at least 2 axes"):
         layers.TimeDistributed(layers.Dense(2))(X[0, 0, 0])
+
+
+@pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
+def test_statistics_inside_leave_out_what_is_hidden(run):
+    mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
+    x = X.copy()
+    x[~mask] = np.nan
+    for inner, given in (
+        (layers.BatchNormalization(), x[:, :, 0]),
+        (gx.Sequential([layers.Dense(3, kernel_initializer="identity"), layers.BatchNormalization()]), x[:, :, 0]),
+        (layers.BatchNormalization(), x),
+    ):
+        layer = layers.TimeDistributed(inner)
+        out = np.asarray(run(lambda x, mask, layer=layer: layer(x, mask=mask, training=True))(given, mask))
+        rows = given[mask].reshape(-1, 3)
+        np.testing.assert_allclose(layer.variables[-2], 0.01 * rows.mean(0), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            out[mask].reshape(-1, 3), (rows - rows.mean(0)) / np.sqrt(rows.var(0) + 1e-3), rtol=1e-3, atol=1e-4
+        )
+
+
+def test_a_recurrent_layer_beside_statistics_inside_takes_the_mask():
+    inner = gx.Sequential([layers.BatchNormalization(), layers.GRU(2)])
+    mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
+    out = layers.TimeDistributed(inner)(X, mask=mask)
+    assert np.isfinite(np.asarray(out)).all()

@@ -123,7 +123,7 @@ def test_the_step_knows_the_rate_and_the_count():
     assert seen == [(0.5, 0, 1.0, True), (0.5, 1, 2.0, True)]
 
 
-def test_sm3_takes_an_empty_variable():
+def test_the_rule_sm3_takes_an_empty_variable():
     w, empty = gx.Variable([1.0]), gx.Variable(np.zeros((0, 3), "float32"))
     gx.optimizers.SM3(0.5, momentum=0.0).apply([[2.0], np.zeros((0, 3), "float32")], [w, empty])
     assert w.numpy().tolist() == [0.5]

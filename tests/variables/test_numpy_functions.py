@@ -90,9 +90,10 @@ def test_in_a_trace_the_op_is_named(w, kind):
     [
         (lambda w: np.maximum(w, 0.0), "ops.maximum(variable, x)"),
         (lambda w: np.sum(w), "ops.sum(variable)"),
-        (lambda w: np.heaviside(w, 1.0), "functions of graftax.ops, which compute in there"),
+        (lambda w: np.heaviside(w, 1.0), "ops.heaviside(variable, x)"),
+        (lambda w: np.spacing(w), "functions of graftax.ops, which compute in there"),
     ],
-    ids=["maximum", "sum", "heaviside"],
+    ids=["maximum", "sum", "heaviside", "spacing"],
 )
 def test_what_to_write_in_a_trace(w, call, instead):
     with pytest.raises(CompileError) as caught:

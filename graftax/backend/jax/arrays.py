@@ -42,7 +42,7 @@ class JaxArrays:
         return array
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        """In one call; on the CPU, what begins at a multiple of 64 bytes is not copied."""
+        """Place all in one call; on the CPU, what begins at a multiple of 64 bytes is not copied."""
         placed: list[Any] = jax.device_put(list(values))
         return placed
 
@@ -50,7 +50,7 @@ class JaxArrays:
         """Tell whether it is a jax.Array, traced ones included."""
         return isinstance(x, jax.Array)
 
-    def foreseen(self, x: Any) -> Any:
+    def foreseen(self, x: object) -> Any:
         """Return the value of a traced array that follows from constants alone, such as a shape; else None."""
         return tracing.foreseen(x)
 
@@ -58,7 +58,7 @@ class JaxArrays:
         """Tell whether it is not traced."""
         return not isinstance(x, jax.core.Tracer)
 
-    def is_weak(self, x: Any) -> bool:
+    def is_weak(self, x: object) -> bool:
         """Tell whether it is an array that a Python number became, such as one that was traced."""
         return bool(getattr(x, "weak_type", False))
 
@@ -83,7 +83,7 @@ class JaxArrays:
         """Join all elements of arrays of one dtype in a row."""
         return packing.join(parts)
 
-    def split(self, row: Any, shapes: Sequence[Shape]) -> list[Any]:
+    def split(self, row: Array, shapes: Sequence[Shape]) -> list[Any]:
         """Return the arrays of these shapes that `join` put in a row."""
         return packing.split(row, shapes)
 
@@ -154,7 +154,7 @@ class JaxArrays:
         values, indices = lax.top_k(x, k)
         return values, indices
 
-    def standardize(self, x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    def standardize(self, x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
         """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         return neural.standardize(x, axes, epsilon)
 
@@ -166,7 +166,7 @@ class JaxArrays:
         """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
         return ctc.loss(labels, logits, label_lengths, logit_lengths, blank)
 
-    def stop_gradient(self, x: Any) -> Any:
+    def stop_gradient(self, x: Array) -> Any:
         """Return the same values, constant to differentiation."""
         return lax.stop_gradient(x)
 

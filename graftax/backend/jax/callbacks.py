@@ -30,7 +30,7 @@ def call_python(
     def forwards(*values: Any) -> tuple[list[Any], Any]:
         return differentiable(*values), values  # itself, for a gradient around this one
 
-    def backwards(values: Any, cotangents: Any) -> tuple[Any, ...]:
+    def backwards(values: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
         floats = [i for i, value in enumerate(values) if _is_floating(value)]
         given = [c for c in cotangents if c.dtype != jax.dtypes.float0]
 

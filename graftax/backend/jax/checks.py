@@ -120,7 +120,7 @@ class Checked:
         numbers: Whether every operation is checked for making a nan, too.
     """
 
-    def __init__(self, jaxpr: Any, numbers: bool) -> None:
+    def __init__(self, jaxpr: object, numbers: bool) -> None:
         self._jaxpr = jaxpr
         self._numbers = numbers
         self.sites: list[tuple[Any, ...]] = []
@@ -135,10 +135,10 @@ class Checked:
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *values], strict=True))
         nan: dict[Any, Any] = {}  # whether a variable holds one
 
-        def read(atom: object) -> Any:
+        def read(atom: Any) -> Any:
             return atom.val if isinstance(atom, tracing.Literal) else env[atom]
 
-        def has_nan(atom: object) -> Any:
+        def has_nan(atom: Any) -> Any:
             if isinstance(atom, tracing.Literal):
                 return bool(np.any(np.isnan(atom.val)))
             if atom not in nan:
@@ -242,7 +242,7 @@ def busy(flag: Any, started: Any, start: list[Any], carry: list[Any]) -> list[An
     return [rows_of(flag, now, other) for now, other in zip(carry, others, strict=True)]
 
 
-def row_of(value: Any, number: Any, axes: int) -> Any:
+def row_of(value: jax.Array, number: object, axes: int) -> Any:
     """Return one row in place of all."""
     rows = jnp.reshape(value, (-1, *value.shape[axes:]))
     return jnp.broadcast_to(rows[number], value.shape)

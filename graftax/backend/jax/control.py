@@ -23,15 +23,15 @@ _POLICIES: dict[str | None, Any] = {
 class JaxControl:
     """Loops, branches, rematerialisation, calls of Python."""
 
-    def at(self, level: Any) -> AbstractContextManager[Any]:
+    def at(self, level: object) -> AbstractContextManager[Any]:
         """Send operations within the block to that level."""
         return tracing.at(level)
 
-    def cond(self, pred: Any, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: Any) -> Any:
+    def cond(self, pred: object, true_fn: Callable[[Any], Any], false_fn: Callable[[Any], Any], operand: object) -> Any:
         """Call one of two functions."""
         return lax.cond(pred, true_fn, false_fn, operand)
 
-    def switch(self, index: Any, branches: Sequence[Callable[[Any], Any]], operand: Any) -> Any:
+    def switch(self, index: object, branches: Sequence[Callable[[Any], Any]], operand: object) -> Any:
         """Call one of several functions."""
         return lax.switch(index, branches, operand)
 
@@ -39,14 +39,14 @@ class JaxControl:
         self,
         cond_fn: Callable[[Any], Any],
         body_fn: Callable[[Any], Any],
-        init: Any,
+        init: object,
         backwards: Callable[[], Exception],
     ) -> Any:
         """Run the body as long as the condition holds."""
         return forwards.only(lax.while_loop(cond_fn, body_fn, init), backwards)
 
     def scan(
-        self, function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int, reverse: bool
+        self, function: Callable[[Any, Any], tuple[Any, Any]], init: object, xs: object, length: int, reverse: bool
     ) -> tuple[Any, Any]:
         """Run the steps; return the last carry and the stacked results."""
         result: tuple[Any, Any] = lax.scan(function, init, xs, length=length, reverse=reverse)

@@ -15,7 +15,7 @@ _NEVER = -1e30
 """As good as -inf, but its differences are finite."""
 
 
-def loss(labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+def loss(labels: jax.Array, logits: jax.Array, label_lengths: jax.Array, logit_lengths: jax.Array, blank: int) -> Any:
     """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
     rows, count = labels.shape
     logs = jax.nn.log_softmax(logits, axis=-1)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from graftax.backend.jax import tracing
 from graftax.core.errors import GradientError
+from graftax.core.typedefs import Array
 
 
 def tapped(value: object, token: object, hear: Callable[[Any], None], level: object) -> Any:
@@ -59,7 +60,7 @@ def call(
         raise closed_over() from error
 
 
-def _instantiated(cotangent: Any) -> Any:
+def _instantiated(cotangent: Array) -> Any:
     """Return the cotangent as an array; None for that of an integer."""
     if cotangent.dtype == jax.dtypes.float0:
         return None

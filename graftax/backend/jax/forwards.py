@@ -23,7 +23,7 @@ def only(tree: object, explain: Callable[[], Exception]) -> Any:
 
 
 @_forwards_p.def_abstract_eval  # type: ignore[untyped-decorator]
-def _(value: Any, *, explain: object) -> Any:
+def _(value: jax.Array, *, explain: object) -> Any:
     return jax.core.ShapedArray(value.shape, value.dtype, weak_type=value.weak_type)
 
 

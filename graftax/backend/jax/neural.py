@@ -34,7 +34,9 @@ def _(axes: tuple[int, ...], epsilon: float, primals: tuple[Any], tangents: tupl
     return y, factor * (x_dot - jnp.mean(x_dot, axes, keepdims=True) - along_y)
 
 
-def attention(query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
+def attention(
+    query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array | None, bias: jax.Array | None
+) -> Any:
     """Compute ``softmax(query @ key^T + bias) @ value``, divided by the sum last, when the rows are short.
 
     Forward and backward over (4, 8, 256, 32): 14.7 ms, with the softmax normalised first 17.4, by einsum 32.

@@ -100,7 +100,7 @@ class JaxProgram:
         """Return the program for these arguments, to look at."""
         gives_away = self._donating not in (self._careful, self.run_looking)
         jitted: Any = self._donating if gives_away else self.run
-        return JaxLowering(jitted.lower(taken, kept, leaves))
+        return JaxLowering(jitted.lower(_outlined(taken), _outlined(kept), leaves))
 
     @property
     def run_donating(self) -> Callable[..., list[Any]]:
@@ -190,6 +190,11 @@ class JaxProgram:
         with tracing.eagerly():
             values = [jnp.asarray(value) for value in [*self._constants, *cells, *leaves]]
             return replay.find(self._staged.whole, values, called)
+
+
+def _outlined(buffers: list[Any]) -> list[Any]:
+    """Return buffers for `lower`, to which shape and dtype of one that is not there will do."""
+    return [one if isinstance(one, jax.Array) else jax.ShapeDtypeStruct(one.shape, one.dtype) for one in buffers]
 
 
 def arrangement(given: Sequence[Any], wanted: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:

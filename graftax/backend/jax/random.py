@@ -23,7 +23,7 @@ def _sampler(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def sample(key: Any, *args: Any, **options: Any) -> Any:
+        def sample(key: jax.Array, *args: Any, **options: Any) -> Any:
             shape = options.get("shape")
             if shape and all(jnp.ndim(argument) == 0 for argument in args):
                 options["shape"] = (math.prod(shape),)
@@ -37,47 +37,47 @@ def _sampler(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 @_sampler()
-def _fold_in(key: Any, data: Any) -> Any:
+def _fold_in(key: jax.Array, data: int | jax.Array) -> Any:
     return jax.random.key_data(jax.random.fold_in(key, data))
 
 
 @_sampler("num")
-def _split(key: Any, num: int) -> Any:
+def _split(key: jax.Array, num: int) -> Any:
     return jax.random.key_data(jax.random.split(key, num))
 
 
 @_sampler("shape")
-def _bits(key: Any, shape: Shape) -> Any:
+def _bits(key: jax.Array, shape: Shape) -> Any:
     return jax.random.bits(key, shape, "uint32")
 
 
 @_sampler("shape", "dtype")
-def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: str) -> Any:
+def _uniform(key: jax.Array, minval: float | jax.Array, maxval: float | jax.Array, shape: Shape, dtype: str) -> Any:
     return jax.random.uniform(key, shape, dtype, minval, maxval)
 
 
 @_sampler("shape", "dtype")
-def _normal(key: Any, shape: Shape, dtype: str) -> Any:
+def _normal(key: jax.Array, shape: Shape, dtype: str) -> Any:
     return jax.random.normal(key, shape, dtype)
 
 
 @_sampler("shape", "dtype")
-def _truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape, dtype: str) -> Any:
+def _truncated_normal(key: jax.Array, lower: Any, upper: Any, shape: Shape, dtype: str) -> Any:
     return jax.random.truncated_normal(key, lower, upper, shape, dtype)
 
 
 @_sampler("shape", "dtype")
-def _randint(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: str) -> Any:
+def _randint(key: jax.Array, minval: float | jax.Array, maxval: float | jax.Array, shape: Shape, dtype: str) -> Any:
     return jax.random.randint(key, shape, minval, maxval, dtype)
 
 
 @_sampler("shape")
-def _bernoulli(key: Any, p: Any, shape: Shape) -> Any:
+def _bernoulli(key: jax.Array, p: float | jax.Array, shape: Shape) -> Any:
     return jax.random.bernoulli(key, jnp.asarray(p, jnp.result_type(float, p)), shape)
 
 
 @_sampler("size")
-def _shuffled_range(key: Any, size: int) -> Any:
+def _shuffled_range(key: jax.Array, size: int) -> Any:
     return jax.random.permutation(key, size)
 
 
@@ -87,7 +87,7 @@ def _shuffled(key: Any, x: Any) -> Any:
 
 
 @_sampler("axis", "shape")
-def _categorical(key: Any, logits: Any, axis: int, shape: Shape | None) -> Any:
+def _categorical(key: jax.Array, logits: jax.Array, axis: int, shape: Shape | None) -> Any:
     return jax.random.categorical(key, logits, axis, shape, mode="low")
 
 

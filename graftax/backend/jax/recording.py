@@ -67,7 +67,7 @@ class _Staged:
 
 
 @jax.custom_jvp
-def _fixed(x: Any) -> Any:
+def _fixed(x: jax.Array) -> Any:
     return x
 
 
@@ -277,11 +277,11 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         """Take in a value that enters the level."""
         return self.parent_trace.stage_value(val)
 
-    def cur_qdd(self, x: Any) -> Any:
+    def cur_qdd(self, x: jax.Array) -> Any:
         """Return the state of a mutable object of jax."""
         return self.parent_trace.cur_qdd(x)
 
-    def _renewed(self, x: Any) -> Any:
+    def _renewed(self, x: jax.Array) -> Any:
         with tracing.at(self.parent_trace):
             return jnp.copy(x)
 

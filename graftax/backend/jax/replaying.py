@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -190,7 +191,7 @@ def ranged(array: Any) -> Range:
     return Range(shape, dtype, low, high, int(np.isnan(host).sum()), int(np.isinf(host).sum()))
 
 
-def _input(value: Any, name: str) -> _Value:
+def _input(value: jax.Array, name: str) -> _Value:
     found = _Value(value)
     for kind, has, short in (("nan", _has_nan, "nan"), ("infinity", _has_inf, "inf")):
         if has(found):

@@ -18,6 +18,7 @@ from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
 from graftax.core import foreign_errors
+from graftax.core.typedefs import Array
 
 _HOST = frozenset({np.ndarray, np.memmap})
 
@@ -25,7 +26,7 @@ _HOST = frozenset({np.ndarray, np.memmap})
 class JaxTransforms(JaxControl):
     """The transforms of the JAX backend."""
 
-    def is_tracer(self, x: Any) -> bool:
+    def is_tracer(self, x: object) -> bool:
         """Tell whether it is a traced value."""
         return isinstance(x, jax.core.Tracer)
 
@@ -37,18 +38,18 @@ class JaxTransforms(JaxControl):
         """Tell whether operations run at once."""
         return tracing.is_eager(tracing.current_level())
 
-    def staged_within(self, level: Any) -> bool:
+    def staged_within(self, level: object) -> bool:
         """Tell whether, inside ``level``, a program is being written down."""
         return tracing.staged_within(level)
 
-    def leaks(self, value: Any, level: Any) -> bool:
+    def leaks(self, value: object, level: object) -> bool:
         """Tell whether the value lives in a trace inside ``level``, and so will be gone before it."""
         if not isinstance(value, jax.core.Tracer):
             return False
         inside = tracing.level_of(value)
         return not any(inside is trace for trace in tracing.levels_above(level))
 
-    def flatten(self, tree: Any) -> tuple[list[Any], Any]:
+    def flatten(self, tree: object) -> tuple[list[Any], Any]:
         """Return leaves and structure of nested containers, in their order; registered pytrees included.
 
         Arrays of NumPy are copied: what runs compiled may read them after their owner has written there.
@@ -58,15 +59,15 @@ class JaxTransforms(JaxControl):
             leaves = [owned(leaf) if type(leaf) in _HOST else leaf for leaf in leaves]
         return leaves, structure
 
-    def flatten_with_ways(self, tree: Any) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
+    def flatten_with_ways(self, tree: object) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
         """Flatten, with the way to each leaf as Python writes it."""
         return structures.flatten_with_ways(tree)
 
-    def unflatten(self, structure: Any, leaves: list[Any]) -> Any:
+    def unflatten(self, structure: object, leaves: list[Any]) -> Any:
         """Put leaves back into their containers."""
         return structures.unflatten(structure, leaves)
 
-    def note_check(self, explain: Callable[..., Any], bad: Any, looked_at: Sequence[Any]) -> None:
+    def note_check(self, explain: Callable[..., Any], bad: object, looked_at: Sequence[Any]) -> None:
         """Write a check down."""
         checks.note(explain, bad, looked_at)
 
@@ -104,7 +105,7 @@ class JaxTransforms(JaxControl):
             )
         return Staged(jaxpr), constants
 
-    def read_within(self, level: Any) -> bool:
+    def read_within(self, level: object) -> bool:
         """Make sure that what is traced inside ``level`` is traced anew; return False if a jitted function is."""
         return tracing.renew() or not tracing.jitted_within(level)
 
@@ -155,7 +156,7 @@ class JaxTransforms(JaxControl):
             results, pull, aux = jax.vjp(function, *args, has_aux=True)
         return results, pull, aux
 
-    def tapped(self, value: Any, token: Any, hear: Callable[[Any], None], level: Any) -> Any:
+    def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: object) -> Any:
         """Return the value at a level; ``hear`` gets its cotangent."""
         return custom.tapped(value, token, hear, level)
 
@@ -180,7 +181,7 @@ class JaxTransforms(JaxControl):
             raise foreign.only_backwards() from error
         return results, out
 
-    def map_rows(self, function: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
+    def map_rows(self, function: Callable[[Any], Any], rows: object, chunk_size: int | None = None) -> Any:
         """Return the function of each row, computed together, or ``chunk_size`` rows at a time."""
         with _explained():
             return (

@@ -28,7 +28,7 @@ def prefers_matmul(kernel: Shape) -> bool:
     return small and jax.default_backend() == "cpu"
 
 
-def conv_by_matmul(x: Any, kernel: Any, strides: Shape, padding: Padding, dilation: Shape) -> Any:
+def conv_by_matmul(x: jax.Array, kernel: jax.Array, strides: Shape, padding: Padding, dilation: Shape) -> Any:
     """Convolve, as patches times a matrix."""
     *window, _, out = kernel.shape
     padded = jnp.pad(x, [(0, 0), *padding, (0, 0)])
@@ -37,7 +37,7 @@ def conv_by_matmul(x: Any, kernel: Any, strides: Shape, padding: Padding, dilati
 
 
 def pool(
-    x: Any,
+    x: jax.Array,
     window: Shape,
     strides: Shape,
     padding: Padding,
@@ -61,7 +61,7 @@ def _pairs(items: list[Any]) -> list[list[Any]]:
     return [items[i : i + 2] for i in range(0, len(items), 2)]
 
 
-def _slices(x: Any, window: Shape, strides: Shape, dilation: Shape) -> list[Any]:
+def _slices(x: jax.Array, window: Shape, strides: Shape, dilation: Shape) -> list[Any]:
     """Return for each place in the window what the window sees there as it moves."""
     spans = [(size - 1) * d + 1 for size, d in zip(window, dilation, strict=True)]
     ends = [(have - span) // s * s + 1 for have, span, s in zip(x.shape[1:-1], spans, strides, strict=True)]

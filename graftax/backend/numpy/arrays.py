@@ -13,7 +13,7 @@ from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, lim
 from graftax.backend.neural import Padding
 from graftax.backend.numpy import ctc, special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
-from graftax.core.typedefs import DTypeLike, Shape
+from graftax.core.typedefs import Array, DTypeLike, Shape
 
 
 class NumpyArrays:
@@ -35,7 +35,7 @@ class NumpyArrays:
         return array
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        """The same arrays, which cannot be written to any more."""
+        """Return the same arrays, which cannot be written to any more."""
         for value in values:
             value.flags.writeable = False
         return list(values)
@@ -49,7 +49,7 @@ class NumpyArrays:
             and not isinstance(x, np.ma.MaskedArray)
         )
 
-    def foreseen(self, x: Any) -> Any:
+    def foreseen(self, x: object) -> Any:
         """Return None: nothing is traced here."""
         return None
 
@@ -57,7 +57,7 @@ class NumpyArrays:
         """Return True: nothing is traced."""
         return True
 
-    def is_weak(self, x: Any) -> bool:
+    def is_weak(self, x: object) -> bool:
         """Return False: NumPy has no weak arrays."""
         return False
 
@@ -66,7 +66,7 @@ class NumpyArrays:
         name = dtype_name(dtype)
         return name if is_wide() else NARROW.get(name, name)
 
-    def to_numpy(self, x: Any) -> np.ndarray[Any, Any]:
+    def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
         """Return the array, not to be written to."""
         array = np.asarray(x).view()
         array.flags.writeable = False
@@ -84,15 +84,15 @@ class NumpyArrays:
         """Join all elements of arrays of one dtype in a row."""
         return np.concatenate([np.ravel(part) for part in parts])
 
-    def split(self, row: Any, shapes: Sequence[Shape]) -> list[Any]:
+    def split(self, row: Array, shapes: Sequence[Shape]) -> list[Any]:
         """Return the arrays of these shapes that `join` put in a row, copied."""
         ends = np.cumsum([prod(shape) for shape in shapes])
         return [part.reshape(shape).copy() for part, shape in zip(np.split(row, ends[:-1]), shapes, strict=True)]
 
     def conv(
         self,
-        x: Any,
-        kernel: Any,
+        x: Array,
+        kernel: Array,
         strides: Shape,
         padding: Padding,
         dilation: Shape,
@@ -103,58 +103,58 @@ class NumpyArrays:
         stretched = x if input_dilation is None else windows.stretched(x, input_dilation)
         return canonical(windows.conv(stretched, kernel, tuple(strides), padding, tuple(dilation), groups))
 
-    def max_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
+    def max_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Any:
         """Return the maximum over windows."""
         floating = x.dtype.kind not in "iub"
         lowest = -np.inf if floating else False if x.dtype.kind == "b" else np.iinfo(x.dtype).min
         return canonical(windows.pool(x, window, strides, padding, np.max, lowest))
 
-    def sum_pool(self, x: Any, window: Shape, strides: Shape, padding: Padding) -> Any:
+    def sum_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Any:
         """Sum over windows."""
         return canonical(windows.pool(x, window, strides, padding, np.sum, 0).astype(x.dtype))
 
-    def erf(self, x: Any) -> Any:
+    def erf(self, x: Array) -> Any:
         """Return the Gauss error function."""
         return canonical(special.erf(x))
 
-    def erfc(self, x: Any) -> Any:
+    def erfc(self, x: Array) -> Any:
         """Return ``1 - erf(x)``, exact where that is near 0."""
         return canonical(special.erfc(x))
 
-    def erfinv(self, x: Any) -> Any:
+    def erfinv(self, x: Array) -> Any:
         """Return the inverse of the Gauss error function."""
         return canonical(special.erfinv_wide(x) if x.dtype.itemsize > 4 else special.erfinv(x))
 
-    def lgamma(self, x: Any) -> Any:
+    def lgamma(self, x: Array) -> Any:
         """Return the logarithm of the absolute value of the gamma function."""
         return canonical(special.lgamma(x))
 
-    def digamma(self, x: Any) -> Any:
+    def digamma(self, x: Array) -> Any:
         """Return the slope of `lgamma`."""
         return canonical(special.digamma(x))
 
-    def sigmoid(self, x: Any) -> Any:
+    def sigmoid(self, x: Array) -> Any:
         """Return ``1 / (1 + exp(-x))`` without overflow."""
         small = self.numpy.exp(-self.numpy.abs(x))
         return self.numpy.where(x >= 0, 1, small) / (1 + small)
 
-    def rsqrt(self, x: Any) -> Any:
+    def rsqrt(self, x: Array) -> Any:
         """Return ``1 / sqrt(x)``."""
         return self.numpy.reciprocal(self.numpy.sqrt(x))
 
-    def top_k(self, x: Any, k: int) -> tuple[Any, Any]:
+    def top_k(self, x: Array, k: int) -> tuple[Any, Any]:
         """Return the largest ``k`` values of the last axis and where they are."""
         backwards = np.argsort(np.flip(x, -1), axis=-1, stable=True)
         indices = (x.shape[-1] - 1 - np.flip(backwards, -1))[..., :k]
         return np.take_along_axis(x, indices, -1), canonical(indices)
 
-    def standardize(self, x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    def standardize(self, x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
         """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         centred = x - self.numpy.mean(x, axes, keepdims=True)
         variance = self.numpy.mean(self.numpy.square(centred), axes, keepdims=True)
         return centred * self.rsqrt(variance + epsilon)
 
-    def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
+    def attention(self, query: Any, key: Any, value: Any, mask: Array | None, bias: Array | None) -> Any:
         """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
         np_, wide = self.numpy, "float32" if value.dtype.itemsize < 4 else value.dtype
         scores = np_.matmul(self.asarray(query, wide), np_.swapaxes(self.asarray(key, wide), -1, -2))
@@ -168,33 +168,33 @@ class NumpyArrays:
         share = weights / np_.where(total == 0, 1, total)
         return self.asarray(np_.matmul(share, self.asarray(value, wide)), value.dtype)
 
-    def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+    def ctc_loss(self, labels: Array, logits: Array, label_lengths: Array, logit_lengths: Array, blank: int) -> Any:
         """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
         return canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
 
-    def stop_gradient(self, x: Any) -> Any:
+    def stop_gradient(self, x: Array) -> Any:
         """Return the array itself: there are no gradients."""
         return x
 
-    def set_at(self, x: Any, index: Any, value: Any) -> Any:
+    def set_at(self, x: Any, index: object, value: object) -> Any:
         """Return ``x`` with the elements that ``index`` selects replaced."""
         result = x.copy()
         result[index] = value
         return result
 
-    def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
+    def scatter_add(self, x: Any, indices: Array, updates: Array) -> Any:
         """Return ``x`` with ``updates[i]`` added to row ``indices[i]``."""
         result = x.copy()
         np.add.at(result, indices, updates)
         return result
 
-    def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
+    def scatter_reduce(self, x: Any, indices: Array, updates: Array, how: str) -> Any:
         """Return ``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
         result = x.copy()
         (np.maximum if how == "max" else np.minimum).at(result, indices, updates)
         return result
 
-    def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
+    def solve_triangular(self, x: Array, y: Array, lower: bool, adjoint: bool) -> Any:
         """Return the solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
         part = np.tril(x) if lower else np.triu(x)
         part = np.conj(part).swapaxes(-1, -2) if adjoint else part
@@ -211,7 +211,7 @@ class NumpyArrays:
         """Return the block of a shape that begins at ``begin``."""
         return x[_block(begin, shape)].copy()
 
-    def slice_update(self, x: Any, begin: Any, updates: Any) -> Any:
+    def slice_update(self, x: Any, begin: Array, updates: Array) -> Any:
         """Return ``x`` with the block that begins at ``begin`` replaced."""
         result = x.copy()
         result[_block(begin, updates.shape)] = updates

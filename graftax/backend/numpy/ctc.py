@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from graftax.core.typedefs import Array
 
-def loss(labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:
+
+def loss(labels: Array, logits: Any, label_lengths: Array, logit_lengths: Array, blank: int) -> Any:
     """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
     highest = logits.max(-1, keepdims=True)
     logs = logits - highest - np.log(np.exp(logits - highest).sum(-1, keepdims=True))
@@ -19,7 +21,7 @@ def loss(labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank
     return np.array(found, logits.dtype).reshape(len(labels))
 
 
-def _of_row(labels: Any, logs: Any, blank: int) -> float:
+def _of_row(labels: Array, logs: Array, blank: int) -> float:
     if not len(logs):
         return 0.0 if not len(labels) else np.inf
     states = np.full(2 * len(labels) + 1, blank)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.host import NARROW
+from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 
 _wide: ContextVar[bool] = ContextVar("graftax.numpy.x64", default=False)
@@ -159,7 +160,7 @@ def _for_booleans(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     """Return a function with JAX's results for booleans, of which NumPy makes other numbers, or none."""
 
     @wraps(function)
-    def call(x: Any, *args: Any, **options: Any) -> Any:
+    def call(x: Array, *args: Any, **options: Any) -> Any:
         if x.dtype.kind != "b":
             return function(x, *args, **options)
         if name == "round":

@@ -29,11 +29,11 @@ class NumpyRandom:
         low = np.uint32(int(data) & 0xFFFFFFFF)
         return np.stack(threefry.threefry(key, np.uint32(0), low))
 
-    def split(self, key: Any, num: int = 2) -> Any:
+    def split(self, key: object, num: int = 2) -> Any:
         """Return ``num`` new keys, shape ``(num, 2)``."""
         return np.stack(threefry.words(key, (num,)), axis=-1)
 
-    def bits(self, key: Any, shape: Shape) -> Any:
+    def bits(self, key: object, shape: Shape) -> Any:
         """Draw uniform uint32."""
         return threefry.bits(key, tuple(shape))
 
@@ -50,7 +50,7 @@ class NumpyRandom:
         low = np.nextafter(kind.type(-1), kind.type(0))
         return _gaussian(self.uniform(key, shape, dtype, low, 1.0), dtype)
 
-    def truncated_normal(self, key: Any, lower: float, upper: float, shape: Shape, dtype: str) -> Any:
+    def truncated_normal(self, key: object, lower: float, upper: float, shape: Shape, dtype: str) -> Any:
         """Draw from the standard normal distribution between two bounds."""
         kind = host_dtype(dtype)
         low, high = kind.type(lower), kind.type(upper)
@@ -59,7 +59,7 @@ class NumpyRandom:
         least, most = np.nextafter(low, kind.type(np.inf)), np.nextafter(high, kind.type(-np.inf))
         return np.clip(drawn, least, most).astype(kind)
 
-    def randint(self, key: Any, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
+    def randint(self, key: object, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
         """Draw integers from ``[minval, maxval)``."""
         kind = np.dtype(dtype)
         wide = kind if kind.itemsize >= 4 else np.dtype("int32")

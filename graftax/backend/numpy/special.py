@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from graftax.core.typedefs import Array
+
 # W. J. Cody, Rational Chebyshev approximations for the error function, Math. Comp. 23 (1969), 631-637.
 _NEAR = (
     (
@@ -116,7 +118,7 @@ _DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 _FAR = 8
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: Array) -> Any:
     """Return the slope of `lgamma`: reflected to the right half, moved up to where the series converges."""
     wide = x.astype(np.float64)
     with np.errstate(all="ignore"):

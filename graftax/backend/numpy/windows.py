@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from graftax.backend.neural import Padding
-from graftax.core.typedefs import Shape
+from graftax.core.typedefs import Array, Shape
 
 
 def padded(x: Any, padding: Padding, value: Any) -> Any:
@@ -21,7 +21,7 @@ def padded(x: Any, padding: Padding, value: Any) -> Any:
     return grown[(slice(None), *crop)]
 
 
-def windows(x: Any, window: Shape, strides: Shape, dilation: Shape) -> Any:
+def windows(x: Array, window: Shape, strides: Shape, dilation: Shape) -> Any:
     """Return a view ``(batch, *space', channels, *window)``."""
     axes = tuple(range(1, x.ndim - 1))
     spans = tuple((size - 1) * d + 1 for size, d in zip(window, dilation, strict=True))
@@ -30,7 +30,7 @@ def windows(x: Any, window: Shape, strides: Shape, dilation: Shape) -> Any:
     return view[(*moved, *(slice(None, None, d) for d in dilation))]
 
 
-def stretched(x: Any, dilation: Shape) -> Any:
+def stretched(x: Array, dilation: Shape) -> Any:
     """Put zeros between the values of the axes of space."""
     sizes = [(n - 1) * d + 1 if n else 0 for n, d in zip(x.shape[1:-1], dilation, strict=True)]
     result = np.zeros((x.shape[0], *sizes, x.shape[-1]), x.dtype)

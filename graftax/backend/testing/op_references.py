@@ -31,7 +31,7 @@ def _borders(sizes: Any, window: Any, strides: Any, padding: object) -> Any:
     return padding
 
 
-def _visit(x: Any, window: Any, strides: Any, padding: Any, value: float, visit: Callable[[Any], Any]) -> Any:
+def _visit(x: Any, window: Any, strides: Any, padding: object, value: float, visit: Callable[[Any], Any]) -> Any:
     """Apply a function to every window, one after the other."""
     pads = _borders(x.shape[1:-1], window, strides, padding)
     x = np.pad(x, [(0, 0), *pads, (0, 0)], constant_values=value)
@@ -55,7 +55,7 @@ def _conv(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilatio
     full[tuple(slice(None, None, d) for d in dilation)] = kernel
     part, out = kernel.shape[-2], kernel.shape[-1] // groups
 
-    def visit(seen: Any) -> Any:
+    def visit(seen: np.ndarray[Any, Any]) -> Any:
         axes = (list(range(1, space + 2)), list(range(space + 1)))
         return np.concatenate(
             [
@@ -98,7 +98,7 @@ def _pool(reduce: Callable[..., Any], value: float) -> Callable[..., Any]:
     return pool
 
 
-def _scatter_add(x: object, indices: Any, updates: Any) -> Any:
+def _scatter_add(x: object, indices: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> Any:
     result = np.array(x)
     for i, index in enumerate(np.ravel(indices)):
         result[index] += updates if np.ndim(updates) == 0 else updates[i]
@@ -109,17 +109,17 @@ def _one_hot(indices: object, num_classes: int, axis: int = -1, dtype: str = "fl
     return np.moveaxis(np.eye(num_classes, dtype=dtype)[np.asarray(indices)], -1, axis)
 
 
-def _slice_update(x: object, begin: Any, updates: Any) -> Any:
+def _slice_update(x: object, begin: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> Any:
     result = np.array(x)
     result[tuple(slice(b, b + n) for b, n in zip(begin, updates.shape, strict=True))] = updates
     return result
 
 
-def _argsort(x: Any, axis: int = -1, descending: bool = False) -> Any:
+def _argsort(x: np.ndarray[Any, Any], axis: int = -1, descending: bool = False) -> Any:
     return np.argsort(-x if descending else x, axis=axis, stable=True)
 
 
-def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm(x: np.ndarray[Any, Any], ord: float = 2, axis: object = None, keepdims: bool = False) -> Any:
     if ord == math.inf:
         return np.abs(x).max(axis=axis, keepdims=keepdims)
     return (np.abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)

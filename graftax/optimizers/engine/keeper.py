@@ -73,7 +73,7 @@ class SlotKeeper(Checked):
         return next((slot for known, slot in _parts(state) if known == name), None)
 
     def _gx_forget_slots(self, but: Collection[int]) -> None:
-        """Be without the slots that none of these ids stands for."""
+        """Forget the slots that none of these ids stands for."""
         for _, state in self._gx_slots.items():  # noqa: PERF102
             for name, slot in list(state.slots.items()):
                 if all(id(part) not in but for _, part in parts_of(name, slot)):

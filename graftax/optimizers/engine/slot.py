@@ -12,6 +12,7 @@ from graftax.optimizers.engine.numbers import compute_dtype
 from graftax.variables import creation, initializers
 from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
+from graftax.variables.state.unallocated import allocating_nothing, is_allocated
 from graftax.variables.variable import Variable
 
 OF_THE_BASE = ("accumulated_gradient", "moving_average")
@@ -67,7 +68,8 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
         path=path,
         owner=variable._gx_owner,
     )
-    with creation.remembered(owner._gx_captured):
+    there = is_allocated(variable._storage)
+    with creation.remembered(owner._gx_captured), allocating_nothing(not there):
         return cast(Variable, creation.create(spec, _named_by_path))
 
 

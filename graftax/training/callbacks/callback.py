@@ -39,7 +39,7 @@ class Logs(MutableMapping[str, float]):
             value = self._values[name] = float(value)
         return value
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         shape = getattr(value, "shape", ())
         if not isinstance(name, str) or tuple(shape) != () or not hasattr(value, "__float__"):
             shown = f"an array of shape {tuple(shape)}" if shape else repr(value)
@@ -75,6 +75,8 @@ class Callback(Constructed):
     callbacks run in the order of their list. Callbacks of Keras do as well.
 
     A callback that remembers something says so with `get_state` and `set_state`, which make it a part of exact resume.
+    For a callback of Keras its plain attributes are saved that changed since training began: numbers, texts, arrays,
+    lists and dicts of these.
 
     Example:
         >>> import numpy as np, graftax as gx

@@ -9,13 +9,13 @@ from graftax.core.typedefs import VariableLike
 from graftax.optimizers.optimizer import Optimizer
 
 
-def optimizer_of(model: Any) -> Any:
+def optimizer_of(model: object) -> Any:
     """Return the optimizer of a model, or of the roots of a session; None if there is none."""
     objectives = getattr(model, "_gx_objectives", None)
     return objectives.optimizer if objectives is not None else getattr(model, "optimizer_root", None)
 
 
-def rate_of(model: Any) -> Any:
+def rate_of(model: object) -> Any:
     """Return the learning rate now, a number or an array; None if there is none of one number."""
     optimizer = optimizer_of(model)
     if not isinstance(optimizer, Optimizer):
@@ -25,7 +25,7 @@ def rate_of(model: Any) -> Any:
     return rate if tuple(getattr(rate, "shape", ())) == () else None
 
 
-def settable(model: Any, who: str) -> Optimizer:
+def settable(model: object, who: str) -> Optimizer:
     """Return the optimizer, if its learning rate can be set.
 
     Raises:
@@ -48,7 +48,7 @@ def settable(model: Any, who: str) -> Optimizer:
     return optimizer
 
 
-def steps_taken(model: Any) -> int:
+def steps_taken(model: object) -> int:
     """Return how many steps the optimizer of a model has counted so far; 0 where it counts none."""
     optimizer = optimizer_of(model)
     return int(optimizer.iterations.value) if isinstance(optimizer, Optimizer) else 0

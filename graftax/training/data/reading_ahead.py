@@ -87,7 +87,7 @@ def _read_ahead(stream: Iterator[Any], size: int) -> Iterator[OnDevice]:
     ready: queue.Queue[Any] = queue.Queue(size)
     stop = threading.Event()
 
-    def put(item: Any) -> bool:
+    def put(item: object) -> bool:
         while not stop.is_set():
             try:
                 ready.put(item, timeout=0.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from graftax.core import tree
 from graftax.core.errors import StateError
 from graftax.core.short_traceback import door
 from graftax.training.batch import unpack
@@ -13,6 +14,7 @@ from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.trained import Trained
 from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.py_function import ArraySpec
 
 
 class MemoryReport(NamedTuple):
@@ -42,12 +44,15 @@ class MemoryReport(NamedTuple):
 
 
 @door
-def memory_report(model: Trained, batch: Any) -> MemoryReport:
+def memory_report(model: Trained, batch: object) -> MemoryReport:
     """Return what a step of training holds in memory; the step is compiled for that, and not run.
+
+    To know it before memory is taken for the weights, pass what `build_abstract` makes of the model.
 
     Args:
         model: A model that is compiled; it is built if need be.
-        batch: A batch like those of training: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``.
+        batch: A batch like those of training: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``, of arrays or, for
+            each, an `ArraySpec`.
 
     Raises:
         StateError: the model is not compiled, or its backend has no programs.
@@ -59,8 +64,13 @@ def memory_report(model: Trained, batch: Any) -> MemoryReport:
         >>> report = memory_report(model, (np.ones((8, 4), "float32"), np.ones((8, 3), "float32")))
         >>> report.weights, report.batch
         (60, 224)
+        >>> large = gx.Sequential([gx.layers.Dense(100_000), gx.layers.Dense(1)])
+        >>> large.compile("adam", "mse")
+        >>> x, y = gx.ArraySpec((8, 50_000)), gx.ArraySpec((8, 1))
+        >>> memory_report(gx.build_abstract(large, x), (x, y)).slots > 40_000_000_000
+        True
     """
-    given = host_batch(*unpack(batch))
+    given = host_batch(*unpack(tree.map_structure(_outline, batch)))
     step = model._gx_compiled_step("train_step")
     if not isinstance(step, CompiledFunction):
         raise StateError(
@@ -84,7 +94,11 @@ def memory_report(model: Trained, batch: Any) -> MemoryReport:
     )
 
 
-def _arrays(given: Any) -> list[Any]:
+def _outline(part: object) -> object:
+    return part.zeros() if isinstance(part, ArraySpec) else part
+
+
+def _arrays(given: object) -> list[Any]:
     if isinstance(given, dict):
         return [one for part in given.values() for one in _arrays(part)]
     if isinstance(given, list | tuple):

@@ -173,7 +173,7 @@ def _optimizer_of(model: Layer) -> Any:
     return None if objectives is None else objectives.optimizer
 
 
-def _kept_by(optimizer: Any) -> list[Variable]:
+def _kept_by(optimizer: object) -> list[Variable]:
     """The Variables of an optimizer, slots among them."""
     if not isinstance(optimizer, Module):
         return []
@@ -181,7 +181,7 @@ def _kept_by(optimizer: Any) -> list[Variable]:
     return list({id(v): v for v in [*optimizer.variables, *slots] if isinstance(v, Variable)}.values())
 
 
-def _records(node: Any) -> Any:
+def _records(node: object) -> Any:
     return node._gx_slot_records() if isinstance(node, Module) else ()
 
 

@@ -31,7 +31,7 @@ class ArraySource:
     """
 
     def __init__(
-        self, x: Any, y: Any, sample_weight: Any, batch_size: int, shuffle: bool, steps: int | None = None
+        self, x: object, y: object, sample_weight: object, batch_size: int, shuffle: bool, steps: int | None = None
     ) -> None:
         self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))

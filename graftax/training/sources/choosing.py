@@ -21,7 +21,7 @@ from graftax.training.sources.source import Source
 def make_source(
     x: Any,
     y: Any,
-    sample_weight: Any,
+    sample_weight: object,
     batch_size: int | None,
     shuffle: bool,
     steps: int | None,
@@ -54,7 +54,7 @@ def make_source(
     return IterableSource(x, steps, class_weights)
 
 
-def _refuse_beside(x: Any, y: Any, sample_weight: Any, batch_size: int | None) -> None:
+def _refuse_beside(x: object, y: object, sample_weight: object, batch_size: int | None) -> None:
     """Raise for what batches have already.
 
     Raises:
@@ -74,7 +74,7 @@ def _refuse_beside(x: Any, y: Any, sample_weight: Any, batch_size: int | None) -
         )
 
 
-def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None) -> Source:
+def once(x: object, y: object, sample_weight: object, batch_size: int | None, steps: int | None) -> Source:
     """The source for one pass over what the user gave, in its order.
 
     Raises:
@@ -86,7 +86,7 @@ def once(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int 
     return source
 
 
-def _no_data(x: Any) -> DataError:
+def _no_data(x: object) -> DataError:
     kind = type(x).__name__
     if callable(x) and not isinstance(x, Iterable):
         return DataError(f"x is of type {kind}", "it is to be called for what yields batches", "model.fit(x())")
@@ -125,7 +125,7 @@ def require_enough(source: Source | None, validations: int) -> None:
         )
 
 
-def validation_source(given: Any, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
+def validation_source(given: object, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
     """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
     Args:
@@ -144,7 +144,7 @@ def validation_source(given: Any, batch_size: int | None, fallback: int | None, 
     return once(*parts, fallback if batch_size is None else batch_size, steps)
 
 
-def split_validation(x: Any, y: Any, sample_weight: Any, fraction: float) -> tuple[Parts, Parts]:
+def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts]:
     """The last part of the rows, before any shuffle, is for validation.
 
     Raises:

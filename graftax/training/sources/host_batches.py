@@ -12,7 +12,9 @@ from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights
 
 
-def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: ClassWeights | None = None) -> Batch:
+def host_batch(
+    x: object, y: object = None, sample_weight: object = None, class_weights: ClassWeights | None = None
+) -> Batch:
     """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
     x, y = (take_rows(as_arrays(part, name), slice(None)) for part, name in ((x, "x"), (y, "y")))
     sample_weight = finite_weights(sample_weight)
@@ -21,7 +23,7 @@ def host_batch(x: Any, y: Any = None, sample_weight: Any = None, class_weights: 
     return pack(x, y, sample_weight)
 
 
-def finite_weights(sample_weight: Any) -> Any:
+def finite_weights(sample_weight: object) -> Any:
     """Sample weights as arrays of the host.
 
     Raises:

@@ -26,7 +26,7 @@ class IterableSource:
     def __init__(
         self, batches: Iterable[Any], steps: int | None = None, class_weights: ClassWeights | None = None
     ) -> None:
-        self._batches = batches
+        self._batches: Any = batches
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state after each batch is kept, for a checkpoint
         self._class_weights = class_weights
@@ -61,15 +61,16 @@ class IterableSource:
     def _opened(self, waiting: dict[str, Any] | None) -> Iterator[Any]:
         """The stream to read from, at the place of a state if there is one."""
         if waiting is not None and waiting["pass"] is not None:
-            self._batches.set_state(waiting["pass"])  # type: ignore[attr-defined]
+            self._batches.set_state(waiting["pass"])
         if waiting is not None and waiting["place"] is not None and hasattr(self._batches, "load_state_dict"):
             self._batches.load_state_dict(waiting["place"])
         if self._stream is None or not self.goes_on:
             if not self.goes_on and hasattr(self._batches, "get_state"):
                 self._pass = self._batches.get_state()
             self._stream = iter(self._batches)
-        if waiting is not None and waiting["place"] is not None and hasattr(self._stream, "set_state"):
-            self._stream.set_state(waiting["place"])
+        go_on = getattr(self._stream, "set_state", None)
+        if waiting is not None and waiting["place"] is not None and go_on is not None:
+            go_on(waiting["place"])
         return self._stream
 
     def _remember(self, stream: Iterator[Any], done: int) -> None:
@@ -84,7 +85,7 @@ class IterableSource:
             kept = self._batches.get_state() if hasattr(self._batches, "get_state") else None
             first = next(iter(self._batches))
             if kept is not None:
-                self._batches.set_state(kept)  # type: ignore[attr-defined]
+                self._batches.set_state(kept)
         elif hasattr(self._batches, "get_state") and hasattr(self._batches, "set_state"):
             kept = self._batches.get_state()
             first = next(iter(self._batches))
@@ -100,7 +101,7 @@ class IterableSource:
         place = next((state for done, state in self._places if done == index), None) if index else None
         if index == 0 and self.goes_on and hasattr(self._batches, "get_state"):
             place = self._batches.get_state()
-        begin = self._pass if index or self._pass is None else self._batches.get_state()  # type: ignore[attr-defined]
+        begin = self._pass if index or self._pass is None else self._batches.get_state()
         return {"read": self._read - ahead, "place": place, "pass": begin}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -125,7 +126,7 @@ def _behind(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
     return int(waiting["read"]) if goes_on else start
 
 
-def require_same_order(loader: Any) -> None:
+def require_same_order(loader: object) -> None:
     """Raise for a loader of torch that shuffles by the global generator of torch: its order cannot be had again.
 
     Raises:

@@ -52,7 +52,7 @@ class EventWriter:
         """Add a number."""
         self.add(self._made.scalar(name, float(value)), step)
 
-    def histogram(self, name: str, values: Any, step: int, bins: int = 50) -> None:
+    def histogram(self, name: str, values: object, step: int, bins: int = 50) -> None:
         """Add how values are spread; those that are not finite are left out, and their count is a number of its own."""
         array = np.asarray(values, "float64").reshape(-1)
         finite = array[np.isfinite(array)]
@@ -61,7 +61,7 @@ class EventWriter:
         if finite.size:
             self.add(self._made.histogram(name, finite, bins), step)
 
-    def image(self, name: str, picture: Any, step: int) -> None:
+    def image(self, name: str, picture: object, step: int) -> None:
         """Add a picture ``(height, width, channels)``, of 0 to 1 or of uint8."""
         self.add(self._made.image(name, np.asarray(picture), dataformats="HWC"), step)
 
@@ -75,7 +75,7 @@ class EventWriter:
         for summary in self._made.hparams(plain, dict(results)):
             self.add(summary, None)
 
-    def add(self, summary: Any, step: int | None) -> None:
+    def add(self, summary: object, step: int | None) -> None:
         """Add a summary that tensorboardX made.
 
         Raises:

@@ -181,11 +181,13 @@ class CompiledFunction(Generic[P, R]):
         self._entries.clear()
         self.trace_count = 0
 
-    def _names(self, transforms: Tracing, leaves: list[Any], tree: Any) -> list[str]:
+    def _names(self, transforms: Tracing, leaves: list[Any], tree: object) -> list[str]:
         names = argument_names(self._fn, transforms, tree, len(leaves))
         return [f"the argument {name!r}" for name, leaf in zip(names, leaves, strict=True) if not is_static(leaf)]
 
-    def _find_or_trace(self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: Any, runs: bool) -> Entry:
+    def _find_or_trace(
+        self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: object, runs: bool
+    ) -> Entry:
         entries = self._entries.get(key, [])  # is never changed itself: another thread may be looking at it
         found = next((entry for entry in entries if entry.difference() is None or entry.is_owed()), None)
         if found is None:
@@ -197,7 +199,9 @@ class CompiledFunction(Generic[P, R]):
         self._entries[key] = [found, *others[: _REMEMBERED - 1]]
         return found
 
-    def _trace(self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: Any, reason: str | None) -> Entry:
+    def _trace(
+        self, transforms: Compiling, key: Hashable, leaves: list[Any], tree: object, reason: str | None
+    ) -> Entry:
         if self.trace_count:
             reason = reason or describe(self._fn, transforms, next(reversed(self._entries)), key)
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
@@ -343,7 +347,7 @@ def jit(
             f"jit got max_retraces={max_retraces!r}", "it is a number of traces, or None", "max_retraces=0"
         )
 
-    def compiled(f: Any) -> CompiledFunction[..., Any]:
+    def compiled(f: object) -> CompiledFunction[..., Any]:
         if not callable(f):
             raise CompileError(f"jit got {f!r}", "only functions can be compiled", "@graftax.jit above a function")
         return CompiledFunction(f, max_retraces, allow_callback, CHECKED if checked else PLAIN)

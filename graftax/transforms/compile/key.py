@@ -22,7 +22,7 @@ _STATIC: Final = "static"
 _kinds: dict[type, str] = {}
 
 
-def key_of(leaves: list[Any], tree: Any) -> tuple[Hashable, list[Any]]:
+def key_of(leaves: list[Any], tree: object) -> tuple[Hashable, list[Any]]:
     """Return what tells calls apart, and the arrays and numbers among the arguments.
 
     Raises:
@@ -87,7 +87,7 @@ def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, afte
     return "the same arguments as before"
 
 
-def argument_names(fn: Callable[..., Any], transforms: Tracing, tree: Any, count: int) -> list[str]:
+def argument_names(fn: Callable[..., Any], transforms: Tracing, tree: object, count: int) -> list[str]:
     """Return what the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
     args, kwargs, *_ = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
     try:

@@ -27,6 +27,7 @@ from graftax.variables import creation
 from graftax.variables.graph.module import Module, Node, walk
 from graftax.variables.state.donation import at_rest
 from graftax.variables.state.storage import TRIES, Storage, exchange, frames
+from graftax.variables.state.unallocated import require_allocated
 from graftax.variables.variable import Variable
 
 MISSED: Final = object()
@@ -53,6 +54,7 @@ class _Plan(Guard):
     """A program, and the storages of one Module that it reads and writes."""
 
     def __init__(self, program: _Program, storages: list[Storage], nodes: Iterable[Node], backend: Backend) -> None:
+        require_allocated(storages)
         self.run = program.run
         self.read = [storages[i] for i in program.read]
         self.written = [storages[i] for i in program.written]
@@ -202,7 +204,7 @@ def _is_value(leaf: object, backend: Backend) -> bool:
 
 
 def _trace(
-    forward: Callable[..., Any], leaves: list[Any], structure: Any, backend: Backend
+    forward: Callable[..., Any], leaves: list[Any], structure: object, backend: Backend
 ) -> tuple[Program, int, Any] | None:
     """Return the program, the number and structure of its results; None where a result is an argument as it came."""
     transforms = backend.compiling
@@ -223,7 +225,7 @@ def _trace(
     return None if passed_on else (program, results, None if alone else out_structure)
 
 
-def _numbered(program: Program, results: int, out_structure: Any, storages: list[Storage]) -> _Program | None:
+def _numbered(program: Program, results: int, out_structure: object, storages: list[Storage]) -> _Program | None:
     """Return the program by numbers of Variables; None if it reads or assigns others than those of the Module."""
     number: dict[Cell, int] = {storage: i for i, storage in enumerate(storages)}
     try:

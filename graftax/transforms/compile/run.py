@@ -17,6 +17,7 @@ from graftax.core.errors import StateError
 from graftax.transforms.compile.trace import Entry
 from graftax.transforms.lifting.lifted import assign
 from graftax.variables.state.donation import Donation
+from graftax.variables.state.unallocated import require_allocated
 
 _LONE = max(map(sys.getrefcount, [object()]))
 """What `sys.getrefcount` says of a buffer that nobody but one list holds."""
@@ -24,7 +25,10 @@ _LONE = max(map(sys.getrefcount, [object()]))
 
 def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
+    if entry.fresh:
+        require_allocated([*entry.kept, *entry.written])
     if not entry.written:  # nothing to lose
+        entry.fresh = False
         return entry.program.run_donating([], [storage.buffer for storage in entry.kept], leaves)
     kept = [storage.buffer for storage in entry.kept]  # first: who has taken buffers waits for nobody
     box: list[list[Any]] = []

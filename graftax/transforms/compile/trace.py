@@ -23,7 +23,7 @@ class Entry(Guard):
         self,
         program: Program,
         frame: CompileFrame,
-        out_structure: Any,
+        out_structure: object,
         results: int,
         statics: list[Any],
         masked: bool = False,

@@ -48,7 +48,7 @@ def argument_names(fn: Callable[..., Any], count: int) -> list[str]:
     return named[:count] if len(named) >= count else [f"argument {i}" for i in range(count)]
 
 
-def spread(what: str, axes: object, value: Any, path: str) -> list[int | None]:
+def spread(what: str, axes: object, value: object, path: str) -> list[int | None]:
     """Return the axis of each leaf of a structure, in order; what is said of a part holds for all in it.
 
     Raises:

@@ -53,7 +53,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
         return true_fn(*operands) if bool(flag) else false_fn(*operands)
     transforms = registry.current().control_flow
 
-    def choose(branches: Sequence[Callable[[Any], Any]], state: Any) -> Any:
+    def choose(branches: Sequence[Callable[[Any], Any]], state: object) -> Any:
         return transforms.cond(flag, branches[0], branches[1], state)
 
     return _one_of("cond", ["true_fn", "false_fn"], choose, [true_fn, false_fn], operands)
@@ -102,7 +102,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
     if traced_checks.wanted():  # programs cannot raise; without checks the nearest branch is taken
         traced_checks.emit(partial(_no_branch, len(branches)), outside(len(branches), where), where)
 
-    def choose(functions: Sequence[Callable[[Any], Any]], state: Any) -> Any:
+    def choose(functions: Sequence[Callable[[Any], Any]], state: object) -> Any:
         return registry.current().control_flow.switch(where, functions, state)
 
     return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)

@@ -22,8 +22,8 @@ from graftax.transforms.lifting.parts import Bound, Threaded
 @door
 def scan(
     fn: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any = None,
+    init: object,
+    xs: object = None,
     length: int | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
@@ -143,7 +143,7 @@ _loops = _Loops(kept=128)
 
 
 @door
-def map_fn(fn: Callable[[Any], Any], xs: Any) -> Any:
+def map_fn(fn: Callable[[Any], Any], xs: object) -> Any:
     """Apply ``fn`` to each row, one after the other, and stack the results; a `scan` without a carry.
 
     Where rows need not see what the rows before them assigned, `graftax.vectorized_map` is faster.

@@ -163,7 +163,7 @@ def _move_on(storages: Iterable[Storage]) -> None:
             storage.write(storage.backend.arrays.numpy.zeros_like(storage.buffer))
 
 
-def _placed(structure: Any, results: list[Array], masks: Sequence[Array | None], out_axes: Axes) -> Any:
+def _placed(structure: object, results: list[Array], masks: Sequence[Array | None], out_axes: Axes) -> Any:
     """Return the stacked results in the structure that the function returns, their rows along the axes asked for."""
     unflatten = registry.current().vectorizing.unflatten
     places: list[int | None] = [0] * len(results)
@@ -217,7 +217,7 @@ class _Rows:
 class _Argument:
     """One argument of the function: its leaves, and along which axis each is mapped."""
 
-    def __init__(self, name: str, value: Any, axes: Any) -> None:
+    def __init__(self, name: str, value: object, axes: object) -> None:
         self._value = value
         self._structure: Any = None
         self.leaves: list[Array] = []

@@ -21,7 +21,7 @@ from graftax.transforms.lifting.parts import Part, Threaded
 
 @door
 def while_loop(
-    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None = None
+    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: object, maximum_iterations: int | None = None
 ) -> Any:
     """Run ``carry = body_fn(carry)``, from ``init``, as long as ``cond_fn(carry)`` holds.
 
@@ -72,7 +72,7 @@ def while_loop(
 
 
 def _compiled_while(
-    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any, maximum_iterations: int | None
+    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: object, maximum_iterations: int | None
 ) -> Any:
     transforms = registry.current().control_flow
     own = Carry("while_loop", init)
@@ -113,7 +113,7 @@ def _compiled_while(
         after, leaves = transforms.while_loop(holds, proceed, start, _backwards)
     else:
         # a scan has room for what the way back needs of each step
-        def bounded(carry: Any, _: Any) -> tuple[Any, None]:
+        def bounded(carry: object, _: object) -> tuple[Any, None]:
             return transforms.cond(holds(carry), proceed, lambda same: same, carry), None
 
         (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)

@@ -77,7 +77,7 @@ class _Written:
         rule.note_read(found, grad_fn)
         read = list(found)
 
-        def back(_: Any, dys: list[Any]) -> list[Any]:
+        def back(_: object, dys: list[Any]) -> list[Any]:
             given = iter(dys)
             # an integer has no gradient that could come in; the rule gets something of its shape all the same
             ys = [next(given) if is_inexact(leaf.dtype) else leaf for leaf in leaves]

@@ -114,7 +114,7 @@ def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
 
 
 @door
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: object) -> Any:
     """Return the same values, constant to differentiation.
 
     Args:

@@ -128,7 +128,7 @@ class CustomRule:
         by_storage = {v._storage: g for v, g in zip(self.variables, told, strict=True)}
         return [*(by_storage.get(storage) for storage in storages), *self._of_arguments(made, values)]
 
-    def _with_variables(self, made: Any) -> tuple[Any, list[Any]]:
+    def _with_variables(self, made: object) -> tuple[Any, list[Any]]:
         variables = self.variables
         if not isinstance(made, tuple | list) or len(made) != 2:
             raise GradientError(
@@ -154,7 +154,7 @@ class CustomRule:
             for gradient, v in zip(of_variables, variables, strict=True)
         ]
 
-    def _of_arguments(self, made: Any, values: list[Any]) -> list[Any]:
+    def _of_arguments(self, made: object, values: list[Any]) -> list[Any]:
         told = self._by_place(made)
         for i, gradient in told.items():
             if gradient is not None and not _is_number(self._leaves[i]):
@@ -201,7 +201,7 @@ class CustomRule:
         """Return for each of the values what gives the error if it is differentiated; None where the rule counts."""
         return [None if i < self._positional else partial(by_keyword, self) for i in self._moving]
 
-    def _fitted(self, gradient: Any, what: str, shape: tuple[int, ...], dtype: str) -> Any:
+    def _fitted(self, gradient: object, what: str, shape: tuple[int, ...], dtype: str) -> Any:
         if gradient is None or not is_inexact(dtype):
             return None
         value = registry.current().arrays.asarray(unwrap(gradient))

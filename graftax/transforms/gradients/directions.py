@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.backend import registry
-from graftax.core.dtypes import is_floating
+from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import DTypeError
 from graftax.core.typedefs import ArrayLike, DTypeLike, unwrap
 
@@ -23,7 +23,7 @@ def direction(what: str, given: ArrayLike, dtype: DTypeLike) -> Any:
     """
     arrays = registry.current().arrays
     found = arrays.asarray(unwrap(given))
-    if is_floating(str(dtype)) and str(found.dtype).startswith("complex"):
+    if is_floating(str(dtype)) and is_complex(found.dtype):
         raise DTypeError(
             f"{what} is {found.dtype}{list(found.shape)}, what it belongs to is {dtype}",
             "the imaginary part has nothing to belong to, and would be lost",

@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 @door
-def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
+def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """Return a function that gives the value of ``fn`` and its gradient.
 
     Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
@@ -93,7 +93,7 @@ def value_and_grad(fn: Callable[P, R], wrt: Any = None, has_aux: bool = False) -
 
 
 @door
-def grad(fn: Callable[P, Any], wrt: Any = None, has_aux: bool = False) -> Callable[P, Any]:
+def grad(fn: Callable[P, Any], wrt: object = None, has_aux: bool = False) -> Callable[P, Any]:
     """Return a function that gives the gradient of ``fn``; arguments as for `value_and_grad`.
 
     With ``has_aux`` it returns ``(gradient, aux)``.

@@ -24,7 +24,7 @@ from graftax.variables.state.storage import frames
 class _Sources:
     """What is differentiated with respect to: the first argument, or Variables."""
 
-    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], wrt: Any) -> None:
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], wrt: object) -> None:
         self._fn = fn
         self._args = args
         self._first = wrt is None
@@ -52,7 +52,7 @@ class _Sources:
 
 
 @door
-def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
+def jacobian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: int | None = None) -> Any:
     """Compute the derivative of each element of ``fn(*args)``, vectorised.
 
     Args:
@@ -87,7 +87,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: in
 
 
 @door
-def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int | None = None) -> Any:
+def hessian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: int | None = None) -> Any:
     """Compute the second derivatives of ``fn(*args)``, a scalar, vectorised.
 
     Args:
@@ -133,7 +133,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: Any = None, chunk_size: int
 
 
 @door
-def batch_jacobian(fn: Callable[[Any], Any], x: Any, chunk_size: int | None = None, check: bool = False) -> Any:
+def batch_jacobian(fn: Callable[[Any], Any], x: object, chunk_size: int | None = None, check: bool = False) -> Any:
     """Compute the Jacobian of each example of a batch, where no example of ``fn(x)`` depends on another one of ``x``.
 
     Args:

@@ -64,7 +64,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     check_sources(fn, leaves, values)
     directions: list[Any] = []
 
-    def direct(leaf: Any, tangent: Any) -> None:
+    def direct(leaf: object, tangent: Any) -> None:
         value = values[len(directions)]
         along = direction(f"a tangent of jvp of {function_name(fn)}", tangent, value.dtype)
         if tuple(along.shape) != tuple(value.shape):

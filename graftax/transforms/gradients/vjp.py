@@ -98,7 +98,7 @@ def pulled(
     return Pulled(function_name(fn), leaves, lifted.structure, lambda weights: list(pull(weights)[0]))
 
 
-def floating_results(fn: Callable[..., Any], result: Any) -> tuple[list[Any], Any]:
+def floating_results(fn: Callable[..., Any], result: object) -> tuple[list[Any], Any]:
     """Return the leaves of what a function returned, and their structure.
 
     Raises:

@@ -68,7 +68,7 @@ def given_masks(
     return (args, kwargs) if found is None else carrying(transforms, (args, kwargs), found)
 
 
-def carrying(transforms: Tracing, value: Any, found: Sequence[Any]) -> Any:
+def carrying(transforms: Tracing, value: object, found: Sequence[Any]) -> Any:
     """Return a structure, each array of which carries its mask."""
     set_masks(transforms.flatten(value)[0], found)
     return value
@@ -168,7 +168,7 @@ class Carry:
         init: Its start: any structure of arrays.
     """
 
-    def __init__(self, name: str, init: Any) -> None:
+    def __init__(self, name: str, init: object) -> None:
         self._name = name
         found = masks_of(registry.current().tracing.flatten(init)[0]) if masks.any_set() else []
         self._shapes = {i: tuple(mask.shape) for i, mask in enumerate(found) if mask is not None}

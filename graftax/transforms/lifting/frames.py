@@ -13,6 +13,7 @@ from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.pack import in_groups, place_of
 from graftax.variables.state.storage import Frame, Storage, frames
+from graftax.variables.state.unallocated import is_allocated
 from graftax.variables.variable import Variable
 
 _PACKED = ("weight", "state", "slot")  # others, such as a counter, are looked at after each call
@@ -157,7 +158,10 @@ class Abstract(Substitution):
         super().__init__(parent, (), level)
 
     def read(self, storage: Storage) -> Array:
-        """Return the buffer itself: nothing is computed from it."""
+        """Return the buffer itself, from which nothing is computed; zeros that are never made, where there is none."""
+        if storage not in self._now and not is_allocated(storage):
+            with storage.backend.tracing.at(self.level):
+                self._now[storage] = storage.backend.arrays.numpy.zeros(storage.buffer.shape, storage.buffer.dtype)
         return self._now.get(storage, storage.buffer)
 
 

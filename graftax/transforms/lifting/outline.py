@@ -12,7 +12,7 @@ from graftax.core.typedefs import unwrap
 class Outline:
     """Results of a part, abstractly: the structure, and an object with shape and dtype for each leaf."""
 
-    def __init__(self, structure: Any, leaves: list[Any]) -> None:
+    def __init__(self, structure: object, leaves: list[Any]) -> None:
         self.structure = structure
         self.leaves = leaves
 
@@ -25,7 +25,7 @@ class Outline:
         return [names.get(i, f"{root}, leaf {i}") for i in range(count)]
 
 
-def arrays_of(value: Any) -> tuple[list[Any], Any]:
+def arrays_of(value: object) -> tuple[list[Any], Any]:
     """Return the leaves of a structure as arrays, and the structure."""
     backend = registry.current()
     leaves, structure = backend.tracing.flatten(value)
@@ -35,6 +35,6 @@ def arrays_of(value: Any) -> tuple[list[Any], Any]:
     ], structure
 
 
-def like(structure: Any, count: int, value: Any) -> Any:
+def like(structure: object, count: int, value: object) -> Any:
     """Return a value with the keys of its dicts in the order of a structure of that many leaves."""
     return tree.reorder(value, registry.current().tracing.unflatten(structure, [None] * count))

@@ -109,7 +109,7 @@ class RecordedBlock:
         if not differentiable(unwrap(leaf)):
             _warn_integer("watch()", leaf, "it is not floating, so that its gradient will be None")
 
-    def _targets(self, target: Any, verb: str) -> tuple[list[Any], list[int | None]]:
+    def _targets(self, target: object, verb: str) -> tuple[list[Any], list[int | None]]:
         """Return the arrays of a target, and their slots."""
         values = [unwrap(leaf) for leaf in tree.flatten(target)]
         for value in values:
@@ -128,7 +128,7 @@ class RecordedBlock:
         self._check_level(verb, values)
         return values, [self._record.slot(value) for value in values]
 
-    def _sources(self, structure: Any) -> list[Source]:
+    def _sources(self, structure: object) -> list[Source]:
         """Return the leaves of a structure of sources, each with its slots and their arrays."""
         found: list[Source] = []
         for leaf in tree.flatten(structure):
@@ -150,7 +150,7 @@ class RecordedBlock:
                 _warn_integer("a source", leaf, "it is not floating, so that its gradient is None")
         return found
 
-    def _expand(self, sources: Any) -> Any:
+    def _expand(self, sources: object) -> Any:
         """Replace Modules by dicts of those of their Variables that are trainable or watched."""
         if isinstance(sources, Module):
             variables = sources.named_variables().items()

@@ -43,7 +43,7 @@ class ForwardAccumulator(RecordedBlock):
     """
 
     @door
-    def __init__(self, primals: Any, tangents: Any) -> None:
+    def __init__(self, primals: object, tangents: object) -> None:
         super().__init__(trainable=False)
         self._primals = self._expand(primals)
         leaves = tree.flatten(self._primals)
@@ -92,7 +92,7 @@ class ForwardAccumulator(RecordedBlock):
         return tree.rebuild(target, iter(results))
 
 
-def _along(primal: Any, tangent: Any) -> Array:
+def _along(primal: object, tangent: Any) -> Array:
     """Return a tangent in the dtype of its primal; as it is where that has no derivative, whatever the tangent is."""
     value = unwrap(primal)
     if not differentiable(value):

@@ -246,7 +246,7 @@ class GradientTape(RecordedBlock):
                 "jacobian(), which gives all of it",
             )
 
-    def _begin(self, verb: str, target: Any, kind: Unconnected) -> tuple[list[Any], list[int | None]]:
+    def _begin(self, verb: str, target: object, kind: Unconnected) -> tuple[list[Any], list[int | None]]:
         self._check_entered(verb)
         unconnected(kind, (), "float32")
         if self._spent and not self._persistent:
@@ -273,7 +273,7 @@ class GradientTape(RecordedBlock):
         found = run(transform, replay, values, constants, extra, *statics, otherwise=otherwise)
         return dict(zip(replay.connected, found, strict=True))
 
-    def _end(self, structure: Any, gradients: list[Any]) -> Any:
+    def _end(self, structure: object, gradients: list[Any]) -> Any:
         if not self._persistent:
             self._record.clear()
         return tree.rebuild(structure, iter(gradients))
@@ -290,7 +290,7 @@ def _single(target: object, verb: str) -> Any:
     return target
 
 
-def _output_gradients(values: list[Any], target: Any, given: Any) -> list[Any]:
+def _output_gradients(values: list[Any], target: object, given: object) -> list[Any]:
     arrays = registry.current().arrays
     leaves = [None] * len(values) if given is None else _up_to(target, given)
     weights = []

@@ -64,6 +64,7 @@ def set_pending(module: Adopting, pending: Pending | None) -> None:
     object.__setattr__(module, "_gx_pending", pending)
     if pending is None:
         return
+    pending.hung_on(module)
     for edges, node in list(own_nodes(module)):
         below: Pending | None = pending
         for edge in edges[:-1]:

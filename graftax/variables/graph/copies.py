@@ -22,7 +22,11 @@ class Pending(Protocol):
         ...
 
     def is_of(self, other: object) -> bool:
-        """True if both come from the same restore."""
+        """Tell whether both come from the same restore."""
+        ...
+
+    def hung_on(self, module: Copied) -> None:
+        """Hear of a Module that has appeared, and that this hangs on now."""
         ...
 
     def waiting(self) -> tuple[str, ...]:

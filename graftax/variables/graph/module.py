@@ -22,6 +22,7 @@ from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.graph.adoption import Adopting, adopt
 from graftax.variables.graph.copies import Pending as Pending
+from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
@@ -66,13 +67,17 @@ class Module(Adopting, Holder, Constructed):
         1
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset()
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_made_with", "_gx_creators"})
     """Names of attributes whose content is not part of the object graph; those of base classes count too."""
 
     checkpoint_aliases: ClassVar[Mapping[str, str]] = {}
     """What attributes were called in older checkpoints, and the class itself: names of before, and names of now."""
 
     _gx_name: str | None = None
+    _gx_made_with: MadeWith = MadeWith(known=False)
+    """What the constructor was given, for whoever makes another one."""
+    _gx_creators: tuple[Any, ...] = ()
+    """The creators that put this in the place of a plain Variable, one over the other."""
     _gx_built_later: ClassVar[bool] = False
     """Whether Variables are made after the construction: until then, the creators around it wait for this object."""
     _gx_words: ClassVar[Words] = OF_MODULES
@@ -97,6 +102,7 @@ class Module(Adopting, Holder, Constructed):
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
             """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""
             self = super().__new__(cls)
+            object.__setattr__(self, "_gx_made_with", MadeWith(args, kwargs))
             # here rather than in __init__, which subclasses need not call
             active = creation.scopes.items
             if active:  # built later, it will still remember these
@@ -284,7 +290,7 @@ class Module(Adopting, Holder, Constructed):
         return ()
 
     def _gx_forget_slots(self, but: Collection[int]) -> None:
-        """Be without the slots whose ids are not among these, which were made in vain."""
+        """Forget the slots whose ids are not among these, which were made in vain."""
 
     def _gx_slot_class(self, name: str) -> str:
         """Return the class that gives slots of that name their meaning: those of another never take their values."""

@@ -118,7 +118,7 @@ OF_MODELS: Words = {
     **_all(PROPERTY, "metrics optimizer steps_per_execution"),
     **_all(FLAG, "stop_training"),
 }
-OF_SEQUENTIAL: Words = _all(METHOD, "add")
+OF_SEQUENTIAL: Words = _all(METHOD, "add pop")
 OF_OPTIMIZERS: Words = {
     **_all(METHOD, "apply apply_gradients minimize build create_slots update update_all slot slots averaged"),
     **_all(METHOD, "assign_averages explain scale_loss value_and_scaled_grad pure_state pure_update"),

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from graftax.core.typedefs import Array
 from graftax.variables.state.donation import Donation, arrived, at_rest, lock
 from graftax.variables.state.storage import Moves, Storage
+from graftax.variables.state.unallocated import is_allocated
 
 T = TypeVar("T")
 
@@ -135,6 +136,8 @@ def in_groups(kinds: Iterable[tuple[T, Hashable | None]]) -> Iterator[list[T]]:
 
 
 def place_of(storage: Storage) -> Hashable | None:
-    """Return what is equal for storages that may share a pack: dtype and devices; None for one that is too large."""
+    """Return what is equal for storages that may share a pack: its dtype and devices; None for none."""
+    if not is_allocated(storage):
+        return None
     buffer: Any = storage.buffer
     return None if buffer.nbytes > _SMALL else (str(buffer.dtype), str(getattr(buffer, "sharding", "")))

@@ -58,6 +58,7 @@ SETTINGS = {
 CHANCES = {
     "params": {"w": np.ones(2, "float32")},
     "bin_boundaries": (0.0, 1.0),
+    "shape": (3,),
     "dropout": 0.1,
     "recurrent_dropout": 0.1,
 }

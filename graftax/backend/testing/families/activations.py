@@ -28,7 +28,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-def _sparsemax(x: Any, axis: int = -1) -> Any:
+def _sparsemax(x: np.ndarray[Any, Any], axis: int = -1) -> Any:
     """Bisect for the threshold at which what is left above it sums to 1."""
     low, high = x.max(axis, keepdims=True) - 1.0, x.max(axis, keepdims=True)
     for _ in range(100):
@@ -38,13 +38,13 @@ def _sparsemax(x: Any, axis: int = -1) -> Any:
     return np.maximum(x - low, 0)
 
 
-def _gelu(x: Any, approximate: bool = False) -> Any:
+def _gelu(x: np.ndarray[Any, Any], approximate: bool = False) -> Any:
     if approximate:
         return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     return x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2
 
 
-def _glu(x: Any, axis: int = -1) -> Any:
+def _glu(x: np.ndarray[Any, Any], axis: int = -1) -> Any:
     value, gate = np.split(x, 2, axis)
     return value / (1 + np.exp(-gate))
 

@@ -59,7 +59,7 @@ def _kernel(name: str, x: float) -> float:
     return 1.5 * x**3 - 2.5 * x**2 + 1 if x < 1 else -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2 if x < 2 else 0.0
 
 
-def _resize(x: Any, size: Any, interpolation: str = "bilinear", antialias: bool = False) -> Any:
+def _resize(x: np.ndarray[Any, Any], size: Any, interpolation: str = "bilinear", antialias: bool = False) -> Any:
     """Go along the last axis but one, and with the axes exchanged along the other."""
     for axis, want in zip((-3, -2), (size, size) if isinstance(size, int) else size, strict=True):
         lines = np.moveaxis(x, axis, 0)
@@ -99,7 +99,7 @@ def _patches(x: Any, size: Any, strides: Any = None, padding: str = "valid", dil
     )
 
 
-def _pixel(image: Any, row: int, column: int, mode: str, value: float) -> Any:
+def _pixel(image: np.ndarray[Any, Any], row: int, column: int, mode: str, value: float) -> Any:
     modes = {"nearest": "edge", "reflect": "symmetric", "wrap": "wrap"}
     far = 20
     if mode == "constant":
@@ -108,7 +108,7 @@ def _pixel(image: Any, row: int, column: int, mode: str, value: float) -> Any:
     return np.pad(image, [(far, far), (far, far), (0, 0)], modes[mode])[row + far, column + far]  # type: ignore[call-overload]
 
 
-def _sampled(image: Any, row: float, column: float, how: str, mode: str, value: float) -> Any:
+def _sampled(image: np.ndarray[Any, Any], row: float, column: float, how: str, mode: str, value: float) -> Any:
     if how == "nearest":
         return _pixel(image, math.floor(row + 0.5), math.floor(column + 0.5), mode, value)
     top, left = math.floor(row), math.floor(column)
@@ -123,7 +123,11 @@ def _sampled(image: Any, row: float, column: float, how: str, mode: str, value: 
 
 
 def _map_coordinates(
-    x: Any, places: Any, interpolation: str = "bilinear", fill_mode: str = "constant", fill_value: float = 0.0
+    x: np.ndarray[Any, Any],
+    places: np.ndarray[Any, Any],
+    interpolation: str = "bilinear",
+    fill_mode: str = "constant",
+    fill_value: float = 0.0,
 ) -> Any:
     rows = [
         [_sampled(image, place[0], place[1], interpolation, fill_mode, fill_value) for place in own]
@@ -132,7 +136,7 @@ def _map_coordinates(
     return np.array(rows, x.dtype).reshape((*places.shape[:-1], x.shape[-1]))
 
 
-def _affine(x: Any, transform: Any, *args: Any, **options: Any) -> Any:
+def _affine(x: np.ndarray[Any, Any], transform: np.ndarray[Any, Any], *args: Any, **options: Any) -> Any:
     places = np.zeros((*x.shape[:3], 2), x.dtype)
     for n, row, column in np.ndindex(*x.shape[:3]):
         a, b, c, d, e, f, g, h = transform if transform.ndim == 1 else transform[n]
@@ -146,7 +150,7 @@ def _bell(size: int, sigma: float) -> Any:
     return weights / weights.sum()
 
 
-def _local(x: Any, height: Any, width: Any) -> Any:
+def _local(x: np.ndarray[Any, Any], height: np.ndarray[Any, Any], width: np.ndarray[Any, Any]) -> Any:
     out = np.zeros((x.shape[0], x.shape[1] - len(height) + 1, x.shape[2] - len(width) + 1, x.shape[3]))
     for (i, up), (j, across) in ((u, v) for u in enumerate(height) for v in enumerate(width)):
         out += up * across * x[:, i : i + out.shape[1], j : j + out.shape[2]]
@@ -161,11 +165,17 @@ def _blur(x: Any, size: Any = 3, sigma: Any = 1.0) -> Any:
 
 
 def _ssim(
-    x: Any, y: Any, max_val: float, size: int = 11, sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03
+    x: np.ndarray[Any, Any],
+    y: np.ndarray[Any, Any],
+    max_val: float,
+    size: int = 11,
+    sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
 ) -> Any:
     x, y, bell = x.astype("float64"), y.astype("float64"), _bell(size, sigma)
 
-    def local(values: Any) -> Any:
+    def local(values: np.ndarray[Any, Any]) -> Any:
         return _local(values, bell, bell)
 
     mean_x, mean_y = local(x), local(y)

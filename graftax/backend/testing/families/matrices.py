@@ -34,7 +34,7 @@ def _lstsq(x: Any, y: Any, rcond: Any = None) -> Any:
     return np.linalg.pinv(x, rcond or 1e-6) @ y
 
 
-def _triangular(x: Any, y: Any, lower: bool = False) -> Any:
+def _triangular(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], lower: bool = False) -> Any:
     part = np.tril(x) if lower else np.triu(x)
     return np.linalg.inv(part) @ y
 

@@ -92,7 +92,7 @@ def _adaptive(reduce: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _depthwise(x: Any, kernel: Any, stride: int = 1, padding: str = "valid") -> Any:
+def _depthwise(x: np.ndarray[Any, Any], kernel: np.ndarray[Any, Any], stride: int = 1, padding: str = "valid") -> Any:
     height, width = kernel.shape[:2]
     if padding == "same":
         totals = [
@@ -109,11 +109,11 @@ def _depthwise(x: Any, kernel: Any, stride: int = 1, padding: str = "valid") -> 
     return out
 
 
-def _space_to_depth(x: Any, block: int) -> Any:
+def _space_to_depth(x: np.ndarray[Any, Any], block: int) -> Any:
     return np.concatenate([x[:, i::block, j::block] for i in range(block) for j in range(block)], -1)
 
 
-def _depth_to_space(x: Any, block: int) -> Any:
+def _depth_to_space(x: np.ndarray[Any, Any], block: int) -> Any:
     n, h, w, c = x.shape
     out = np.zeros((n, h * block, w * block, c // block**2), x.dtype)
     for k, part in enumerate(np.split(x, block * block, -1)):
@@ -132,7 +132,7 @@ def _batch_norm(
     return np.moveaxis(scale * (moved - mean) / np.sqrt(variance + epsilon) + offset, -1, axis)
 
 
-def _normalize(x: Any, axis: Any = -1, ord: float = 2, epsilon: float = 1e-12) -> Any:
+def _normalize(x: np.ndarray[Any, Any], axis: object = -1, ord: float = 2, epsilon: float = 1e-12) -> Any:
     return x / np.maximum((np.abs(x) ** ord).sum(axis, keepdims=True) ** (1 / ord), epsilon)
 
 

@@ -46,7 +46,7 @@ CASES: dict[str, list[Case]] = {
 
 
 def _by_segment(reduce: Callable[..., Any], empty: float) -> Callable[..., Any]:
-    def function(x: Any, ids: Any, count: int) -> Any:
+    def function(x: np.ndarray[Any, Any], ids: np.ndarray[Any, Any], count: int) -> Any:
         rows = [[x[i] for i in range(len(ids)) if ids[i] == segment] for segment in range(count)]
         return np.stack([reduce(row, axis=0) if row else np.full(x.shape[1:], empty) for row in rows]).astype(x.dtype)
 
@@ -54,7 +54,7 @@ def _by_segment(reduce: Callable[..., Any], empty: float) -> Callable[..., Any]:
 
 
 def _extreme(reduce: Callable[..., Any], least: bool) -> Callable[..., Any]:
-    def function(x: Any, ids: Any, count: int) -> Any:
+    def function(x: np.ndarray[Any, Any], ids: np.ndarray[Any, Any], count: int) -> Any:
         if x.dtype.kind == "i":
             return _by_segment(reduce, np.iinfo(x.dtype).min if least else np.iinfo(x.dtype).max)(x, ids, count)
         return _by_segment(reduce, -math.inf if least else math.inf)(x, ids, count)
@@ -62,20 +62,20 @@ def _extreme(reduce: Callable[..., Any], least: bool) -> Callable[..., Any]:
     return function
 
 
-def _softmax(x: Any, ids: object, count: int) -> Any:
+def _softmax(x: np.ndarray[Any, Any], ids: object, count: int) -> Any:
     powers = np.exp(x)
     total = _by_segment(np.sum, 0.0)(powers, ids, count)
     return powers / total[ids]
 
 
-def _scatter(indices: Any, values: Any, shape: Any) -> Any:
+def _scatter(indices: np.ndarray[Any, Any], values: np.ndarray[Any, Any], shape: np.ndarray[Any, Any]) -> Any:
     result = np.zeros(shape, values.dtype)
     for index, value in zip(indices, values, strict=True):
         result[tuple(index)] += value
     return result
 
 
-def _scatter_update(x: object, indices: Any, updates: Any) -> Any:
+def _scatter_update(x: object, indices: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> Any:
     result = np.array(x)
     for i, index in enumerate(indices):
         result[tuple(index)] = updates if np.ndim(updates) == 0 else updates[i]
@@ -86,7 +86,7 @@ def _multi_hot(indices: object, num_classes: int, axis: int = -1, dtype: str = "
     return np.moveaxis(np.eye(num_classes)[np.asarray(indices)].max(-2), -1, axis).astype(dtype)
 
 
-def _rearrange(x: Any, pattern: str, **sizes: int) -> Any:
+def _rearrange(x: np.ndarray[Any, Any], pattern: str, **sizes: int) -> Any:
     by_pattern: dict[str, Callable[[], Any]] = {
         "a b -> b a": lambda: x.T,
         "b (h p) w c -> b h w (p c)": lambda: np.concatenate([x[:, p::2] for p in range(2)], -1),
@@ -96,7 +96,7 @@ def _rearrange(x: Any, pattern: str, **sizes: int) -> Any:
     return by_pattern[pattern]()
 
 
-def _saturate(x: Any, dtype: str) -> Any:
+def _saturate(x: np.ndarray[Any, Any], dtype: str) -> Any:
     ends = np.finfo(dtype) if "float" in dtype else np.iinfo(dtype)
     return np.clip(x.astype("float64"), float(ends.min), float(ends.max)).astype(dtype)
 

@@ -58,7 +58,7 @@ def _istft(x: Any, length: int, step: int, window: Any = "hann", center: bool = 
     return whole[:, edge : total.shape[1] - edge][:, :n].astype("float32")
 
 
-def _overlap_add(x: Any, step: int) -> Any:
+def _overlap_add(x: np.ndarray[Any, Any], step: int) -> Any:
     parts, length = x.shape[-2:]
     total = np.zeros((*x.shape[:-2], (parts - 1) * step + length), x.dtype)
     for i in range(parts):

@@ -1,0 +1,67 @@
+"""The mean of several checkpoints, as of a soup of models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graftax.backend.host import host_dtype
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.derived.sheet import Sheet, Tensor
+from graftax.checkpoint.report import Conflict
+from graftax.core.dtypes import is_inexact
+from graftax.core.errors import MatchError, MissingInCheckpoint, ShapeMismatch
+
+
+def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
+    """Give the Variables of the first checkpoint the mean of all; returns the paths that differ and are no fractions.
+
+    Sums are taken in float64. Integers, such as counters, stay those of the first.
+
+    Args:
+        sheets: Two or more checkpoints.
+        names: What they are called, for messages.
+
+    Raises:
+        MatchError: a Variable is not in all of them, or has another shape there.
+    """
+    first, *others = sheets
+    variables = [sheet.variables() for sheet in sheets]
+    conflicts = []
+    for theirs, sheet, name in zip(variables[1:], others, names[1:], strict=True):
+        for path, node in variables[0].items():
+            mine, other = first.tensor_of(node), sheet.tensor_of(theirs[path]) if path in theirs else None
+            if other is None or mine is None:
+                conflicts.append(Conflict(MissingInCheckpoint, path, f"is not in {name}"))
+            elif mine.shape != other.shape:
+                conflicts.append(Conflict(ShapeMismatch, path, f"is {mine.shape}, and {other.shape} in {name}"))
+        strange = [path for path in theirs if path not in variables[0]]
+        conflicts += [Conflict(MissingInCheckpoint, path, f"is in {name}, not in {names[0]}") for path in strange]
+    if conflicts:
+        told = "".join(f"\n    {one.path}: {one.reason}" for one in conflicts[:20])
+        kind: type[MatchError] = conflicts[0].error
+        raise kind(f"{len(conflicts)} without a mean:{told}", "it is one of equal shapes", "--only SELECTOR")
+    kept = []
+    for path, node in variables[0].items():
+        tensors = [sheet.tensor_of(known[path]) for sheet, known in zip(sheets, variables, strict=True)]
+        held = [tensor for tensor in tensors if tensor is not None]
+        if is_inexact(held[0].dtype):
+            first.set_tensor(node, _mean(held, path))
+        elif any(not np.array_equal(held[0].array(), tensor.array()) for tensor in held[1:]):
+            kept.append(path)
+    return kept
+
+
+def _mean(tensors: Sequence[Tensor], path: str) -> Tensor:
+    dtype = tensors[0].dtype
+    wide = "complex128" if dtype.startswith("complex") else "float64"
+
+    def read() -> HostArray:
+        total = np.zeros(tensors[0].shape, wide)
+        for tensor in tensors:
+            total += tensor.array().astype(wide)
+        found: HostArray = (total / len(tensors)).astype(host_dtype(dtype))
+        return found
+
+    return Tensor.of(dtype, tensors[0].shape, read, path)

@@ -1,0 +1,80 @@
+"""Checkpoints, and files of other libraries, as sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from graftax.checkpoint.derived.sheet import Sheet, Tensor
+from graftax.checkpoint.extract import part_of
+from graftax.checkpoint.foreign.foreign_array import ForeignFile
+from graftax.checkpoint.index import Edge, Kind, NodeRecord
+from graftax.checkpoint.reader import Reader
+from graftax.checkpoint.subset import Spot, Subset
+from graftax.core.errors import ArgumentError, KindMismatch
+
+
+@contextmanager
+def sheet_at(path: str, subset: Subset) -> Iterator[Sheet]:
+    """Open the chosen part of a checkpoint as a sheet, whose arrays are read until the block ends.
+
+    Args:
+        path: The checkpoint.
+        subset: What to take.
+    """
+    with Reader(path) as reader:
+        yield Sheet.of(part_of(reader, subset))
+
+
+def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
+    """Return the arrays of a file as a sheet: what stands between slashes, or dots, becomes the parts of a path.
+
+    Args:
+        file: The file.
+        subset: What to take, by such paths.
+
+    Raises:
+        KindMismatch: a name goes on where another one ends.
+        ArgumentError: nothing is left.
+    """
+    separator = "/" if any("/" in name for name in file.arrays) else "."
+    tree: dict[str, object] = {}
+    spots = {name: Spot("/".join(name.split(separator)), "weight") for name in file.arrays}
+    subset.check(spots.values())
+    for name, spot in spots.items():
+        if spot in subset:
+            *parents, last = name.split(separator)
+            level = tree
+            for part in parents:
+                inner = level.setdefault(part, {})
+                if not isinstance(inner, dict):
+                    raise KindMismatch(f"{name!r:.200} in {file.path}", f"{part!r:.99} is an array and has parts")
+                level = inner
+            if last in level:
+                raise KindMismatch(f"{name!r:.200} in {file.path}", "it is an array, and has parts, too")
+            level[last] = name
+    if not tree:
+        raise ArgumentError(f"nothing to take from {file.path}", "--only and --skip leave nothing")
+    sheet = Sheet()
+    for name, below in tree.items():
+        sheet.roots[name] = _added(sheet, file, below)
+    return sheet
+
+
+def _added(sheet: Sheet, file: ForeignFile, below: object) -> int:
+    if isinstance(below, str):
+        array = file.arrays[below]
+        sheet.tensors.append(Tensor.of(array.dtype, array.shape, array.read, below))
+        payload: tuple[int, bool, str, dict[str, object]] = (len(sheet.tensors) - 1, True, "weight", {})
+        sheet.nodes.append(NodeRecord(Kind.VARIABLE, "Variable", (), payload))
+        return len(sheet.nodes) - 1
+    if not isinstance(below, dict):
+        raise TypeError("a tree has names and dicts")
+    is_list = sorted(below) == sorted(map(str, range(len(below))))
+    edges: list[tuple[Edge, int]] = [
+        (int(name) if is_list else name, _added(sheet, file, inner))
+        for name, inner in (sorted(below.items(), key=lambda one: int(one[0])) if is_list else below.items())
+    ]
+    kind = Kind.LIST if is_list else Kind.DICT
+    sheet.nodes.append(NodeRecord(kind, kind.name.lower(), tuple(edges)))
+    return len(sheet.nodes) - 1

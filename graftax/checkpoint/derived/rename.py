@@ -1,0 +1,68 @@
+"""Other names for parts of a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graftax.checkpoint.derived.sheet import Sheet
+from graftax.checkpoint.index import Edge, Kind
+from graftax.checkpoint.nearest import nearest
+from graftax.core.errors import ArgumentError, RenameConflict
+
+
+def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
+    """Hang parts of a checkpoint elsewhere; a place that several paths lead to keeps the others.
+
+    Args:
+        sheet: The checkpoint.
+        names: New paths, and those that are now.
+
+    Raises:
+        ArgumentError: there is no such path, or nothing to hang it under.
+        RenameConflict: something is there already.
+    """
+    taken = {old: _found(sheet, old) for old in names.values()}
+    above = {old: _found(sheet, old.rpartition("/")[0]) for old in taken if "/" in old}
+    for old in taken:  # all were found before the first is taken away
+        _take(sheet, old, above.get(old))
+    for new, old in names.items():
+        *parents, last = new.split("/")
+        if not last:
+            raise ArgumentError(f"the new path {new!r}", "a part of it is empty", "--map NEW=OLD")
+        if not parents:
+            if last in sheet.roots:
+                raise RenameConflict(f"{new!r} is a root already", "two would have one name", f"--map OTHER={new}, too")
+            sheet.roots[last] = taken[old]
+            continue
+        parent = _found(sheet, "/".join(parents))
+        if sheet.nodes[parent].kind.is_leaf:
+            raise ArgumentError(f"{'/'.join(parents)!r} is an array", "nothing hangs under one")
+        if sheet.child(parent, last) is not None:
+            raise RenameConflict(f"{new!r} is there already", "two would have one path", f"--map OTHER={new}, too")
+        is_list = sheet.nodes[parent].kind in (Kind.LIST, Kind.TUPLE)
+        if is_list and not last.isdecimal():
+            raise ArgumentError(f"{new!r}", "items of a list have numbers", f"{'/'.join(parents)}/0")
+        edge: Edge = int(last) if is_list else last
+        sheet.set_edges(parent, [*sheet.nodes[parent].edges, (edge, taken[old])])
+
+
+def _take(sheet: Sheet, old: str, parent: int | None) -> None:
+    """Take a part from where it hangs."""
+    last = old.rpartition("/")[2]
+    if parent is None:
+        del sheet.roots[last]
+    else:
+        kept = sheet.child(parent, last)
+        sheet.set_edges(parent, [edge for edge in sheet.nodes[parent].edges if edge != kept])
+
+
+def _found(sheet: Sheet, path: str) -> int:
+    first, *rest = path.split("/")
+    node = sheet.roots.get(first)
+    for component in rest:
+        found = None if node is None else sheet.child(node, component)
+        node = None if found is None else found[1]
+    if node is None:
+        near = nearest(path, sheet.paths().values())
+        raise ArgumentError(f"no {path!r:.200}", f"there is no such path{near}", "graftax ckpt show lists them")
+    return node

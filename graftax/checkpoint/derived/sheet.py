@@ -1,0 +1,185 @@
+"""Sheet: the graph of a checkpoint that is about to be written, in a form that can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graftax.checkpoint.arrays import HostArray, from_bytes, to_bytes
+from graftax.checkpoint.commit import Draft
+from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
+from graftax.checkpoint.layout import Item
+from graftax.checkpoint.paths import escaped, joined, slot_path
+from graftax.checkpoint.state import renumbered
+from graftax.core.typedefs import Shape
+
+
+@dataclass
+class Tensor:
+    """An array, in the pieces in which it was saved.
+
+    Args:
+        dtype: Its name.
+        shape: Its shape.
+        items: Its pieces.
+    """
+
+    dtype: str
+    shape: Shape
+    items: list[Item]
+
+    def array(self) -> HostArray:
+        """Return its values."""
+        parts = [(item, _array(item)) for item in self.items]
+        if len(parts) == 1 and self.items[0].whole is None:
+            return parts[0][1]
+        whole = np.empty(self.shape, parts[0][1].dtype)
+        for item, part in parts:
+            start = item.start or (0,) * len(item.shape)
+            whole[tuple(slice(s, s + n) for s, n in zip(start, item.shape, strict=True))] = part
+        return whole
+
+    @classmethod
+    def of(cls, dtype: str, shape: Shape, read: Callable[[], HostArray], path: str) -> Tensor:
+        """Return an array that is computed when it is written.
+
+        Args:
+            dtype: Its name.
+            shape: Its shape.
+            read: Gives its values.
+            path: For messages.
+        """
+        return cls(dtype, shape, [Item(dtype, shape, path, lambda: to_bytes(read(), path))])
+
+
+def _array(item: Item) -> HostArray:
+    return from_bytes(np.frombuffer(item.data, np.uint8), item.dtype, item.shape)
+
+
+@dataclass
+class Sheet:
+    """A graph that can be changed: nodes whose payloads name arrays by their numbers.
+
+    Args:
+        nodes: As an index has them.
+        tensors: The arrays.
+        roots: Names, and numbers of nodes.
+        slots: As an index has them.
+        step: The number to list it under.
+        meta: The values of whoever saved it.
+        random: The state of the global seed.
+    """
+
+    nodes: list[NodeRecord] = field(default_factory=list)
+    tensors: list[Tensor] = field(default_factory=list)
+    roots: dict[str, int] = field(default_factory=dict)
+    slots: list[SlotRecord] = field(default_factory=list)
+    step: int | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    random: Any = None
+
+    @classmethod
+    def of(cls, draft: Draft) -> Sheet:
+        """Return a draft as a sheet."""
+        tensors: dict[str, Tensor] = {}
+        for item in draft.items:
+            shape = item.shape if item.whole is None else item.whole
+            tensors.setdefault(item.name, Tensor(item.dtype, shape, [])).items.append(item)
+        return cls(
+            list(draft.nodes),
+            list(tensors.values()),
+            dict(draft.roots),
+            list(draft.slots),
+            draft.step,
+            draft.meta,
+            draft.random,
+        )
+
+    def paths(self) -> dict[int, str]:
+        """Return the shortest path of every node that can be reached; of slots, last."""
+        found: dict[int, str] = {}
+        level = [(escaped(name), node) for name, node in self.roots.items()]
+        while level:
+            deeper = []
+            for path, node in level:
+                if node not in found:
+                    found[node] = path
+                    deeper += [(joined(path, edge), child) for edge, child in self.nodes[node].edges]
+            level = deeper
+        for slot in self.slots:
+            if slot.slot not in found and slot.optimizer in found and slot.variable in found:
+                found[slot.slot] = slot_path(found[slot.optimizer], slot.name, found[slot.variable])
+        return found
+
+    def draft(self) -> Draft:
+        """Return it to be written: what can be reached, arrays under the paths where they hang."""
+        paths = self.paths()
+        numbers = {node: i for i, node in enumerate(paths)}
+        names: dict[int, str] = {}
+        taken: set[str] = set()
+        for node, path in paths.items():
+            for number in self.nodes[node].tensors:
+                if number not in names:
+                    names[number] = _free(path, taken)
+                    taken.add(names[number])
+        order = {number: i for i, number in enumerate(names)}
+        items = [item._replace(name=name) for number, name in names.items() for item in self.tensors[number].items]
+        nodes = [_renumbered(self.nodes[node], numbers, order) for node in paths]
+        slots = [
+            SlotRecord(numbers[s.optimizer], s.name, numbers[s.variable], numbers[s.slot])
+            for s in self.slots
+            if {s.optimizer, s.variable, s.slot} <= set(numbers)
+        ]
+        roots = {name: numbers[node] for name, node in self.roots.items()}
+        return Draft(items, nodes, roots, slots, self.step, self.meta, random=self.random)
+
+    # --- changes ------------------------------------------------------------------------------------------------------
+
+    def child(self, node: int, component: str) -> tuple[Edge, int] | None:
+        """Return the edge of a node that reads as a component of a path, and where it leads."""
+        return next(((edge, child) for edge, child in self.nodes[node].edges if escaped(edge) == component), None)
+
+    def set_edges(self, node: int, edges: list[tuple[Edge, int]]) -> None:
+        """Give a node other edges."""
+        self.nodes[node] = self.nodes[node]._replace(edges=tuple(edges))
+
+    def set_tensor(self, node: int, tensor: Tensor) -> None:
+        """Give a Variable another array."""
+        self.tensors.append(tensor)
+        record = self.nodes[node]
+        self.nodes[node] = record._replace(payload=(len(self.tensors) - 1, *record.payload[1:]))
+
+    def tensor_of(self, node: int) -> Tensor | None:
+        """Return the array of a node, if it has one."""
+        number = self.nodes[node].tensor
+        return None if number is None else self.tensors[number]
+
+    def variables(self) -> dict[str, int]:
+        """Return the Variables that have values, by path."""
+        return {
+            path: node
+            for node, path in self.paths().items()
+            if self.nodes[node].kind is Kind.VARIABLE and self.nodes[node].tensor is not None
+        }
+
+
+def _free(path: str, taken: set[str]) -> str:
+    found, i = path, 1
+    while found in taken:
+        found, i = f"{path}#{i}", i + 1
+    return found
+
+
+def _renumbered(node: NodeRecord, numbers: Mapping[int, int], tensors: Mapping[int, int]) -> NodeRecord:
+    edges = tuple([(edge, numbers[child]) for edge, child in node.edges])
+    payload = node.payload
+    if node.kind is Kind.VARIABLE and payload[0] is not None:
+        payload = (tensors[payload[0]], *payload[1:])
+    elif node.kind is Kind.VALUE:
+        payload = renumbered(payload, tensors)
+    elif node.tensor is not None:
+        payload = (payload[0], tensors[node.tensor])
+    return node._replace(edges=edges, payload=payload)

@@ -1,0 +1,338 @@
+"""load_foreign: weights that another library saved, into a program of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from graftax.checkpoint.arrays import HostArray, castable
+from graftax.checkpoint.deferred import cast_to
+from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
+from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
+from graftax.checkpoint.foreign.naming import components_of_names, components_of_path
+from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.pairing import Pairing, Pairs
+from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
+from graftax.checkpoint.foreign.settings import differing
+from graftax.checkpoint.foreign.sources import SOURCES, source_of
+from graftax.checkpoint.foreign.ties import tied_to, without_twins
+from graftax.checkpoint.foreign.unit import Group, Made, Unit, fitted
+from graftax.checkpoint.foreign.units import Units
+from graftax.checkpoint.graph import Graph
+from graftax.checkpoint.report import Conflict, Restored
+from graftax.checkpoint.restore import CASTS, MODES
+from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.transaction import Transaction, uninterrupted
+from graftax.core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeMismatch,
+    MissingInCheckpoint,
+    StateError,
+    UnusedInCheckpoint,
+)
+from graftax.core.selectors import SelectorLike
+from graftax.core.short_traceback import door
+from graftax.variables.graph.module import Module
+from graftax.variables.state import storage
+
+
+@door
+def load_foreign(
+    path: str | os.PathLike[str],
+    module: Module,
+    source: str | None = None,
+    names: Mapping[str, str] | None = None,
+    *,
+    only: SelectorLike | None = None,
+    skip: SelectorLike | None = None,
+    mode: str = "exact",
+    cast: str = "exact",
+) -> ForeignReport:
+    """Give a module the weights that another library saved, all or none: if anything does not fit, nothing changes.
+
+    Layers and the arrays of the file are paired by name where both sides have the same, else in the order of their
+    definition where shapes fit, or because only one way fits; where several would, the load is refused and ``names``
+    decides. What lies otherwise in that library (kernels, gates, packed projections, rows after a Flatten) is put
+    right, and the report says so. Nothing that a file says is ever run: pickles are read by an interpreter that knows
+    tensors only.
+
+    Args:
+        path: A ``.safetensors`` file or the index of several, a ``.pt``, ``.pth`` or ``.bin`` of torch, a
+            ``.weights.h5`` or ``.keras`` of Keras 3 (needs h5py), a ``.msgpack`` of Flax, an ``.npz``, a directory of
+            Hugging Face or Orbax (needs orbax-checkpoint), or a checkpoint of graftax.
+        module: What gets the weights; its layers must be built.
+        source: Whose names and layouts they are: ``"torch"``, ``"keras"``, ``"flax"`` or ``"graftax"``. Defaults to
+            what the file says by its format or its names.
+        names: Paths of the module, and the names in the file of what goes there: layers, parts with layers in them, or
+            single arrays. ``*`` stands for one component of a path, and in the name for the same. ``""`` is the whole.
+            Defaults to none.
+        only: Load only what this selects, see `graftax.select`, in paths from the module. Defaults to all.
+        skip: Load all but what this selects. Defaults to nothing.
+        mode: ``"exact"``: every Variable gets a value, every array is used; ``"cover"``: every Variable gets a value;
+            ``"overlap"``: whatever fits, at least one. Defaults to ``"exact"``.
+        cast: ``"exact"``: dtypes must agree; ``"safe"``: widening is allowed; ``"any"``: everything is. Defaults to
+            ``"exact"``.
+
+    Returns:
+        A report: what came from where and how, what was left out and why, and settings such as the epsilon of a batch
+        normalization that differ from the defaults of that library, which no file holds.
+
+    Raises:
+        NotACheckpoint: nothing is there, or nothing that is known.
+        CorruptCheckpoint, UnsafeCheckpoint: the file is damaged, or holds what must not be read.
+        MatchError: it does not fit; one of its subclasses that says how.
+        NotBuiltError: layers are not built.
+        ArgumentError: an argument that there is not, or a library that is not installed.
+
+    Example:
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import graftax as gx
+        >>> path = os.path.join(tempfile.mkdtemp(), "torch.npz")
+        >>> np.savez(path, **{"fc.weight": np.ones((3, 2), "float32"), "fc.bias": np.zeros(3, "float32")})
+        >>> model = gx.Sequential([gx.layers.Dense(3)])
+        >>> model.build((None, 2))
+        >>> report = load_foreign(path, model)
+        >>> report.source, [r.source for r in report.restored]
+        ('torch', ['fc.weight', 'fc.bias'])
+    """
+    _check(module, mode, cast)
+    with opened(path) as file:
+        report = ForeignReport(file.path, source_of(file, source), mode)
+        loading = _Loading(file, module, report, Subset(only, skip))
+        loading.pair(names or {})
+        loading.judge(cast)
+        with Transaction(Graph({"module": module})) as changes:
+            ready = loading.values()
+            with uninterrupted():
+                for made, value in ready:
+                    changes.write(made.part.variable._storage, value)
+    return report
+
+
+def _check(module: object, mode: str, cast: str) -> None:
+    for what, given, known in (("mode", mode, MODES), ("cast", cast, CASTS)):
+        if given not in known:
+            raise ArgumentError(f"{what}={given!r:.60}", "there is no such choice", " or ".join(map(repr, known)))
+    if not isinstance(module, Module):
+        raise ArgumentTypeError(
+            f"a {type(module).__name__} as module", "weights go into layers and models", "load_foreign(path, model)"
+        )
+    if storage.frames.top is not None:
+        raise StateError(
+            "load_foreign() inside a function that is being compiled or differentiated",
+            "the values would become part of that function",
+            "load before calling it",
+        )
+
+
+class _Scoped(NamedTuple):
+    scope: Scope
+    units: list[Unit]
+    groups: list[Group]
+
+
+class _Loading:
+    """One load: what the file has, what the module has, and what becomes of both."""
+
+    def __init__(self, file: ForeignFile, module: Module, report: ForeignReport, subset: Subset) -> None:
+        self._file = file
+        self._report = report
+        self._subset = subset
+        self._source = SOURCES[report.source]
+        sides = Units(module, self._source.rules, self._source.channels_first)
+        self._modules = sides.modules
+        self._units = sides.units
+        report.kept = tuple(sides.kept)
+        report.notes = file.notes
+        takes_apart = any(type(node).__name__ == "MultiHeadAttention" for _, node in sides.modules)
+        self._groups, ignored = self._source.groups(file, takes_apart)
+        self._left_out = [LeftOut(name, reason) for name, reason in ignored.items()]
+        self._pairs = Pairs()
+        self._pairing = Pairing(file.keeps_order, self._source.by_name)
+        for unit in self._units:
+            wanted = [self._is_wanted(made.path, made.variable) for made in unit.parts]
+            unit.is_wanted = any(wanted)
+        subset.check()
+
+    def _is_wanted(self, path: str, variable: object) -> bool:
+        return Spot(path, getattr(variable, "role", ""), variable) in self._subset
+
+    # --- pairing ------------------------------------------------------------------------------------------------------
+
+    def pair(self, names: Mapping[str, str]) -> None:
+        """Find which group is which unit."""
+        scopes = scopes_of(names, self._units, self._groups, self._file.path)
+        units, groups = split_units(self._units, scopes), split_groups(self._groups, scopes)
+        if not any(scope.path == "" for scope in scopes):
+            scopes = [*scopes, Scope("", self._common_root(units, groups))]
+        claimed: set[int] = set()
+        first, twins = without_twins(groups)
+        for scoped in _scoped(scopes, units, first):
+            paths = [components_of_path(rest_of(unit.path, scoped.scope.path)) for unit in scoped.units]
+            there = components_of_names([rest_of(group.name, scoped.scope.name) for group in scoped.groups])
+            named = list(zip(there, scoped.groups, strict=True))
+            found = self._pairing.paired(list(zip(paths, scoped.units, strict=True)), named)
+            self._pairs.made |= found.made
+            claimed |= {id(group) for _, group, _ in found.made.values()}
+        self._pairs.units = [unit for unit in units if id(unit) not in self._pairs.made]
+        self._pairs.groups = [group for group in first if id(group) not in claimed]
+        self._take_shared(groups, twins)
+
+    def _common_root(self, units: list[Unit], groups: list[Group]) -> str:
+        """Return the root of a whole program that the module is, in a file of ours."""
+        if not self._source.by_name:
+            return ""
+        names = {group.name for group in groups}
+        if any(unit.path in names for unit in units):
+            return ""
+        roots = dict.fromkeys(name.partition("/")[0] for name in names)
+        return next((root for root in roots if all(f"{root}/{unit.path}" in names for unit in units)), "")
+
+    def _take_shared(self, groups: list[Group], twins: list[Group]) -> None:
+        """Let units share a group: what has its name, though a name map gave it to another one, and what is untied."""
+        rest = [(components_of_path(unit.path), unit) for unit in self._pairs.units]
+        found = self._pairing.paired(rest, list(zip(components_of_names([g.name for g in twins]), twins, strict=True)))
+        self._pairs.made |= found.made
+        self._pairs.units, self._pairs.groups = found.units, [*self._pairs.groups, *found.groups]
+        by_name = {components_of_path(group.name.replace(".", "/")): group for group in groups}
+        was = len(self._pairs.units)
+        for unit in list(self._pairs.units):
+            group = by_name.get(components_of_path(unit.path))
+            if group is not None and self._pairs.add(unit, group):
+                self._pairs.units.remove(unit)
+                self._pairs.groups = [other for other in self._pairs.groups if other is not group]
+        if len(self._pairs.units) < was:
+            self._pair_rest()
+
+    def _pair_rest(self) -> None:
+        """Pair what is left on both sides, now that there is less of it."""
+        units, groups = self._pairs.units, self._pairs.groups
+        there = components_of_names([group.name for group in groups])
+        paths = [components_of_path(unit.path) for unit in units]
+        found = self._pairing.paired(list(zip(paths, units, strict=True)), list(zip(there, groups, strict=True)))
+        self._pairs.made |= found.made
+        self._pairs.units, self._pairs.groups = found.units, found.groups
+
+    # --- judging ------------------------------------------------------------------------------------------------------
+
+    def judge(self, cast: str) -> None:
+        """Fill the report; raise if the mode does not allow what is in it."""
+        report, pairs = self._report, self._pairs
+        missing = [unit for unit in pairs.units if unit.is_wanted]
+        unused = self._unused([unit for unit in pairs.units if not unit.is_wanted])
+        report.missing = tuple(part.path for unit in missing for part in unit.parts)
+        taken = {array.name for _, _, all_made in pairs.made.values() for m in all_made for array in m.arrays}
+        spare = [array for unit, group, _ in pairs.made.values() if unit.leaves_some for array in group.arrays.values()]
+        spare = [array for array in spare if array.name not in taken]
+        report.unused = tuple(array.name for group in unused for array in group.arrays.values())
+        report.unused += tuple(array.name for array in spare)
+        report.left_out = tuple(self._left_out)
+        wanted = [made for unit, _, all_made in pairs.made.values() for made in all_made if self._is_made(made)]
+        self._wanted = wanted
+        conflicts = [
+            Conflict(
+                DTypeMismatch, m.part.path, f"{m.arrays[0].name} is {m.arrays[0].dtype}, not {m.part.variable.dtype}"
+            )
+            for m in wanted
+            if not all(castable(array.dtype, m.part.variable.dtype, cast) for array in m.arrays)
+        ]
+        report.conflicts = tuple(conflicts)
+        if report.mode != "overlap" or not wanted:
+            conflicts += [
+                Conflict(MissingInCheckpoint, unit.path or "the module", self._advice(unit, unused)) for unit in missing
+            ]
+        if report.mode == "exact":
+            conflicts += [
+                Conflict(UnusedInCheckpoint, group.name or "the file", f"has {group.shapes()}, and nothing takes it")
+                for group in unused
+            ]
+            conflicts += [Conflict(UnusedInCheckpoint, array.name, "is left, and nothing takes it") for array in spare]
+        if conflicts:
+            is_dtype = any(conflict.error is DTypeMismatch for conflict in conflicts)
+            instead = "" if is_dtype else f'names={{"{_first(missing, unused)}": "..."}}, skip=[...] or mode="cover"'
+            raise report.failure(conflicts, "the weights do not fit", instead=instead)
+        if not wanted:
+            raise ArgumentError(f"nothing to load from {report.path}", "only= and skip= leave nothing")
+        report.tell(tuple(_restored(made) for made in wanted), ())
+        report.settings = tuple(
+            setting for path, node in self._modules for setting in differing(node, path or "the module", report.source)
+        )
+
+    def _is_made(self, made: Made) -> bool:
+        return self._is_wanted(made.part.path, made.part.variable)
+
+    def _unused(self, skipped: list[Unit]) -> list[Group]:
+        """Return the groups that nothing took; not those that are tied, nor those of what is skipped."""
+        used = [array for _, _, all_made in self._pairs.made.values() for made in all_made for array in made.arrays]
+        free: list[Group] = []
+        for group in self._pairs.groups:
+            twins = tied_to(group, used)
+            if twins is None:
+                free.append(group)
+            else:
+                self._left_out += [LeftOut(name, f"tied: the same as {twin}") for name, twin in twins.items()]
+        if len(free) > len(skipped):
+            return free
+        self._left_out += [
+            LeftOut(array.name, "of what is skipped") for group in free for array in group.arrays.values()
+        ]
+        return []
+
+    def _advice(self, unit: Unit, unused: list[Group]) -> str:
+        able = [group.name for group in unused if fitted(unit, group)]
+        if len(able) > 1:
+            return f"needs {unit.shapes()}; several fit, and neither names nor order decide: {', '.join(able[:6])}"
+        if able:
+            return f"needs {unit.shapes()}, which {able[0]} would fit, and others of its kind, too"
+        same = [group for group in unused if group.name.replace(".", "/") == unit.path]
+        there = f"{same[0].name} has {same[0].shapes()}" if same else "nothing that is left fits"
+        return f"needs {unit.shapes()}; {there}"
+
+    # --- values -------------------------------------------------------------------------------------------------------
+
+    def values(self) -> list[tuple[Made, object]]:
+        """Return the values that are to be assigned, as arrays of the backend; nothing can fail after that."""
+        read: dict[int, HostArray] = {}
+        ready: list[tuple[Made, object]] = []
+        for made in self._wanted:
+            variable = made.part.variable
+            value = made.choice.convert(*(_once(read, array) for array in made.arrays))
+            arrays = variable._storage.backend.arrays
+            ready.append((made, arrays.asarray(cast_to(variable, value).copy(), variable.dtype)))
+        return ready
+
+
+def _once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:
+    if id(array) not in read:
+        read[id(array)] = array.read()
+    return read[id(array)]
+
+
+def _restored(made: Made) -> Restored:
+    names = " + ".join(array.name for array in made.arrays)
+    array = made.arrays[0]
+    return Restored(made.part.path, names, array.dtype, array.shape, made.choice.note)
+
+
+def _scoped(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:
+    """Return the parts with what is in each: a unit is in the narrowest one, a group not in wider ones than it need."""
+    found = []
+    taken: set[int] = set()
+    for scope in scopes:
+        inside = [unit for unit in units if id(unit) not in taken and is_within(unit.path, scope.path)]
+        taken |= {id(unit) for unit in inside}
+        narrower = [s.name for s in scopes if s.name != scope.name and is_within(s.name, scope.name)]
+        there = [
+            group
+            for group in groups
+            if is_within(group.name, scope.name) and not any(is_within(group.name, name) for name in narrower)
+        ]
+        found.append(_Scoped(scope, inside, there))
+    return found
+
+
+def _first(missing: list[Unit], unused: list[Group]) -> str:
+    return next((unit.path for unit in missing), "part of the module") if missing or unused else ""

@@ -1,0 +1,117 @@
+"""``names=``: parts of the program, and the parts of the file that they take their values from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from graftax.checkpoint.foreign.unit import Group, Part, Unit
+from graftax.checkpoint.nearest import nearest
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint
+
+
+class Scope(NamedTuple):
+    """A part of the program and the part of the file that is it; both begin there."""
+
+    path: str
+    name: str
+
+
+def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[Group], file: str) -> list[Scope]:
+    """Return the parts that a name map means, each ``*`` of a path standing for one component.
+
+    Args:
+        names: Paths of the program, and names of the file, whose ``*`` stand for what those of the path did.
+        units: Those of the program.
+        groups: Those of the file.
+        file: Where it lies, for messages.
+
+    Raises:
+        ArgumentError: a path matches nothing, or there are more ``*`` in the name than in the path.
+        MissingInCheckpoint: a name is not in the file.
+    """
+    paths = {prefix for unit in units for path in _paths(unit) for prefix in _prefixes(path, "/")}
+    there = {prefix for group in groups for name in _names(group) for prefix in _prefixes(name, "./")}
+    found: dict[str, Scope] = {}
+    for path, name in names.items():
+        if not isinstance(path, str) or not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"names={{{path!r:.60}: {name!r:.60}}}", "it maps text to text", 'names={"head": "fc"}'
+            )
+        pattern = re.compile("/".join("([^/]+)" if part == "*" else re.escape(part) for part in path.split("/")))
+        hits = [(prefix, match.groups()) for prefix in sorted(paths) if (match := pattern.fullmatch(prefix))]
+        if not hits:
+            raise ArgumentError(
+                f"names= has the path {path!r}", f"the program has none such{nearest(path, sorted(paths - {''}))}"
+            )
+        for prefix, words in hits:
+            if name.count("*") > len(words):
+                raise ArgumentError(
+                    f"names={{{path!r}: {name!r}}}", "each * of the name stands for one of the path", "as many in both"
+                )
+            meant = name
+            for word in words:
+                meant = meant.replace("*", word, 1)
+            if meant not in there:
+                raise MissingInCheckpoint(
+                    f"names= takes {prefix!r} from {meant!r}",
+                    f"{file} has none such{nearest(meant, sorted(there - {''}))}",
+                    "graftax ckpt show lists the names of a file",
+                )
+            found[prefix] = Scope(prefix, meant)
+    return sorted(found.values(), key=lambda scope: -len(scope.path.split("/")) if scope.path else 0)
+
+
+def split_units(units: list[Unit], scopes: Iterable[Scope]) -> list[Unit]:
+    """Return the units, those apart of which single Variables have names of their own."""
+    single = {scope.path for scope in scopes}
+    found: list[Unit] = []
+    for unit in units:
+        alone = [part for part in unit.parts if part.path in single and part.path != unit.path]
+        apart = {part.path for part in alone}
+        rest = [part for part in unit.parts if part.path not in apart]
+        found += [Unit(part.path, (), "", [_of_one_array(part)], unit.is_wanted) for part in alone]
+        if rest:
+            found.append(Unit(unit.path, unit.kind, unit.label, rest, unit.is_wanted, leaves_some=bool(alone)))
+    return found
+
+
+def split_groups(groups: list[Group], scopes: Iterable[Scope]) -> list[Group]:
+    """Return the groups, those arrays apart that are named on their own."""
+    single = {scope.name for scope in scopes}
+    found: list[Group] = []
+    for group in groups:
+        alone = {key for key, array in group.arrays.items() if array.name in single and array.name != group.name}
+        rest = {key: array for key, array in group.arrays.items() if key not in alone}
+        found += [Group(group.arrays[key].name, {"": group.arrays[key]}, group.position) for key in alone]
+        if rest:
+            found.append(Group(group.name, rest, group.position, group.label))
+    return found
+
+
+def is_within(name: str, prefix: str) -> bool:
+    """Return True if a path or name is, or begins with, another one."""
+    return not prefix or name == prefix or (name.startswith(prefix) and name[len(prefix)] in "./")
+
+
+def rest_of(name: str, prefix: str) -> str:
+    """Return what a name has after its beginning."""
+    return name[len(prefix) :].lstrip("./") if prefix else name
+
+
+def _of_one_array(part: Part) -> Part:
+    ways = [choice._replace(names=("",)) for choice in part.choices if len(choice.names) == 1]
+    return part._replace(choices=tuple(ways))
+
+
+def _paths(unit: Unit) -> list[str]:
+    return [unit.path, *(part.path for part in unit.parts)]
+
+
+def _names(group: Group) -> list[str]:
+    return [group.name, *(array.name for array in group.arrays.values())]
+
+
+def _prefixes(name: str, separators: str) -> list[str]:
+    return ["", *(name[:i] for i, c in enumerate(name) if c in separators), name]

@@ -1,0 +1,206 @@
+"""Which group of a file is which layer: by name where both sides agree, by order and shape where only one way fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias, TypeVar
+
+from graftax.checkpoint.foreign.naming import Components, is_order_known, natural
+from graftax.checkpoint.foreign.unit import Group, Made, Unit, fitted
+
+T = TypeVar("T")
+Units: TypeAlias = list[tuple[Components, Unit]]
+Groups: TypeAlias = list[tuple[Components, Group]]
+"""With what is left of their names."""
+
+
+@dataclass
+class Pairs:
+    """What was found: pairs, and what is left on both sides."""
+
+    made: dict[int, tuple[Unit, Group, list[Made]]] = field(default_factory=dict)
+    units: list[Unit] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+
+    def add(self, unit: Unit, group: Group) -> bool:
+        """Pair the two if they fit; returns whether they do."""
+        made = fitted(unit, group)
+        if made is None:
+            return False
+        self.made[id(unit)] = unit, group, made
+        return True
+
+
+class Pairing:
+    """Finds pairs.
+
+    Args:
+        keeps_order: Whether groups come in the order in which their layers were defined.
+        by_name: Whether names alone decide.
+    """
+
+    def __init__(self, keeps_order: bool, by_name: bool = False) -> None:
+        self._keeps_order = keeps_order
+        self._by_name = by_name
+
+    def paired(self, units: Sequence[tuple[Components, Unit]], groups: Sequence[tuple[Components, Group]]) -> Pairs:
+        """Return the pairs of units and groups.
+
+        Args:
+            units: What is left of their paths, in the order of definition.
+            groups: What is left of their names.
+        """
+        found = Pairs()
+        rest_units, rest_groups = self._by_names(found, list(units), list(groups))
+        if not self._by_name:
+            rest_units, rest_groups = self._by_labels(found, rest_units, rest_groups)
+            for by_kind in (True, False):
+                rest_units, rest_groups = self._by_order(found, rest_units, rest_groups, by_kind)
+        found.units = [unit for _, unit in rest_units]
+        found.groups = [group for _, group in rest_groups]
+        return found
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def _by_names(self, found: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
+        units, groups = _unwrapped(units, groups)
+        ours, theirs = _by_first(units), _by_first(groups)
+        common = [name for name in ours if name in theirs and name != ""]
+        numbers = [name for name in common if name.isdecimal()]
+        all_numbers = {name for name in (*ours, *theirs) if name.isdecimal()}
+        if set(numbers) != all_numbers:  # the others may count what has no weights
+            common = [name for name in common if not name.isdecimal()]
+        taken: set[int] = set()
+        for name in common:
+            inside = self._within(ours[name], theirs[name])
+            found.made |= inside.made
+            taken |= {id(unit) for unit, _, _ in inside.made.values()}
+            taken |= {id(group) for _, group, _ in inside.made.values()}
+        return _without(units, taken), _without(groups, taken)
+
+    def _within(self, units: Units, groups: Groups) -> Pairs:
+        found = Pairs()
+        if len(units) == len(groups) == 1 and len(units[0][0]) == len(groups[0][0]) == 1:
+            found.add(units[0][1], groups[0][1])
+            return found
+        return self.paired([(p[1:], u) for p, u in units], [(p[1:], g) for p, g in groups])
+
+    def _by_labels(self, found: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
+        """Pair layers that were given the same name."""
+        taken: set[int] = set()
+        for _, unit in units:
+            same = [group for _, group in groups if unit.label and group.label == unit.label]
+            if len(same) == 1 and found.add(unit, same[0]):
+                taken |= {id(unit), id(same[0])}
+        return _without(units, taken), _without(groups, taken)
+
+    # --- order and shapes ---------------------------------------------------------------------------------------------
+
+    def _by_order(
+        self,
+        found: Pairs,
+        units: Units,
+        groups: Groups,
+        by_kind: bool,
+    ) -> tuple[Units, Groups]:
+        groups = sorted(groups, key=lambda g: g[1].position if self._keeps_order else natural(g[0]))
+        taken: set[int] = set()
+        if self._is_ordered([parts for parts, _ in groups]):
+            taken = self._all_in_order(found, units, groups)
+        kinds = {kind for _, unit in units for kind in unit.kind[:1]}
+        able = {
+            id(unit): [
+                (parts, group)
+                for parts, group in groups
+                if not (by_kind and _is_other_kind(unit, parts, kinds)) and fitted(unit, group)
+            ]
+            for _, unit in units
+        }
+        waiting = [unit for _, unit in units if id(unit) not in taken]
+        progress = True
+        while progress:
+            progress = False
+            for unit in waiting:
+                left = [entry for entry in able[id(unit)] if id(entry[1]) not in taken]
+                rivals = [u for u in waiting if any(e[1] is g for e in able[id(u)] for _, g in left)]
+                chosen = self._chosen(unit, rivals, left, able, taken)
+                for one, group in chosen:
+                    found.add(one, group)
+                    taken |= {id(one), id(group)}
+                if chosen:
+                    waiting = [u for u in waiting if id(u) not in taken]
+                    progress = True
+                    break
+        return _without(units, taken), _without(groups, taken)
+
+    def _chosen(
+        self,
+        unit: Unit,
+        rivals: list[Unit],
+        left: Groups,
+        able: dict[int, Groups],
+        taken: set[int],
+    ) -> list[tuple[Unit, Group]]:
+        """Return pairs that can be no others: one group for one unit, or as many of both whose order is known."""
+        if len(left) == 1 and len(rivals) == 1:
+            return [(unit, left[0][1])]
+        same = [{id(g) for _, g in able[id(u)] if id(g) not in taken} for u in rivals]
+        is_class = len(left) == len(rivals) and all(one == same[0] for one in same)
+        if left and is_class and self._is_ordered([parts for parts, _ in left]):
+            return [(u, group) for u, (_, group) in zip(rivals, left, strict=True)]
+        return []
+
+    def _is_ordered(self, names: list[Components]) -> bool:
+        if self._keeps_order:
+            return True
+        return all(is_order_known(a, b) for a, b in pairwise(names))
+
+    def _all_in_order(self, found: Pairs, units: Units, groups: Groups) -> set[int]:
+        """Pair them one after the other, if all fit; what is not wanted need not. Return what was paired."""
+        if len(units) != len(groups):
+            return set()
+        fits = [fitted(unit, group) for (_, unit), (_, group) in zip(units, groups, strict=True)]
+        if not all(made or not unit.is_wanted for made, (_, unit) in zip(fits, units, strict=True)):
+            return set()
+        taken = set()
+        for (_, unit), (_, group), made in zip(units, groups, fits, strict=True):
+            if made is not None:
+                found.made[id(unit)] = unit, group, made
+                taken |= {id(unit), id(group)}
+        return taken
+
+
+def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
+    """Return True if a group is called as layers of another class are."""
+    stem = natural(parts[-1:])[0][0] if parts else ""
+    return stem in kinds and bool(unit.kind) and stem not in unit.kind
+
+
+def _unwrapped(units: Units, groups: Groups) -> tuple[Units, Groups]:
+    """Drop a first part that all names of one side have, and none of the other, such as ``module.``."""
+    changed = True
+    while changed:
+        changed = False
+        ours, theirs = _by_first(units), _by_first(groups)
+        if len(theirs) == 1 and len(ours) > 1 and not set(ours) & set(theirs) and _are_inner(groups):
+            groups, changed = [(parts[1:], group) for parts, group in groups], True
+        elif len(ours) == 1 and len(theirs) > 1 and not set(ours) & set(theirs) and _are_inner(units):
+            units, changed = [(parts[1:], unit) for parts, unit in units], True
+    return units, groups
+
+
+def _are_inner(sides: Sequence[tuple[Components, object]]) -> bool:
+    return all(len(parts) > 1 for parts, _ in sides)
+
+
+def _by_first(sides: Sequence[tuple[Components, T]]) -> dict[str, list[tuple[Components, T]]]:
+    found: dict[str, list[tuple[Components, T]]] = {}
+    for parts, side in sides:
+        found.setdefault(parts[0] if parts else "", []).append((parts, side))
+    return found
+
+
+def _without(sides: Sequence[tuple[Components, T]], taken: set[int]) -> list[tuple[Components, T]]:
+    return [(parts, side) for parts, side in sides if id(side) not in taken]

@@ -1,0 +1,115 @@
+"""``.weights.h5`` of Keras 3, and the one inside of a ``.keras`` archive; needs h5py."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graftax.checkpoint.arrays import HostArray, dtype_name
+from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
+from graftax.checkpoint.foreign.readers.optional_library import optional_library
+from graftax.checkpoint.foreign.readers.regular_file import RegularFile
+from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
+from graftax.core.errors import CorruptMetadata, NotACheckpoint, UnsafeCheckpoint
+
+_INSIDE = "model.weights.h5"
+_DEPTH = 64
+_LIMIT = 1 << 36  # bytes of the file inside of an archive, which is read into memory
+
+
+def read_keras(path: str) -> ForeignFile:
+    """Return the arrays of an HDF5 file; each is read when it is asked for.
+
+    Args:
+        path: A ``.h5`` or ``.keras`` file.
+
+    Raises:
+        NotACheckpoint: no file lies there.
+        UnsafeCheckpoint: it refers to other files.
+        CorruptCheckpoint: it is damaged.
+        ArgumentError: h5py is not installed.
+    """
+    h5py = optional_library("h5py", "h5py", path)
+    inside = RegularFile(path).path if not path.endswith(".keras") else io.BytesIO(_inside(path))
+    try:
+        file = h5py.File(inside, "r")
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise CorruptMetadata(f"{path} is no whole HDF5 file", str(error)) from None
+    arrays: dict[str, ForeignArray] = {}
+    labels: dict[str, str] = {}
+    try:
+        _collect(h5py, path, file, "", arrays, labels, 0)
+        if not arrays:
+            raise NotACheckpoint(
+                f"{path} holds no arrays", "there is nothing to load", 'model.save_weights("x.weights.h5")'
+            )
+    except BaseException:
+        file.close()
+        raise
+    return ForeignFile(path, arrays, "keras", keeps_order=False, labels=labels, close=file.close)
+
+
+def _inside(path: str) -> bytes:
+    archive = ZipArchive(path)
+    try:
+        if _INSIDE not in archive.names:
+            raise NotACheckpoint(f"{path} has no {_INSIDE}", "model.save of Keras 3 writes one")
+        return archive.read(_INSIDE, _LIMIT)
+    finally:
+        archive.close()
+
+
+def _collect(
+    h5py: Any,
+    path: str,
+    group: Any,
+    prefix: str,
+    arrays: dict[str, ForeignArray],
+    labels: dict[str, str],
+    depth: int,
+) -> None:
+    if depth > _DEPTH:  # a group that holds itself has no end
+        raise UnsafeCheckpoint(f"groups in groups, more than {_DEPTH} deep, in {path}", "no model is so deep")
+    for key in _guarded(path, partial(sorted, group.keys(), key=_by_number)):
+        name = f"{prefix}/{key}" if prefix else key
+        link = _guarded(path, partial(group.get, key, getlink=True))
+        if not isinstance(link, h5py.HardLink):
+            raise UnsafeCheckpoint(f"{name!r:.100} in {path} is a link to somewhere else", "links are not followed")
+        item = _guarded(path, partial(group.__getitem__, key))
+        if isinstance(item, h5py.Group):
+            if key == "vars" and isinstance(label := _guarded(path, partial(item.attrs.get, "name")), str):
+                labels[prefix] = label
+            _collect(h5py, path, item, name, arrays, labels, depth + 1)
+        elif isinstance(item, h5py.Dataset):
+            arrays[name] = _array(path, name, item)
+
+
+def _array(path: str, name: str, item: Any) -> ForeignArray:
+    is_elsewhere = _guarded(path, lambda: item.external or item.is_virtual)
+    if is_elsewhere:
+        raise UnsafeCheckpoint(f"{name!r:.100} in {path} has its values in other files", "only this one is read")
+    shape, dtype = _guarded(path, lambda: (item.shape, item.dtype))
+    if shape is None or dtype.kind not in "biufcV":
+        raise CorruptMetadata(f"{name!r:.100} in {path} has dtype {dtype}", "weights are arrays of numbers")
+
+    def read() -> HostArray:
+        found: HostArray = _guarded(path, lambda: np.asarray(item[()]))
+        return found
+
+    return ForeignArray(name, tuple(shape), dtype_name(dtype), read)
+
+
+def _guarded(path: str, act: Callable[[], Any]) -> Any:
+    """Return what h5py gives; it raises many kinds of errors for damaged files."""
+    try:
+        return act()
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptMetadata(f"{path} is damaged", f"h5py: {type(error).__name__}: {error}") from None
+
+
+def _by_number(key: str) -> tuple[bool, int, str]:
+    return (False, int(key), "") if key.isdecimal() and len(key) < 10 else (True, 0, key)

@@ -1,0 +1,52 @@
+"""Directories that Orbax wrote; needs orbax-checkpoint."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from graftax.checkpoint.foreign.foreign_array import ForeignFile
+from graftax.checkpoint.foreign.readers.flax_msgpack import flattened
+from graftax.checkpoint.foreign.readers.optional_library import optional_library
+from graftax.core.errors import CorruptMetadata, NotACheckpoint
+
+_MARKS = ("_METADATA", "manifest.ocdbt", "_CHECKPOINT_METADATA")
+
+
+def is_orbax(folder: str) -> bool:
+    """Return True for a directory that Orbax wrote."""
+    return any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS)
+
+
+def read_orbax(path: str) -> ForeignFile:
+    """Return the arrays of a directory of Orbax, or of its item ``default``; they are all read.
+
+    Args:
+        path: The directory.
+
+    Raises:
+        ArgumentError: orbax-checkpoint is not installed.
+        CorruptMetadata: Orbax cannot read it.
+        NotACheckpoint: no arrays are in it.
+    """
+    orbax = optional_library("orbax.checkpoint", "orbax-checkpoint", path)
+    inner = os.path.join(path, "default")
+    where = inner if os.path.isdir(inner) else path
+    try:
+        found = orbax.PyTreeCheckpointer().restore(os.path.abspath(where))
+    except Exception as error:  # noqa: BLE001 - it raises what the libraries below it raise
+        raise CorruptMetadata(f"{path} as Orbax reads it", f"{type(error).__name__}: {error}") from None
+    arrays = dict(flattened(_on_host(found), path))
+    if not arrays:
+        raise NotACheckpoint(f"{path} holds no arrays", "there is nothing to load")
+    return ForeignFile(path, arrays, "flax", keeps_order=False)
+
+
+def _on_host(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _on_host(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_on_host(item) for item in value]
+    return np.asarray(value) if hasattr(value, "shape") and hasattr(value, "dtype") else value

@@ -1,0 +1,26 @@
+"""A checkpoint of graftax as a file like any other: its arrays under their paths."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
+from graftax.checkpoint.saved_arrays import read
+
+
+def read_checkpoint(path: str) -> ForeignFile:
+    """Return the arrays of a checkpoint, slots of optimizers included.
+
+    Args:
+        path: Its directory, or a URL of one.
+
+    Raises:
+        NotACheckpoint, IncompleteCheckpoint: there is none.
+        CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
+    """
+    saved = read(path)
+    arrays = {}
+    for name in saved:
+        record = saved.get_slice(name)
+        arrays[name] = ForeignArray(name, record.shape, record.dtype.name, partial(saved.__getitem__, name))
+    return ForeignFile(path, arrays, "graftax", keeps_order=True, close=saved.close)

@@ -1,0 +1,71 @@
+"""``model.safetensors.index.json``: which of several files beside it has which array, as Hugging Face splits models."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
+from graftax.checkpoint.foreign.readers.regular_file import RegularFile
+from graftax.checkpoint.foreign.readers.safetensors_file import read_safetensors
+from graftax.checkpoint.foreign.readers.torch_zip import read_torch
+from graftax.core.errors import CorruptMetadata, LimitExceeded, MissingInCheckpoint, PathViolation
+
+SUFFIX = ".index.json"
+_LIMIT = 64 << 20
+
+
+def read_sharded(path: str) -> ForeignFile:
+    """Return the arrays of all files that an index names.
+
+    Args:
+        path: The index.
+
+    Raises:
+        PathViolation: it names a file that does not lie beside it.
+        MissingInCheckpoint: a file lacks an array that the index promises.
+        CorruptCheckpoint, UnsafeCheckpoint: it, or one of the files, is damaged or must not be read.
+    """
+    weight_map = _weight_map(RegularFile(path))
+    folder = os.path.dirname(path)
+    files: dict[str, ForeignFile] = {}
+    arrays: dict[str, ForeignArray] = {}
+    for name, shard in weight_map.items():
+        if shard not in files:
+            files[shard] = _shard(path, folder, shard)
+        if name not in files[shard].arrays:
+            raise MissingInCheckpoint(f"{name} of {path}", f"{shard} does not have it")
+        arrays[name] = files[shard].arrays[name]
+    sources = {file.source for file in files.values()}
+    source = sources.pop() if len(sources) == 1 else None
+
+    def close() -> None:
+        for file in files.values():
+            file.close()
+
+    return ForeignFile(path, arrays, source, keeps_order=False, close=close)
+
+
+def _shard(path: str, folder: str, name: str) -> ForeignFile:
+    if name != os.path.basename(name) or name in ("", ".", "..") or "\0" in name or "\\" in name:
+        raise PathViolation(
+            f"{path} names the file {name!r:.100}",
+            "the files of an index lie beside it",
+            "do not use it, or write plain names into it",
+        )
+    where = os.path.join(folder, name)
+    return read_safetensors(where) if name.endswith(".safetensors") else read_torch(where)
+
+
+def _weight_map(file: RegularFile) -> dict[str, str]:
+    if file.size > _LIMIT:
+        raise LimitExceeded(f"an index of {file.size:,} bytes: {file.path}", f"at most {_LIMIT:,} are read")
+    try:
+        found: Any = json.loads(file.bytes(0, file.size).tobytes().decode())
+    except (ValueError, RecursionError) as error:
+        raise CorruptMetadata(file.path, f"it is no JSON: {error}") from None
+    weight_map = found.get("weight_map") if type(found) is dict else None
+    if type(weight_map) is not dict or not all(type(shard) is str for shard in weight_map.values()):
+        raise CorruptMetadata(file.path, "an index has a weight_map of names and files")
+    return weight_map

@@ -1,0 +1,182 @@
+"""``torch.save(model.state_dict(), path)``: a zip archive of a pickle and a file for each storage; needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftax.backend.host import host_dtype
+from graftax.checkpoint.arrays import HostArray, from_bytes
+from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
+from graftax.checkpoint.foreign.readers.pickle_machine import Global, PickleMachine, Stored
+from graftax.checkpoint.foreign.readers.regular_file import RegularFile
+from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
+from graftax.core.errors import CorruptMetadata, LimitExceeded, NotACheckpoint, TruncatedFile, UnsafeCheckpoint
+from graftax.core.typedefs import Shape
+
+_LIMIT = 256 << 20  # bytes of the pickle
+_DEPTH = 16
+_WRAPPERS = ("state_dict", "model_state_dict", "model", "module", "weights")
+_STORAGES = {
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+    "Float8_e4m3fnStorage": "float8_e4m3fn",
+    "Float8_e5m2Storage": "float8_e5m2",
+}
+
+
+class _Tensor(NamedTuple):
+    key: str
+    dtype: str
+    elements: int  # of the storage
+    offset: int
+    shape: Shape
+    strides: Shape
+
+
+def read_torch(path: str) -> ForeignFile:
+    """Return the tensors of a file that ``torch.save`` wrote; dicts in dicts are taken apart, names joined by dots.
+
+    Args:
+        path: The file.
+
+    Raises:
+        NotACheckpoint: no file lies there, or one of another format.
+        UnsafeCheckpoint: it holds more than tensors, numbers and text.
+        CorruptCheckpoint: it is damaged.
+    """
+    begin = RegularFile(path).bytes(0, min(RegularFile(path).size, 2)).tobytes()
+    if begin != b"PK":
+        is_pickle = begin[:1] == b"\x80"
+        raise (UnsafeCheckpoint if is_pickle else NotACheckpoint)(
+            f"{path} is {'a bare pickle' if is_pickle else 'no archive'}",
+            "torch has written zip archives since 1.6; to read the older files, or pickled objects, could run code",
+            "torch.save(torch.load(path, weights_only=True), new_path)",
+        )
+    archive = ZipArchive(path)
+    try:
+        roots = [name[: -len("data.pkl")] for name in archive.names if name.endswith("data.pkl")]
+        if len(roots) != 1:
+            raise NotACheckpoint(f"{path} has no data.pkl", "torch.save writes one", "a file of torch.save")
+        (root,) = roots
+        order = archive.read(f"{root}byteorder", 16) if f"{root}byteorder" in archive.names else b"little"
+        if order != b"little":
+            raise NotACheckpoint(
+                f"{path} was written on a {order!r}-endian machine", "only little-endian ones are read"
+            )
+        if archive.size(f"{root}data.pkl") > _LIMIT:
+            raise LimitExceeded(f"a pickle in {path}", f"at most {_LIMIT:,} bytes are read")
+        found = PickleMachine(archive.read(f"{root}data.pkl", _LIMIT), path, _calls(path)).run()
+        chosen, notes = _weights(found, path)
+        arrays = {name: _array(archive, root, name, tensor) for name, tensor in _flat(chosen, path).items()}
+    except BaseException:
+        archive.close()
+        raise
+    if not arrays:
+        archive.close()
+        raise NotACheckpoint(
+            f"{path} holds no tensors", "there is nothing to load", "torch.save(model.state_dict(), ...)"
+        )
+    return ForeignFile(path, arrays, "torch", keeps_order=True, notes=notes, close=archive.close)
+
+
+def _calls(path: str) -> Callable[[Global, tuple[Any, ...]], Any]:
+    def call(function: Global, arguments: tuple[Any, ...]) -> Any:
+        name = str(function)
+        if name == "collections.OrderedDict":
+            return dict(*arguments) if not arguments or type(arguments[0]) is dict else dict(_pairs(arguments[0]))
+        if name == "torch.Size":
+            return tuple(*arguments)
+        if name == "torch.device":
+            return str(arguments)
+        if name == "torch._utils._rebuild_parameter":
+            return arguments[0]
+        if name == "torch._utils._rebuild_tensor_v2":
+            return _tensor(path, *arguments[:4])
+        raise UnsafeCheckpoint(
+            f"{path} asks for {name:.200}",
+            "only tensors, numbers, text, and dicts and lists of them are read; a file's own code is never run",
+            "torch.save(model.state_dict(), path)",
+        )
+
+    return call
+
+
+def _pairs(given: Any) -> Any:
+    if type(given) is not list:
+        raise TypeError("an OrderedDict is made of pairs")
+    return given
+
+
+def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _Tensor:
+    reference = storage.reference if isinstance(storage, Stored) else None
+    if type(reference) is not tuple or len(reference) != 5 or reference[0] != "storage":
+        raise CorruptMetadata(f"a tensor in {path}", "its storage is named in another way than torch does")
+    _, kind, key, _, count = reference
+    dtype = _STORAGES.get(kind.name) if isinstance(kind, Global) and kind.module == "torch" else None
+    if dtype is None:
+        raise CorruptMetadata(f"a storage of {kind} in {path}", f"those known are {', '.join(_STORAGES)}")
+    sizes = [offset, count, *shape, *strides]
+    if type(key) is not str or any(type(n) is not int or not 0 <= n < 1 << 62 for n in sizes):
+        raise CorruptMetadata(f"a tensor in {path}: {sizes!r:.100}", "sizes and strides are numbers, zero or more")
+    if len(shape) != len(strides) or len(shape) > 32:
+        raise CorruptMetadata(f"a tensor in {path}", f"shape {shape!r:.100} and strides {strides!r:.100}")
+    size = prod(shape)
+    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if size else -1
+    if last >= count or size > count:
+        raise CorruptMetadata(
+            f"a tensor of shape {tuple(shape)} in {path}", f"its storage of {count:,} elements does not hold it"
+        )
+    return _Tensor(key, dtype, count, offset, tuple(shape), tuple(strides))
+
+
+def _weights(found: Any, path: str) -> tuple[Any, tuple[str, ...]]:
+    """Return what holds the weights; a checkpoint of a training loop has them beside other things."""
+    if type(found) is not dict:
+        raise NotACheckpoint(f"{path} holds a {type(found).__name__}", "a state dict is a dict of names and tensors")
+    inner = [name for name in _WRAPPERS if type(found.get(name)) is dict and _flat(found[name], path)]
+    if any(isinstance(value, _Tensor) for value in found.values()) or len(inner) != 1:
+        return found, ()
+    others = ", ".join(repr(key) for key in found if key != inner[0])
+    return found[inner[0]], (f"took {inner[0]!r}" + (f"; left {others:.200}" if others else ""),)
+
+
+def _flat(value: Any, path: str, prefix: str = "", depth: int = 0) -> dict[str, _Tensor]:
+    if isinstance(value, _Tensor):
+        return {prefix: value}
+    if depth > _DEPTH:
+        raise UnsafeCheckpoint(f"dicts in dicts, more than {_DEPTH} deep, in {path}", "no state dict is so deep")
+    found: dict[str, _Tensor] = {}
+    items = value.items() if type(value) is dict else enumerate(value) if type(value) in (list, tuple) else ()
+    for key, item in items:
+        if type(key) is str or type(key) is int:
+            found |= _flat(item, path, f"{prefix}.{key}" if prefix else str(key), depth + 1)
+    return found
+
+
+def _array(archive: ZipArchive, root: str, name: str, tensor: _Tensor) -> ForeignArray:
+    entry = f"{root}data/{tensor.key}"
+    size = tensor.elements * host_dtype(tensor.dtype).itemsize
+    if entry not in archive.names or archive.size(entry) != size:
+        raise TruncatedFile(f"the storage of {name!r:.100} in {archive.path}", f"{size:,} bytes should be there")
+
+    def read() -> HostArray:
+        whole = from_bytes(np.frombuffer(archive.read(entry, size), np.uint8), tensor.dtype, (tensor.elements,))
+        strides = [step * whole.itemsize for step in tensor.strides]
+        return np.lib.stride_tricks.as_strided(whole[tensor.offset :], tensor.shape, strides, writeable=False)
+
+    memory = (archive.path, tensor.key, tensor.offset, tensor.shape, tensor.strides)
+    return ForeignArray(name, tensor.shape, tensor.dtype, read, memory)

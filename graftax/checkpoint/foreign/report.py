@@ -1,0 +1,55 @@
+"""What a load of foreign weights did, and what the file cannot say."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from graftax.checkpoint.foreign.settings import Setting
+from graftax.checkpoint.report import RestoreReport
+
+
+class LeftOut(NamedTuple):
+    """An array of a file that no Variable took, and why that is right."""
+
+    name: str
+    reason: str
+
+
+class ForeignReport(RestoreReport):
+    """What `load_foreign` did: a `RestoreReport` with more.
+
+    ``source`` is the library whose rules were followed. ``left_out`` are arrays that no layer has, with the reason,
+    ``kept`` Variables that no file has and that stay as they were, ``settings`` those of layers that differ from the
+    defaults of that library, ``notes`` what else is to be known. All are tuples.
+    """
+
+    def __init__(self, path: str, source: str, mode: str) -> None:
+        super().__init__(path, mode)
+        self.source = source
+        self.left_out: tuple[LeftOut, ...] = ()
+        self.kept: tuple[str, ...] = ()
+        self.settings: tuple[Setting, ...] = ()
+        self.notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report in plain values, for JSON."""
+        return {
+            **super().as_dict(),
+            "source": self.source,
+            "left_out": [one._asdict() for one in self.left_out],
+            "kept": self.kept,
+            "settings": [one._asdict() for one in self.settings],
+            "notes": self.notes,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"left out  {one.name}: {one.reason}" for one in self.left_out]
+        lines += [f"kept      {path}: no file has it" for path in self.kept]
+        lines += [
+            f"setting   {one}, {one.there:g} by default in {self.source}; which it was, no file says"
+            for one in self.settings
+        ]
+        lines += [f"note      {note}" for note in self.notes]
+        return "\n  ".join([super().__str__(), *lines])
+
+    __repr__ = __str__

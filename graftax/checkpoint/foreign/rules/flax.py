@@ -1,0 +1,99 @@
+"""Layers of Flax (linen) in terms of ours: the same layout, other names; recurrent cells have each gate apart.
+
+Source: the ``__call__`` of each module of flax.linen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.foreign.rules.layouts import one, reshaped, same
+from graftax.checkpoint.foreign.unit import Choice, Choices, Rule
+from graftax.core.errors import ArgumentError
+
+
+def _kernel_and_bias(layer: Any) -> Choices:
+    found = {}
+    for name in ("kernel", "bias"):
+        value = getattr(layer, name, None)
+        if value is not None:
+            found[name] = (Choice((name,), same), Choice((name,), reshaped(tuple(value.shape))))
+    return found
+
+
+def _conv(layer: Any) -> Choices:
+    return {"kernel": one("kernel"), "bias": one("bias")}
+
+
+def _depthwise(layer: Any) -> Choices:
+    return {"kernel": one("kernel", reshaped(tuple(layer.kernel.shape))), "bias": one("bias")}
+
+
+def _conv_transpose(layer: Any) -> Choices:
+    def kernel(x: HostArray) -> HostArray:
+        """Return ``(..., in, out)`` as ``(..., out, in)`` turned round: what is written there, not what is read."""
+        return np.flip(x, tuple(range(x.ndim - 2))).swapaxes(-1, -2)
+
+    return {"kernel": one("kernel", kernel, "turned round"), "bias": one("bias")}
+
+
+def _embedding(layer: Any) -> Choices:
+    return {"embeddings": one("embedding")}
+
+
+def _normalization(layer: Any) -> Choices:
+    moving = {"moving_mean": one("mean"), "moving_variance": one("var")}
+    return {"gamma": one("scale"), "beta": one("bias"), **moving}
+
+
+def _side_by_side(*parts: HostArray) -> HostArray:
+    return np.concatenate(parts, axis=-1)
+
+
+def _lstm(layer: Any) -> Choices:
+    def gates(begin: str, what: str) -> tuple[str, ...]:
+        return tuple(f"{begin}{gate}.{what}" for gate in "ifgo")
+
+    return {
+        "kernel": (Choice(gates("i", "kernel"), _side_by_side),),
+        "recurrent_kernel": (Choice(gates("h", "kernel"), _side_by_side),),
+        "bias": (Choice(gates("h", "bias"), _side_by_side),),
+    }
+
+
+def _gru(layer: Any) -> Choices:
+    if not layer.reset_after:
+        raise ArgumentError(
+            f"{layer.path!r} has reset_after=False",
+            "the reset gate of Flax scales what comes out of the product with the state",
+            f"gx.layers.{type(layer).__name__}({layer.units}), whose reset_after is True",
+        )
+
+    def bias(z: HostArray, r: HostArray, n: HostArray, inner: HostArray) -> HostArray:
+        none = np.zeros_like(z)
+        return np.stack([_side_by_side(z, r, n), _side_by_side(none, none, inner)])
+
+    return {
+        "kernel": (Choice(("iz.kernel", "ir.kernel", "in.kernel"), _side_by_side),),
+        "recurrent_kernel": (Choice(("hz.kernel", "hr.kernel", "hn.kernel"), _side_by_side),),
+        "bias": (Choice(("iz.bias", "ir.bias", "in.bias", "hn.bias"), bias),),
+    }
+
+
+RULES: dict[str, Rule] = {
+    "dense.Dense": _kernel_and_bias,
+    "conv.Conv": _conv,
+    "conv_transpose.ConvTranspose": _conv_transpose,
+    "depthwise_conv.DepthwiseConv": _depthwise,
+    "embedding.Embedding": _embedding,
+    "layer_normalization.LayerNormalization": _normalization,
+    "group_normalization.GroupNormalization": _normalization,
+    "rms_normalization.RMSNormalization": _normalization,
+    "batch_normalization.BatchNormalization": _normalization,
+    "lstm.LSTMStep": _lstm,
+    "gru.GRUStep": _gru,
+}
+"""By the class of our layer."""

@@ -1,0 +1,37 @@
+"""The arrays of an HDF5 file of Keras, put together by layer."""
+
+from __future__ import annotations
+
+from graftax.checkpoint.foreign.foreign_array import ForeignFile
+from graftax.checkpoint.foreign.unit import Group
+
+_SEEDS = "a random stream, which begins anew"
+_OPTIMIZER = "the state of the optimizer; train on with a new one"
+
+
+def keras_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:
+    """Return the arrays of a file by layer, and those that no layer has, with the reason.
+
+    Args:
+        file: The file.
+    """
+    ignored: dict[str, str] = {}
+    groups: dict[str, Group] = {}
+    for position, (name, array) in enumerate(file.arrays.items()):
+        prefix, _, number = name.rpartition("/")
+        parts = prefix.split("/")
+        if parts[0] == "optimizer":
+            ignored[name] = _OPTIMIZER
+        elif "seed_generator" in parts:
+            ignored[name] = _SEEDS
+        else:
+            if parts[-1] == "vars":
+                parts.pop()
+            label = file.labels.get("/".join(parts), "")
+            if parts and parts[-1] == "cell":
+                parts.pop()
+                label = file.labels.get("/".join(parts), "")
+            kept = [part for part in parts if part != "layers"] or parts
+            group = groups.setdefault("/".join(parts), Group("/".join(kept), {}, position, label))
+            group.arrays[number] = array
+    return list(groups.values()), ignored

@@ -1,0 +1,51 @@
+"""Changes of layout that several libraries need."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.foreign.unit import Choice, Convert
+from graftax.core.typedefs import Shape
+
+
+def same(x: HostArray) -> HostArray:
+    """Return it as it is."""
+    return x
+
+
+def transposed(x: HostArray) -> HostArray:
+    """Return ``(out, in)`` as ``(in, out)``."""
+    if x.ndim != 2:
+        raise ValueError("a matrix has two axes")
+    return x.T
+
+
+def channels_last(x: HostArray) -> HostArray:
+    """Return a kernel ``(out, in, ...)`` as ``(..., in, out)``."""
+    if x.ndim < 3:
+        raise ValueError("the kernel of a convolution has three axes or more")
+    return np.moveaxis(x, (0, 1), (-1, -2))
+
+
+def summed(x: HostArray, y: HostArray) -> HostArray:
+    """Return the sum of two biases that are only ever used together."""
+    return x + y
+
+
+def reshaped(shape: Shape) -> Convert:
+    """Return a function that gives an array another shape."""
+
+    def reshape(x: HostArray) -> HostArray:
+        if x.size != prod(shape):
+            raise ValueError("another size")
+        return x.reshape(shape)
+
+    return reshape
+
+
+def one(name: str, convert: Convert = same, note: str = "") -> tuple[Choice, ...]:
+    """Return the only way: from one array."""
+    return (Choice((name,), convert, note),)

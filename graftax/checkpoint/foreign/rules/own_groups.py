@@ -1,0 +1,24 @@
+"""Arrays that graftax exported or saved: each on its own, under its path; slots of optimizers are no weights."""
+
+from __future__ import annotations
+
+from graftax.checkpoint.foreign.foreign_array import ForeignFile
+from graftax.checkpoint.foreign.unit import Group
+
+_SLOTS = "a slot of an optimizer; restore the checkpoint to train on"
+
+
+def own_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:
+    """Return each array as a group, and those that are no weights, with the reason.
+
+    Args:
+        file: The file.
+    """
+    groups = []
+    ignored = {}
+    for position, (name, array) in enumerate(file.arrays.items()):
+        if "/slots(" in f"/{name}":
+            ignored[name] = _SLOTS
+        else:
+            groups.append(Group(name, {"": array}, position))
+    return groups, ignored

@@ -1,0 +1,126 @@
+"""Layers of torch in terms of ours: what their tensors are called, and how they lie.
+
+Source: the documentation of torch.nn on the attributes of each module.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.foreign.rules.layouts import channels_last, one, same, summed, transposed
+from graftax.checkpoint.foreign.unit import Choice, Choices, Convert, Rule
+from graftax.core.errors import ArgumentError
+
+
+def _dense(layer: Any) -> Choices:
+    return {"kernel": (*one("weight", transposed), *one("", transposed)), "bias": one("bias")}
+
+
+def _conv(layer: Any) -> Choices:
+    return {"kernel": one("weight", channels_last), "bias": one("bias")}
+
+
+def _depthwise(layer: Any) -> Choices:
+    multiplier = layer.depth_multiplier
+
+    def kernel(x: HostArray) -> HostArray:
+        """Return ``(in * multiplier, 1, ...)`` as ``(..., in, multiplier)``."""
+        if x.ndim < 3 or x.shape[1] != 1:
+            raise ValueError("each filter sees one channel")
+        found: HostArray = np.moveaxis(x[:, 0].reshape(-1, multiplier, *x.shape[2:]), (0, 1), (-2, -1))
+        return found
+
+    return {"kernel": one("weight", kernel), "bias": one("bias")}
+
+
+def _conv_transpose(layer: Any) -> Choices:
+    return {"kernel": one("weight", channels_last), "bias": one("bias")}
+
+
+def _embedding(layer: Any) -> Choices:
+    return {"embeddings": (*one("weight"), *one(""))}
+
+
+def _without_batch(x: HostArray) -> HostArray:
+    found: HostArray = x[0]
+    return found
+
+
+def _positions(layer: Any) -> Choices:
+    choices = (*one("weight"), *one(""), *one("weight", _without_batch), *one("", _without_batch))
+    return {"position_embeddings": choices}
+
+
+def _normalization(layer: Any) -> Choices:
+    return {"gamma": one("weight"), "beta": one("bias")}
+
+
+def _batch_normalization(layer: Any) -> Choices:
+    moving = {"moving_mean": one("running_mean"), "moving_variance": one("running_var")}
+    return {**_normalization(layer), **moving}
+
+
+def _recurrent(bias: tuple[Choice, ...], change: Convert = same) -> Choices:
+    def kernel(x: HostArray) -> HostArray:
+        return change(transposed(x))
+
+    return {"kernel": one("weight_ih", kernel), "recurrent_kernel": one("weight_hh", kernel), "bias": bias}
+
+
+_SUMMED = (Choice(("bias_ih", "bias_hh"), summed, "the sum of bias_ih and bias_hh"),)
+
+
+def _simple(layer: Any) -> Choices:
+    return _recurrent(_SUMMED)
+
+
+def _gru(layer: Any) -> Choices:
+    if not layer.reset_after:
+        raise ArgumentError(
+            f"{layer.path!r} has reset_after=False",
+            "the reset gate of torch scales what comes out of the product with the state",
+            f"gx.layers.{type(layer).__name__}({layer.units}), whose reset_after is True",
+        )
+
+    def gates(x: HostArray) -> HostArray:
+        """Return gates r, z, n on the last axis as z, r, n."""
+        reset, keep, new = np.split(x, 3, axis=-1)
+        return np.concatenate([keep, reset, new], axis=-1)
+
+    def bias(x: HostArray, y: HostArray) -> HostArray:
+        return np.stack([gates(x), gates(y)])
+
+    note = "gates r, z, n as z, r, n"
+    choices = _recurrent((Choice(("bias_ih", "bias_hh"), bias, note),), gates)
+    return {name: tuple(choice._replace(note=note) for choice in ways) for name, ways in choices.items()}
+
+
+def _prelu(layer: Any) -> Choices:
+    shape = tuple(layer.alpha.shape)
+
+    def spread(x: HostArray) -> HostArray:
+        return np.broadcast_to(x, shape)
+
+    return {"alpha": one("weight", spread)}
+
+
+RULES: dict[str, Rule] = {
+    "dense.Dense": _dense,
+    "conv.Conv": _conv,
+    "conv_transpose.ConvTranspose": _conv_transpose,
+    "depthwise_conv.DepthwiseConv": _depthwise,
+    "embedding.Embedding": _embedding,
+    "position_embedding.PositionEmbedding": _positions,
+    "layer_normalization.LayerNormalization": _normalization,
+    "group_normalization.GroupNormalization": _normalization,
+    "rms_normalization.RMSNormalization": _normalization,
+    "batch_normalization.BatchNormalization": _batch_normalization,
+    "lstm.LSTMStep": _simple,
+    "gru.GRUStep": _gru,
+    "simple_rnn.SimpleRNNStep": _simple,
+    "relu_layers.PReLU": _prelu,
+}
+"""By the class of our layer."""

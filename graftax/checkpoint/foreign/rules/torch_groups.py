@@ -1,0 +1,118 @@
+"""The tensors of a state dict by module: layers of a recurrent network and packed projections are taken apart.
+
+Source: torch.nn for the names of modules of torch, and the models of transformers for those of Hugging Face.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
+from graftax.checkpoint.foreign.unit import Group
+from graftax.core.errors import ArgumentError
+
+_OF_LAYERS = {"weight", "bias", "running_mean", "running_var", "weight_ih", "weight_hh", "bias_ih", "bias_hh"}
+_OLDER = {"gamma": "weight", "beta": "bias"}  # as weights of TensorFlow were once ported
+_RECURRENT = re.compile(r"(weight_ih|weight_hh|bias_ih|bias_hh)_l(\d+)(_reverse)?")
+_PACKED = ("in_proj", "qkv", "c_attn", "Wqkv", "qkv_proj")
+_BUFFERS = {
+    "num_batches_tracked": "counts batches, which nothing here needs",
+    "masked_bias": "a constant of the causal mask",
+    "position_ids": "the numbers 0, 1, 2, ...",
+    "inv_freq": "the frequencies of rotary positions, which are computed",
+}
+_MASK = "the causal mask, which is computed"
+
+
+def torch_groups(file: ForeignFile, takes_apart: bool) -> tuple[list[Group], dict[str, str]]:
+    """Return the tensors of a file by module, and those that no layer has, with the reason.
+
+    Args:
+        file: A state dict.
+        takes_apart: Whether packed projections of attention are given to three layers.
+
+    Raises:
+        ArgumentError: projections are packed head by head.
+    """
+    ignored: dict[str, str] = {}
+    found: dict[str, Group] = {}
+    for position, (name, array) in enumerate(file.arrays.items()):
+        prefix, _, last = name.rpartition(".")
+        reason = _BUFFERS.get(last)
+        if last == "bias" and len(array.shape) == 4 and array.shape[:2] == (1, 1):
+            reason = _MASK
+        if reason:
+            ignored[name] = reason
+            continue
+        group, key = _place(prefix, last, name)
+        found.setdefault(group, Group(group, {}, position)).arrays[key] = array
+    groups = [_as_linear(group, found) for group in found.values()]
+    if takes_apart:
+        groups = [part for group in groups for part in _apart(group)]
+    return groups, ignored
+
+
+def _place(prefix: str, last: str, name: str) -> tuple[str, str]:
+    """Return which group a tensor belongs to and what it is called there."""
+    recurrent = _RECURRENT.fullmatch(last)
+    if recurrent:
+        return _joined(prefix, f"l{recurrent[2]}{recurrent[3] or ''}"), recurrent[1]
+    if last in ("in_proj_weight", "in_proj_bias"):
+        return _joined(prefix, "in_proj"), last.removeprefix("in_proj_")
+    if last in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+        return _joined(prefix, last.removesuffix("_weight")), "weight"
+    last = _OLDER.get(last, last)
+    return (prefix, last) if last in _OF_LAYERS else (name, "")
+
+
+def _joined(prefix: str, last: str) -> str:
+    return f"{prefix}.{last}" if prefix else last
+
+
+def _as_linear(group: Group, groups: dict[str, Group]) -> Group:
+    """Return a group whose weight is ``(out, in)``; the Conv1D of transformers has it the other way round."""
+    last = group.name.rpartition(".")[2]
+    weight = group.arrays.get("weight")
+    if not last.startswith("c_") or weight is None or len(weight.shape) != 2 or not _has_conv1d(groups):
+        return group
+    rows, columns = weight.shape
+    turned = weight.derived(weight.name, (columns, rows), lambda x: x.T)
+    return Group(group.name, {**group.arrays, "weight": turned}, group.position)
+
+
+def _has_conv1d(groups: dict[str, Group]) -> bool:
+    packed = [group.arrays["weight"].shape for name, group in groups.items() if name.endswith("c_attn")]
+    return any(len(shape) == 2 and shape[1] == 3 * shape[0] for shape in packed)
+
+
+def _apart(group: Group) -> list[Group]:
+    prefix, _, last = group.name.rpartition(".")
+    if last == "query_key_value":
+        raise ArgumentError(
+            f"{group.name} packs query, key and value head by head",
+            "how many heads there are the file does not say",
+            "take it apart in torch, and save q_proj, k_proj and v_proj",
+        )
+    if last not in _PACKED or any(array.shape[0] % 3 for array in group.arrays.values()):
+        return [group]
+    return [
+        Group(
+            _joined(prefix, name),
+            {key: _third(array, number) for key, array in group.arrays.items()},
+            group.position,
+        )
+        for number, name in enumerate(("q_proj", "k_proj", "v_proj"))
+    ]
+
+
+def _third(array: ForeignArray, number: int) -> ForeignArray:
+    size = array.shape[0] // 3
+    cut: Callable[[HostArray], HostArray] = partial(_rows, low=number * size, high=(number + 1) * size)
+    return array.derived(f"{array.name}[{number * size}:{(number + 1) * size}]", (size, *array.shape[1:]), cut)
+
+
+def _rows(x: HostArray, low: int, high: int) -> HostArray:
+    return x[low:high]

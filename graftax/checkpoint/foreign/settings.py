@@ -1,0 +1,62 @@
+"""What no file of weights holds, and what the library that wrote it takes where it is not told."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from graftax.checkpoint.foreign.layer_rules import rule_of
+
+_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
+    "torch": {
+        "batch_normalization.BatchNormalization": {"epsilon": 1e-5, "momentum": 0.9},
+        "layer_normalization.LayerNormalization": {"epsilon": 1e-5},
+        "group_normalization.GroupNormalization": {"epsilon": 1e-5},
+        "transformer.TransformerBlock": {"layer_norm_epsilon": 1e-5},
+        "relu_layers.LeakyReLU": {"negative_slope": 0.01},
+    },
+    "keras": {
+        "batch_normalization.BatchNormalization": {"epsilon": 1e-3, "momentum": 0.99},
+        "layer_normalization.LayerNormalization": {"epsilon": 1e-3},
+        "group_normalization.GroupNormalization": {"epsilon": 1e-3},
+        "rms_normalization.RMSNormalization": {"epsilon": 1e-6},
+        "relu_layers.LeakyReLU": {"negative_slope": 0.3},
+    },
+    "flax": {
+        "batch_normalization.BatchNormalization": {"epsilon": 1e-5, "momentum": 0.99},
+        "layer_normalization.LayerNormalization": {"epsilon": 1e-6},
+        "group_normalization.GroupNormalization": {"epsilon": 1e-6},
+        "rms_normalization.RMSNormalization": {"epsilon": 1e-6},
+        "relu_layers.LeakyReLU": {"negative_slope": 0.01},
+    },
+}
+
+
+class Setting(NamedTuple):
+    """A setting of a layer that differs from the default of the library that wrote the file.
+
+    ``path`` is that of the layer, ``here`` its value, ``there`` that default: whether it was kept, no file says.
+    """
+
+    path: str
+    name: str
+    here: float
+    there: float
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.name}={self.here:g} here"
+
+
+def differing(layer: object, path: str, source: str) -> list[Setting]:
+    """Return the settings of a layer that differ from the defaults of a library.
+
+    Args:
+        layer: The layer.
+        path: Its path.
+        source: ``"torch"``, ``"keras"`` or ``"flax"``; others have none.
+    """
+    defaults = rule_of(layer, _DEFAULTS.get(source, {})) or {}
+    return [
+        Setting(path, name, getattr(layer, name), there)
+        for name, there in defaults.items()
+        if getattr(layer, name) != there
+    ]

@@ -1,0 +1,70 @@
+"""The libraries whose weights are read: their rules, how their arrays are put together, and how they are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from graftax.checkpoint.foreign.foreign_array import ForeignFile
+from graftax.checkpoint.foreign.rules import flax, keras, torch
+from graftax.checkpoint.foreign.rules.flax_groups import flax_groups
+from graftax.checkpoint.foreign.rules.keras_groups import keras_groups
+from graftax.checkpoint.foreign.rules.own_groups import own_groups
+from graftax.checkpoint.foreign.rules.torch_groups import torch_groups
+from graftax.checkpoint.foreign.unit import Group, Rule
+from graftax.core.errors import ArgumentError
+
+Grouped = tuple[list[Group], dict[str, str]]
+
+
+class Source(NamedTuple):
+    """A library: rules by class of our layers, how arrays become groups, and whether it flattens channels first."""
+
+    rules: Mapping[str, Rule]
+    groups: Callable[[ForeignFile, bool], Grouped]
+    channels_first: bool = False
+    by_name: bool = False
+
+
+SOURCES = {
+    "torch": Source(torch.RULES, torch_groups, channels_first=True),
+    "keras": Source(keras.RULES, lambda file, _: keras_groups(file)),
+    "flax": Source(flax.RULES, lambda file, _: flax_groups(file)),
+    "graftax": Source({}, lambda file, _: own_groups(file), by_name=True),
+}
+
+_ENDS = {
+    "torch": {"weight", "running_mean", "in_proj_weight", "num_batches_tracked"},
+    "graftax": {"kernel", "gamma", "beta", "embeddings", "moving_mean", "recurrent_kernel"},
+    "flax": {"scale", "embedding"},
+}
+
+
+def source_of(file: ForeignFile, source: str | None) -> str:
+    """Return which library wrote a file: as told, as its format says, or as its names are.
+
+    Args:
+        file: The file.
+        source: What the caller says; None for nothing.
+
+    Raises:
+        ArgumentError: there is no such library, or the names are those of several.
+    """
+    if source is not None:
+        if source not in SOURCES:
+            raise ArgumentError(f"source={source!r:.60}", "there are no rules for it", " or ".join(map(repr, SOURCES)))
+        return source
+    if file.source is not None:
+        return file.source
+    ends = {name.replace(".", "/").rpartition("/")[2] for name in file.arrays}
+    likely = [name for name, words in _ENDS.items() if words & ends]
+    if "flax" in likely and "graftax" in likely and not (_ENDS["graftax"] - {"kernel"}) & ends:
+        likely.remove("graftax")  # both have kernels
+    if len(likely) == 1:
+        return likely[0]
+    shown = ", ".join(list(file.arrays)[:4])
+    raise ArgumentError(
+        f"{file.path}, with {shown}, ...",
+        f"its names do not say which library wrote it{f': {likely}' if likely else ''}",
+        f"source={' or source='.join(map(repr, SOURCES))}",
+    )

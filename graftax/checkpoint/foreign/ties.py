@@ -1,0 +1,52 @@
+"""Tied weights: a file may have one array under two names, of which the program needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from graftax.checkpoint.foreign.foreign_array import ForeignArray
+from graftax.checkpoint.foreign.unit import Group
+
+
+def tied_to(group: Group, used: Iterable[ForeignArray]) -> dict[str, str] | None:
+    """Return, for each array of a group, the array that was used and is the same; None unless all are.
+
+    Args:
+        group: A group that nothing took.
+        used: The arrays that Variables took.
+    """
+    known = list(used)
+    found = {}
+    for array in group.arrays.values():
+        twin = next((other for other in known if _is_same(array, other)), None)
+        if twin is None:
+            return None
+        found[array.name] = twin.name
+    return found
+
+
+def without_twins(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
+    """Return groups, and apart from them those that are in the same memory as one before.
+
+    Args:
+        groups: All groups of a file.
+    """
+    first: list[Group] = []
+    twins: list[Group] = []
+    known: set[object] = set()
+    for group in groups:
+        memory = [array.memory for array in group.arrays.values()]
+        is_twin = all(one is not None and one in known for one in memory)
+        (twins if is_twin else first).append(group)
+        known |= set(memory) - {None}
+    return first, twins
+
+
+def _is_same(one: ForeignArray, other: ForeignArray) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype or len(one.shape) < 2:
+        return False  # vectors of zeros and ones are alike by chance
+    if one.memory is not None and one.memory == other.memory:
+        return True
+    return np.array_equal(one.read(), other.read())

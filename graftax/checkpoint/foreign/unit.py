@@ -1,0 +1,116 @@
+"""Unit: a layer of the program whose Variables take their values together; Part: one Variable, and how to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.foreign.foreign_array import ForeignArray
+from graftax.core.typedefs import Shape
+from graftax.variables.variable import Variable
+
+Convert = Callable[..., HostArray]
+
+
+class Choice(NamedTuple):
+    """One way to make a Variable: from which arrays of a group, by what function, and a word on it for the report."""
+
+    names: tuple[str, ...]
+    convert: Convert
+    note: str = ""
+
+
+class Part(NamedTuple):
+    """A Variable, its path from the module, and the ways to make it, the first that fits being taken."""
+
+    variable: Variable
+    path: str
+    choices: tuple[Choice, ...]
+
+
+class Made(NamedTuple):
+    """What a Variable is made of."""
+
+    part: Part
+    choice: Choice
+    arrays: tuple[ForeignArray, ...]
+
+
+@dataclass
+class Unit:
+    """A layer, or a Variable on its own.
+
+    Args:
+        path: From the module that is loaded.
+        kind: The names of its class and its base classes, in snake case; none for a Variable on its own.
+        label: The name that it was given; empty if none.
+        parts: Its Variables.
+        is_wanted: Whether any of them is to be loaded.
+        leaves_some: Whether a group may have more than it needs, since a name map gives a part of it otherwise.
+    """
+
+    path: str
+    kind: tuple[str, ...]
+    label: str
+    parts: list[Part]
+    is_wanted: bool = True
+    leaves_some: bool = False
+
+    def shapes(self) -> str:
+        """Return what it needs, for messages."""
+        return ", ".join(f"{part.path.rpartition('/')[2]} {part.variable.shape}" for part in self.parts)
+
+
+@dataclass
+class Group:
+    """Arrays of a file that belong to one layer, by what they are called in it; one on its own is called ``""``."""
+
+    name: str
+    arrays: dict[str, ForeignArray]
+    position: int
+    label: str = ""
+
+    def shapes(self) -> str:
+        """Return what it has, for messages."""
+        return ", ".join(f"{name or 'array'} {array.shape}" for name, array in self.arrays.items())
+
+
+def fitted(unit: Unit, group: Group) -> list[Made] | None:
+    """Return how a unit is made of a group that it uses up; None if it cannot be."""
+    made: list[Made] = []
+    for part in unit.parts:
+        for choice in part.choices:
+            arrays = tuple(group.arrays[name] for name in choice.names if name in group.arrays)
+            if len(arrays) == len(choice.names) and _gives(choice, arrays, tuple(part.variable.shape)):
+                made.append(Made(part, choice, arrays))
+                break
+        else:
+            return None
+    used = {name for one in made for name in one.choice.names}
+    return made if used == set(group.arrays) or unit.leaves_some else None
+
+
+def _gives(choice: Choice, arrays: tuple[ForeignArray, ...], shape: Shape) -> bool:
+    size = prod(shape)
+    if any(prod(array.shape) > size for array in arrays):  # nothing that is forged is ever made
+        return False
+    return _shape_of(choice.convert, tuple(array.shape for array in arrays)) == shape
+
+
+@lru_cache(maxsize=4096)
+def _shape_of(convert: Convert, shapes: tuple[Shape, ...]) -> Shape | None:
+    try:
+        return tuple(convert(*(np.zeros(shape, np.bool_) for shape in shapes)).shape)
+    except (ValueError, IndexError, TypeError):
+        return None
+
+
+Choices = Mapping[str, tuple[Choice, ...]]
+Rule = Callable[[Any], Choices]
+"""From a layer to the ways in which its Variables are made, by the names of its attributes."""

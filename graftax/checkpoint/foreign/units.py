@@ -1,0 +1,87 @@
+"""The layers of a program as units: which Variables they have, and by what rule each is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graftax.checkpoint.foreign.flattening import flattened_before, reordered
+from graftax.checkpoint.foreign.layer_rules import rule_of
+from graftax.checkpoint.foreign.rules.layouts import one
+from graftax.checkpoint.foreign.unit import Choice, Part, Rule, Unit
+from graftax.core.errors import NotBuiltError, StateError
+from graftax.reparam.base import Reparam
+from graftax.variables.graph.module import Module, snake_case
+from graftax.variables.graph.walking import walk_with_edges
+from graftax.variables.variable import Variable
+
+_FLATTENED = ("kernel", "gamma", "beta", "moving_mean", "moving_variance")
+
+
+class Units:
+    """The units of a module.
+
+    Args:
+        module: What is loaded.
+        rules: Those of the library that wrote the file.
+        channels_first: Whether that library flattens channels first.
+
+    Raises:
+        NotBuiltError: some layers have no weights yet.
+        StateError: a weight is an expression.
+    """
+
+    def __init__(self, module: Module, rules: Mapping[str, Rule], channels_first: bool) -> None:
+        found = [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(module)]
+        self.modules = [(path, node) for path, node in found if isinstance(node, Module)]
+        unbuilt = [path or "the module" for path, node in self.modules if node._gx_lacks_weights]
+        if unbuilt:
+            raise NotBuiltError(
+                f"{', '.join(unbuilt[:5])}{', ...' if len(unbuilt) > 5 else ''}: not built",
+                "shapes say which weights are whose, and there are none yet",
+                "model(example) first, or model.build((None, ...))",
+            )
+        self._shapes = flattened_before([node for _, node in self.modules]) if channels_first else {}
+        self._rules = rules
+        self.units: list[Unit] = []
+        self.kept: list[str] = []
+        held: dict[int, list[tuple[str, Variable]]] = {}
+        for path, node in found:
+            if isinstance(node, Variable):
+                held.setdefault(id(node._gx_owner), []).append((path, node))
+        paths = {id(node): path for path, node in self.modules}
+        for variables in held.values():
+            self._add(paths, [(path, v) for path, v in variables if v.role in ("weight", "state")])
+
+    def _add(self, paths: Mapping[int, str], variables: list[tuple[str, Variable]]) -> None:
+        if not variables:
+            return
+        layer: Any = variables[0][1]._gx_owner
+        if isinstance(layer, Reparam):
+            raise StateError(
+                f"{variables[0][0]} is a part of an expression, {type(layer).__name__}",
+                "files of other libraries hold plain weights",
+                "load first, graft then: load_foreign(path, model); gx.graft(model, ...)",
+            )
+        rule = rule_of(layer, self._rules)
+        choices = {} if rule is None else rule(layer)
+        parts = []
+        for path, variable in variables:
+            name = path.rpartition("/")[2]
+            if name in choices and getattr(layer, name, None) is variable:
+                ways = choices[name]
+                shape = self._shapes.get(id(layer)) if name in _FLATTENED else None
+                parts.append(Part(variable, path, ways if shape is None else _all_reordered(ways, shape)))
+            elif variable.role == "state" and rule is not None:
+                self.kept.append(path)
+            else:
+                self.units.append(Unit(path, (), "", [Part(variable, path, one(""))]))
+        if parts:
+            kind = tuple(snake_case(base.__name__) for base in type(layer).__mro__)
+            label = layer._gx_name or ""
+            where = paths.get(id(layer), parts[0].path.rpartition("/")[0])
+            self.units.append(Unit(where, kind, label, parts))
+
+
+def _all_reordered(choices: tuple[Choice, ...], shape: tuple[int, ...]) -> tuple[Choice, ...]:
+    return tuple(reordered(choice, shape) for choice in choices)

@@ -1,0 +1,52 @@
+"""``graftax ckpt show CKPT --stats``: numbers about the values of each array."""
+
+import os
+from argparse import Namespace
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from graftax.checkpoint.derived.difference import Held, held_by_file, held_by_sheet
+from graftax.checkpoint.derived.opening import sheet_at
+from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.subset import Spot, Subset
+from graftax.cli.output import print_json, printable, table
+
+_COLUMNS = ("mean", "std", "min", "max")
+
+
+def run(options: Namespace) -> int:
+    """Print mean, deviation, bounds, and how many values are no numbers."""
+    with ExitStack() as stack:
+        if os.path.isfile(options.checkpoint):
+            held = held_by_file(stack.enter_context(opened(options.checkpoint)))
+        else:
+            held = held_by_sheet(stack.enter_context(sheet_at(options.checkpoint, Subset())))
+        subset = Subset(options.only)
+        spots = {path: Spot(path, one.role) for path, one in held.items() if one.dtype}
+        subset.check(spots.values())
+        found = [{"path": path, **_numbers(held[path])} for path, spot in spots.items() if spot in subset]
+    if options.json:
+        print_json({"path": options.checkpoint, "entries": found})
+        return 0
+    rows = [("PATH", "DTYPE", "SHAPE", *(name.upper() for name in _COLUMNS), "NO NUMBERS")]
+    for one in found:
+        cells = [f"{one[name]:.4g}" if one[name] is not None else "" for name in _COLUMNS]
+        rows.append(
+            (printable(one["path"]), one["dtype"], str(tuple(one["shape"])), *cells, str(one["not_finite"] or ""))
+        )
+    table(rows, right=(3, 4, 5, 6, 7))
+    return 0
+
+
+def _numbers(held: Held) -> dict[str, Any]:
+    array = held.read()
+    is_real = not held.dtype.startswith("complex")
+    values = array.astype("float64") if is_real else np.abs(array)
+    finite = values[np.isfinite(values)]
+    numbers: dict[str, float | None] = dict.fromkeys(_COLUMNS)
+    if finite.size:
+        found = finite.mean(), finite.std(), finite.min(), finite.max()
+        numbers = {name: float(value) for name, value in zip(_COLUMNS, found, strict=True)}
+    return {"dtype": held.dtype, "shape": list(held.shape), **numbers, "not_finite": int(values.size - finite.size)}

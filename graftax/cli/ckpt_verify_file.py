@@ -1,0 +1,34 @@
+"""``graftax ckpt verify FILE``: of a file of arrays that another library wrote."""
+
+from argparse import Namespace
+
+from graftax.checkpoint.foreign.opening import opened
+from graftax.cli.output import print_json, printable, size
+from graftax.core.errors import CheckpointError, NotACheckpoint
+
+
+def run(options: Namespace) -> int:
+    """Read all that is there; 3 if something is damaged. Such files have few checksums or none."""
+    problems: list[CheckpointError] = []
+    count = total = 0
+    try:
+        with opened(options.checkpoint) as file:
+            for array in file.arrays.values():
+                try:
+                    total += array.read().nbytes
+                    count += 1
+                except CheckpointError as error:
+                    problems.append(error)
+    except NotACheckpoint:
+        raise
+    except CheckpointError as error:
+        problems.append(error)
+    if options.json:
+        told = [{"error": type(p).__name__, "message": str(p)} for p in problems]
+        print_json({"path": options.checkpoint, "arrays": count, "bytes": total, "problems": told, "strangers": ()})
+        return 3 if problems else 0
+    for problem in problems:
+        print(f"{type(problem).__name__}: {printable(problem.received)}: {printable(problem.reason)}")
+    verdict = "damaged" if problems else "whole, as far as a file without checksums tells"
+    print(f"{printable(options.checkpoint)}: {verdict}; {count:,} arrays, {size(total)} read")
+    return 3 if problems else 0

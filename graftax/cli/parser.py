@@ -1,0 +1,129 @@
+"""What the command ``graftax`` can be asked for, and with which options."""
+
+import argparse
+import sys
+from typing import Any
+
+EXIT_CODES = (
+    "exit codes: 0 fine, 1 differences found, 2 usage, 3 corrupt or unsafe, 4 does not match, 5 input or output"
+)
+
+_TARGET = (
+    "FILE.py:FUNCTION or PACKAGE.MODULE:FUNCTION; called without arguments, returns a Checkpoint or a dict of roots"
+)
+_SELECTOR = ": a glob of paths, or a role such as role:slot; may be repeated"
+_FILES = "a checkpoint, or a file such as .safetensors, .pt, .npz"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    whole = argparse.ArgumentParser(prog="graftax", description="Tools around graftax.")
+    whole.add_argument("--version", action="version", version=f"graftax {sys.modules['graftax'].__version__}")
+    groups = whole.add_subparsers(required=True, metavar="GROUP")
+    text = "list, show, compare, change, save and restore checkpoints"
+    ckpt = groups.add_parser("ckpt", help=text, description=text, epilog=EXIT_CODES)
+    commands = ckpt.add_subparsers(required=True, metavar="COMMAND")
+    _looking(commands)
+    _changing(commands)
+    _running(commands)
+    completion = groups.add_parser("completion", help="a script that lets a shell complete commands")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help='eval "$(graftax completion bash)"')
+    completion.set_defaults(module="completion", parser=whole)
+    return whole
+
+
+def _looking(commands: Any) -> None:
+    ls = _command(commands, "ls", "the checkpoints in a folder")
+    ls.add_argument("folder", metavar="FOLDER")
+    ls.add_argument("--latest", action="store_true", help="print only the path of the one with the highest step")
+    ls.add_argument("--sweep", action="store_true", help="delete what dead processes left, first")
+
+    show = _command(commands, "show", "what a checkpoint or a file of another library holds")
+    show.add_argument("checkpoint", metavar="CKPT", help=_FILES)
+    show.add_argument("--only", action="append", metavar="SELECTOR", help=f"show only these{_SELECTOR}")
+    show.add_argument("--tree", action="store_true", help="what paths have in common once")
+    show.add_argument("--stats", action="store_true", help="mean, deviation and bounds of the values; reads them all")
+
+    verify = _command(commands, "verify", "check every byte of a checkpoint")
+    verify.add_argument("checkpoint", metavar="CKPT", help=_FILES)
+
+    diff = _command(commands, "diff", "what differs between two checkpoints")
+    diff.add_argument("first", metavar="A", help=_FILES)
+    diff.add_argument("second", metavar="B", help=_FILES)
+    _subset(diff, "compare")
+
+    prune = _command(commands, "prune", "delete checkpoints of a folder, but those to keep and those others refer to")
+    prune.add_argument("folder", metavar="FOLDER")
+    prune.add_argument("--keep", type=int, metavar="N", help="the N with the highest steps")
+    prune.add_argument("--keep-every", type=int, metavar="STEPS", help="those whose step is a multiple, besides")
+    prune.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
+
+
+def _changing(commands: Any) -> None:
+    part = "a checkpoint or a part of one as a checkpoint of its own, which refers to no other"
+    extract = _command(commands, "extract", part)
+    extract.add_argument("checkpoint", metavar="CKPT")
+    _destination(extract)
+    _subset(extract, "take")
+
+    rename = _command(commands, "rename", "the same with other paths")
+    rename.add_argument("checkpoint", metavar="CKPT")
+    rename.add_argument("--map", action="append", metavar="NEW=OLD", help="hang what is at OLD at NEW; may be repeated")
+    _destination(rename)
+
+    merge = _command(commands, "merge", "what several checkpoints have, as one")
+    merge.add_argument("checkpoints", metavar="CKPT", nargs="+")
+    merge.add_argument("--prefer", choices=("first", "last"), help="whose values count where several have one path")
+    _destination(merge)
+
+    cast = _command(commands, "cast", "the same with arrays of another dtype; integers stay")
+    cast.add_argument("checkpoint", metavar="CKPT")
+    cast.add_argument("--dtype", required=True, metavar="DTYPE", help="such as bfloat16")
+    _destination(cast)
+    _subset(cast, "cast")
+
+    average = _command(commands, "average", "the mean of several checkpoints; integers are those of the first")
+    average.add_argument("checkpoints", metavar="CKPT", nargs="+")
+    _destination(average)
+    _subset(average, "take")
+
+    convert = _command(commands, "convert", "a checkpoint into .safetensors or .npz, other files into a checkpoint")
+    convert.add_argument("source", metavar="SOURCE", help=_FILES)
+    _destination(convert)
+    _subset(convert, "take")
+
+
+def _running(commands: Any) -> None:
+    save = _command(commands, "save", "save what a function of yours builds")
+    save.add_argument("target", metavar="TARGET", help=_TARGET)
+    save.add_argument("checkpoint", metavar="CKPT")
+    save.add_argument("--from", dest="source", metavar="CKPT0", help="restore this checkpoint first")
+    save.add_argument("--overwrite", action="store_true", help="replace a checkpoint that is there")
+    _subset(save, "save")
+
+    restore = _command(commands, "restore", "restore into what a function of yours builds, or into another tool's file")
+    restore.add_argument("checkpoint", metavar="CKPT")
+    restore.add_argument("target", metavar="TARGET", help=f"{_TARGET}; or OUT.npz, OUT.safetensors")
+    restore.add_argument("--map", action="append", metavar="PROGRAM=CKPT", help="take PROGRAM's values from path CKPT")
+    restore.add_argument("--mode", choices=("exact", "cover", "overlap"), help="how much must fit (exact)")
+    restore.add_argument("--cast", choices=("exact", "safe", "any"), help="which dtypes may be converted (exact)")
+    restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
+    restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")
+    _subset(restore, "restore")
+
+
+def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    sub: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=EXIT_CODES)
+    sub.set_defaults(module=f"ckpt_{name}")
+    sub.add_argument("--json", action="store_true", help="print JSON")
+    return sub
+
+
+def _destination(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--to", required=True, metavar="DEST", help="what is written")
+    sub.add_argument("--overwrite", action="store_true", help="replace a checkpoint that is at DEST")
+
+
+def _subset(sub: argparse.ArgumentParser, what: str) -> None:
+    sub.add_argument("--only", action="append", metavar="SELECTOR", help=f"{what} only these{_SELECTOR}")
+    sub.add_argument("--skip", action="append", metavar="SELECTOR", help=f"{what} all but these{_SELECTOR}")

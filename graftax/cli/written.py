@@ -1,0 +1,24 @@
+"""Writing what a command made, and telling so."""
+
+from argparse import Namespace
+from typing import Any
+
+from graftax.checkpoint.commit import commit
+from graftax.checkpoint.derived.sheet import Sheet
+from graftax.cli.output import print_json, printable, size
+
+
+def write(sheet: Sheet, options: Namespace, **told: Any) -> int:
+    """Write a checkpoint to --to, and print what was written.
+
+    Args:
+        sheet: What is written.
+        options: Those of the command.
+        told: What the JSON says besides.
+    """
+    index = commit(options.to, sheet.draft(), overwrite=options.overwrite)
+    if options.json:
+        print_json({"path": options.to, "arrays": len(index.tensors), "nbytes": index.nbytes, **told})
+        return 0
+    print(f"wrote {len(index.tensors):,} arrays, {size(index.nbytes)}, to {printable(options.to)}")
+    return 0

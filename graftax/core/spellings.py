@@ -1,0 +1,56 @@
+"""Other spellings of a path: where a Module was given a name, the name stands for the last edge that leads to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+_MOST = 4  # names in one path of which each may be there or not; of more, the innermost
+
+
+def above(item: object) -> Iterator[Any]:
+    """Yield what a variable hangs in, from the inside out."""
+    owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
+    while owner is not None:
+        yield owner
+        owner = owner._gx_owner
+
+
+def spellings(paths: Sequence[str], item: object) -> list[str]:
+    """Return the paths of a variable, and of the weights it is a part of, with names that users gave in them.
+
+    Args:
+        paths: Its path, from some Module, and those of the weights that it is a part of, which begin alike.
+        item: The variable, or its spec.
+    """
+    if not any(getattr(owner, "_gx_name", None) for owner in above(item)):
+        return []
+    parts = paths[0].split("/")
+    names = _names(parts, item)
+    found: dict[str, None] = {}
+    for chosen in product((False, True), repeat=len(names)):
+        spelt = list(parts)
+        for take, (place, name) in zip(chosen, names, strict=True):
+            if take:
+                spelt[place] = name
+        found |= dict.fromkeys("/".join(spelt[: path.count("/") + 1]) for path in paths)
+    return [path for path in found if path not in paths]
+
+
+def _names(parts: list[str], item: object) -> list[tuple[int, str]]:
+    """Return places in a path, and the names of what stands there, as far as the path is that of the first owners."""
+    way = _way(item) or parts  # a spec has its path alone
+    cut = len(way) - len(parts)
+    found: list[tuple[int, str]] = []
+    for owner in above(item):
+        place = len(_way(owner)) - 1 - cut
+        if place < 0 or way[place + cut + 1 :] != parts[place + 1 :]:
+            break
+        if (name := getattr(owner, "_gx_name", None)) is not None and len(found) < _MOST:
+            found.append((place, name))
+    return found
+
+
+def _way(node: Any) -> list[str]:
+    return list(map(str, node._gx_way())) if hasattr(node, "_gx_way") else []

@@ -1,0 +1,1 @@
+"""Whole models as files: how they are described, rebuilt, saved and loaded."""

@@ -1,0 +1,150 @@
+"""Description: what a model is made of, as plain values that a file can hold."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError
+from graftax.core.typedefs import VariableLike
+from graftax.layers.policy import DTypePolicy
+from graftax.ops.symbolic import Spec
+from graftax.training.graph import Operand, Result
+from graftax.training.whole.public_classes import name_of
+from graftax.training.wired import Wired
+from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
+
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)
+
+
+class Describing:
+    """Describes objects; one that is met again is referred to.
+
+    A value becomes itself, where it is a number or text, else a list of a word and what belongs to it.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[int, tuple[int, Any]] = {}  # with the object, so that no other one gets its id
+        self.names: dict[str, Any] = {}
+        """The classes and functions that were met, by name."""
+
+    def value(self, value: Any, where: str) -> Any:
+        """Return the description of a value.
+
+        Args:
+            value: What to describe.
+            where: What it is called in messages.
+
+        Raises:
+            ArgumentError: it could not be rebuilt.
+        """
+        if type(value) in _ATOMS:
+            return value
+        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+            word = "list" if isinstance(value, list) else "tuple"
+            return [word, [self.value(part, f"{where}[{i}]") for i, part in enumerate(value)]]
+        if isinstance(value, Mapping):
+            return ["dict", [[key, self.value(part, f"{where}[{key!r}]")] for key, part in value.items()]]
+        if isinstance(value, slice):
+            return ["slice", [self.value(part, where) for part in (value.start, value.stop, value.step)]]
+        if isinstance(value, Result):
+            return ["result", value.step, value.place]
+        if isinstance(value, Operand):
+            return ["operand", value.number]
+        if isinstance(value, Spec):
+            return ["spec", list(value.shape), value.dtype]
+        if isinstance(value, DTypePolicy):
+            return ["policy", value.name]
+        if value is Ellipsis:
+            return ["ellipsis"]
+        if isinstance(value, np.ndarray | np.generic) or (registry.current().arrays.is_array(value)):
+            return self._array(value, where)
+        if id(value) in self._seen:
+            return ["seen", self._seen[id(value)][0]]
+        number = len(self._seen)
+        self._seen[id(value)] = number, value
+        if isinstance(value, Variable):
+            dtype, role = str(value.dtype), value.role
+            return ["variable", number, list(value.shape), dtype, value.trainability.made, role]
+        return ["object", number, *self._object(value, where)]
+
+    def _array(self, value: Any, where: str) -> Any:
+        host = np.asarray(registry.current().arrays.to_numpy(value))
+        if host.dtype.kind not in "biufc":
+            self._refuse(where, f"an array of {host.dtype}", "it holds numbers that files have no form for")
+        return ["array", str(host.dtype), list(host.shape), host.tobytes()]
+
+    def _object(self, value: Any, where: str) -> list[Any]:
+        if isinstance(value, type) or not hasattr(value, "__dict__") or inspect.isroutine(value):
+            return ["named", self._name(value, where)]
+        kind = self._name(type(value), where)
+        if isinstance(value, Wired) and value._gx_graph is not None:
+            return ["graph", kind, self._settings(value), *self._graph(value, where)]
+        if isinstance(value, Wired) and value._gx_in_a_row:
+            row: Any = value
+            layers = [self.value(layer, f"{where}.layers[{i}]") for i, layer in enumerate(row.layers)]
+            declared = None if row._gx_declared is None else list(row._gx_declared)
+            return ["sequential", kind, self._settings(value), self.value(declared, where), layers]
+        if isinstance(value, VariableLike):
+            self._refuse(where, f"a weight that {kind} computes", "it is made by a creator, for one layer")
+        if isinstance(value, Module):
+            if not value._gx_made_with.known:
+                self._refuse(where, f"{value!r:.60}", "it is a copy, which lost what its constructor was given")
+            args, kwargs = value._gx_made_with.args, value._gx_made_with.kwargs
+        else:
+            args, kwargs = (), self._by_attribute(value, where)
+        parameters = [p.name for p in inspect.signature(type(value)).parameters.values()]
+        names = dict(enumerate(parameters))
+        return [
+            "made",
+            kind,
+            [self.value(one, f"{where}.{names.get(i, i)}") for i, one in enumerate(args)],
+            [[name, self.value(one, f"{where}.{name}")] for name, one in kwargs.items()],
+        ]
+
+    def _settings(self, model: Module) -> list[Any]:
+        """Return name, ``trainable`` and policy, which every model takes."""
+        policy: Any = getattr(model, "_gx_policy", None)
+        return [model._gx_name, None if policy is None else policy.name]
+
+    def _graph(self, model: Any, where: str) -> list[Any]:
+        graph = model._gx_graph
+        layers = [self.value(layer, f"{where}.{layer.name}") for layer in model.layers]
+        operands = [self.value(one, f"{where}.operands") for one in getattr(model, "operands", ())]
+        steps = []
+        for step in graph.steps:
+            title = step.callee if isinstance(step.callee, str) else model.layers[step.callee].name
+            parts = (step.args, step.kwargs, step.results)
+            steps.append([step.callee, *(self.value(part, f"{where}.{title}") for part in parts), step.is_input])
+        return [layers, operands, steps, self.value(graph.inputs, where), self.value(graph.outputs, where)]
+
+    def _by_attribute(self, value: Any, where: str) -> dict[str, Any]:
+        """Return the settings of an object that keeps each under the name of its parameter."""
+        found = {}
+        for one in inspect.signature(type(value)).parameters.values():
+            if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+                continue
+            if not hasattr(value, one.name):
+                self._refuse(where, f"{value!r:.60}", f"it does not keep its argument {one.name!r} under that name")
+            found[one.name] = getattr(value, one.name)
+        return found
+
+    def _name(self, thing: Any, where: str) -> str:
+        name = name_of(thing)
+        if name is None or self.names.setdefault(name, thing) is not thing:
+            why = "it has no name under which it could be given again" if name is None else f"two are called {name!r}"
+            self._refuse(where, f"{thing!r:.80}", why)
+        return name
+
+    def _refuse(self, where: str, what: str, why: str) -> NoReturn:
+        raise ArgumentError(
+            f"save: {where} is {what}",
+            f"{why}, so no file could bring it back",
+            "a function with a name, or a class with its settings, given as custom= to load_model; "
+            "model.save_weights(path) saves the weights alone",
+        )

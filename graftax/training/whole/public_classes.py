@@ -1,0 +1,106 @@
+"""Names by which files know classes and functions: those of graftax, and the user's, which are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.known_names import closest
+
+Custom: TypeAlias = "Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]"
+
+_SPACES = {
+    "layers": "graftax.layers",
+    "activations": "graftax.layers.activations",
+    "losses": "graftax.losses",
+    "metrics": "graftax.metrics",
+    "optimizers": "graftax.optimizers",
+    "schedules": "graftax.optimizers.schedules",
+    "initializers": "graftax.variables.initializers",
+    "regularizers": "graftax.variables.regularizers",
+    "constraints": "graftax.variables.constraints",
+    "reparam": "graftax.reparam",
+    "ops": "graftax.ops",
+}
+_ALONE = {"Model": "graftax.training.model", "Sequential": "graftax.training.sequential"}
+_ALONE |= {"SeedGenerator": "graftax.variables.random"}
+_CUSTOM = "custom."
+
+
+def name_of(thing: Any) -> str | None:
+    """Return the name of a class or a function: a public one of graftax, else ``custom.`` and its own.
+
+    None for what has no name under which it could be given again, such as a lambda.
+    """
+    name = getattr(thing, "__name__", None)
+    if not isinstance(name, str):
+        return None
+    ours = str(getattr(thing, "__module__", "")).partition(".")[0] == "graftax"
+    if ours:
+        for space in ("", *_SPACES):
+            public = f"{space}.{name}" if space else name
+            if _public(public) is thing:
+                return public
+        return None
+    return f"{_CUSTOM}{name}" if name.isidentifier() and "<locals>.<lambda>" not in thing.__qualname__ else None
+
+
+@cache
+def _public(name: str) -> Any:
+    """Return what a public name of graftax stands for; None for any other text."""
+    space, _, last = name.rpartition(".")
+    if not last.isidentifier() or last.startswith("_"):
+        return None
+    if not space:
+        return getattr(import_module(_ALONE[last]), last) if last in _ALONE else None
+    if space not in _SPACES:
+        return None
+    module = import_module(_SPACES[space])
+    return getattr(module, last) if last in dir(module) else None
+
+
+def given(custom: Custom) -> dict[str, Any]:
+    """Return the classes and functions of the user's, by name.
+
+    Raises:
+        ArgumentTypeError: one of them cannot be called, or has no name.
+    """
+    if isinstance(custom, Mapping):
+        found = dict(custom)
+    else:
+        found = {getattr(one, "__name__", ""): one for one in (custom if isinstance(custom, Iterable) else [custom])}
+    for name, one in found.items():
+        if not isinstance(name, str) or not name.isidentifier() or not callable(one):
+            raise ArgumentTypeError(
+                f"custom= has {name!r}: {one!r:.60}", "it has classes and functions", "custom=[MyLayer, my_activation]"
+            )
+    return found
+
+
+def found(name: str, custom: Mapping[str, Any], used: set[str]) -> Any:
+    """Return what a name in a file stands for; note which of the user's were needed.
+
+    Raises:
+        ArgumentError: nothing known has this name.
+    """
+    if name.startswith(_CUSTOM):
+        own = name.removeprefix(_CUSTOM)
+        if own in custom:
+            used.add(own)
+            return custom[own]
+        near = closest(own, custom)
+        raise ArgumentError(
+            f"the file has {own!r}, which is none of graftax's",
+            "no code of a file is run and no module that it names is imported, so it must be given"
+            + (f"; custom= has {', '.join(custom)}" if custom else ""),
+            f"load_model(path, custom={{{own!r}: {near or own}}})",
+        )
+    thing = _public(name)
+    if thing is None:
+        raise ArgumentError(
+            f"the file has {name!r}", "this version of graftax has no such thing", "the version that saved the file"
+        )
+    return thing

@@ -1,0 +1,148 @@
+"""Rebuilding: from the description of a model to a model. Nothing that a description says is run or imported."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graftax.core import tree
+from graftax.core.errors import CorruptCheckpoint, GraftaxError
+from graftax.layers.input_layer import InputLayer, begun
+from graftax.layers.policy import DTypePolicy
+from graftax.ops.symbolic import Spec, mapped
+from graftax.ops.table import OPS
+from graftax.training.graph import Operand, Result, function_of
+from graftax.training.wired import Wired
+from graftax.variables.variable import Variable
+
+_DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+_DTYPES |= {"complex64", "complex128"}
+
+
+class Rebuilding:
+    """Makes objects again.
+
+    Args:
+        find: Gives the class or function of a name, or raises.
+    """
+
+    def __init__(self, find: Callable[[str], Any]) -> None:
+        self._find = find
+        self._made: dict[int, Any] = {}
+
+    def value(self, described: Any) -> Any:
+        """Return what a description describes.
+
+        Raises:
+            CorruptCheckpoint: it is none.
+            GraftaxError: a class does not take what it was given when it was saved.
+        """
+        if not isinstance(described, list):
+            return described
+        word, *rest = described
+        try:
+            make = _MAKERS[word]
+            return make(self, *rest)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, GraftaxError):
+                raise
+            raise CorruptCheckpoint(
+                f"the description of a model has {described!r:.80}", f"that cannot be read: {error}", "another file"
+            ) from error
+
+    def _all(self, described: list[Any]) -> list[Any]:
+        return [self.value(one) for one in described]
+
+    def _dict(self, pairs: list[Any]) -> dict[Any, Any]:
+        return {key: self.value(one) for key, one in pairs}
+
+    def _array(self, dtype: str, shape: list[int], data: bytes) -> Any:
+        if dtype not in _DTYPES or math.prod(shape) * np.dtype(dtype).itemsize != len(data):
+            raise ValueError("an array of another size")
+        return np.frombuffer(data, dtype).reshape(shape).copy()
+
+    def _variable(self, number: int, shape: list[int], dtype: str, trainable: bool, role: str) -> Variable:
+        made = Variable(np.zeros(shape, dtype), trainable=trainable, role=role)
+        self._made[number] = made
+        return made
+
+    def _object(self, number: int, how: str, *rest: Any) -> Any:
+        made = self._made[number] = _OBJECTS[how](self, *rest)
+        return made
+
+    def _named(self, name: str) -> Any:
+        return self._find(name)
+
+    def _plain(self, name: str, args: list[Any], kwargs: list[Any]) -> Any:
+        return self._find(name)(*self._all(args), **self._dict(kwargs))
+
+    def _sequential(self, name: str, settings: list[Any], declared: Any, layers: list[Any]) -> Any:
+        kind = self._find(name)
+        declared = self.value(declared)
+        front = [] if declared is None else [InputLayer(declared[0][1:], declared[1], declared[0][0], declared[2])]
+        given, policy = settings
+        if not (isinstance(kind, type) and issubclass(kind, Wired) and kind._gx_in_a_row):
+            raise ValueError(f"{name} is no Sequential")
+        return kind([*front, *self._all(layers)], name=given, dtype=policy)
+
+    def _graph(
+        self,
+        name: str,
+        settings: list[Any],
+        layers: list[Any],
+        operands: list[Any],
+        steps: list[Any],
+        inputs: Any,
+        outputs: Any,
+    ) -> Any:
+        kind = self._find(name)
+        if not (isinstance(kind, type) and issubclass(kind, Wired)):
+            raise ValueError(f"{name} is no Model")
+        made, held = self._all(layers), self._all(operands)
+        values: dict[Result, Any] = {}
+
+        def there(leaf: Any) -> Any:
+            if isinstance(leaf, Result):
+                return values[leaf]
+            return held[leaf.number] if isinstance(leaf, Operand) else leaf
+
+        for number, (callee, args, kwargs, results, is_input) in enumerate(steps):
+            if isinstance(callee, str) and callee not in OPS and callee != "subscript":
+                raise ValueError(f"there is no op {callee!r}")
+            called = function_of(callee) if isinstance(callee, str) else made[callee]
+            if is_input and isinstance(called, InputLayer):
+                out = begun(called)
+            else:
+                out = called(*mapped(there, self.value(args)), **mapped(there, self.value(kwargs)))
+            if len(tree.flatten(out)) != len(tree.flatten(self.value(results))):
+                raise ValueError(f"step {number} gives another number of values than it did")
+            values.update((Result(number, place), one) for place, one in enumerate(tree.flatten(out)))
+        given, policy = settings
+        ends = (mapped(there, self.value(inputs)), mapped(there, self.value(outputs)))
+        return kind(inputs=ends[0], outputs=ends[1], name=given, dtype=policy)
+
+
+_OBJECTS: dict[str, Callable[..., Any]] = {
+    "named": Rebuilding._named,
+    "made": Rebuilding._plain,
+    "sequential": Rebuilding._sequential,
+    "graph": Rebuilding._graph,
+}
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "list": lambda self, parts: self._all(parts),
+    "tuple": lambda self, parts: tuple(self._all(parts)),
+    "dict": Rebuilding._dict,
+    "slice": lambda self, parts: slice(*self._all(parts)),
+    "ellipsis": lambda self: Ellipsis,
+    "result": lambda self, step, place: Result(step, place),
+    "operand": lambda self, number: Operand(number),
+    "spec": lambda self, shape, dtype: Spec(tuple(shape), dtype),
+    "policy": lambda self, name: DTypePolicy(name),
+    "array": Rebuilding._array,
+    "seen": lambda self, number: self._made[number],
+    "variable": Rebuilding._variable,
+    "object": Rebuilding._object,
+}

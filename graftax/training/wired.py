@@ -1,0 +1,228 @@
+"""Wired: the part of a model that knows the graph of layers between its inputs and outputs, if it was given one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError, StateError
+from graftax.core.fallback import Fallback
+from graftax.core.scopes import ScopeStack
+from graftax.layers.input_layer import InputLayer
+from graftax.layers.layer import Layer
+from graftax.layers.policy import DTypePolicy
+from graftax.ops.symbolic import Symbolic, mapped
+from graftax.training.graph import Graph, Result
+from graftax.training.wiring import wired
+
+
+class Recorded(dict[Result, Symbolic]):
+    """What stands for the values of a graph; a copy of the model makes its own, since it has layers of its own."""
+
+    def __reduce__(self) -> tuple[type[Recorded], tuple[()]]:
+        return Recorded, ()
+
+
+_running: ScopeStack[Layer] = ScopeStack("graph of layers")
+
+
+class Wired(Layer):
+    """A layer that may be a graph of layers: then its call runs that graph.
+
+    Args:
+        inputs: What `graftax.Input` gave, one or a nested structure. Defaults to None, no graph: ``call`` says what
+            is computed.
+        outputs: What calls on it gave. Defaults to None.
+        name: As for `Layer`. Defaults to None.
+        trainable: As for `Layer`. Defaults to True.
+        dtype: As for `Layer`; the layers of a graph keep their own. Defaults to None.
+    """
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_recorded"})
+    _gx_graph: Graph | None = None
+    _gx_recorded: Recorded | None = None
+    _gx_in_a_row: ClassVar[bool] = False
+    """Whether it is made of a list of layers, called one after the other."""
+
+    def __init__(
+        self,
+        inputs: Any = None,
+        outputs: Any = None,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: str | DTypePolicy | None = None,
+    ) -> None:
+        wiring = None
+        if isinstance(inputs, str) and outputs is None:
+            raise ArgumentTypeError(
+                f"{type(self).__name__} got {inputs!r} as inputs", "a name is given by name", f"name={inputs!r}"
+            )
+        if inputs is not None or outputs is not None:
+            if inputs is None or outputs is None:
+                raise ArgumentError(
+                    f"{type(self).__name__}({'inputs' if outputs is None else 'outputs'}=...) alone",
+                    "a graph of layers lies between inputs and outputs",
+                    "gx.Model(inputs, outputs)",
+                )
+            if type(self).call is not Wired.call:
+                raise ArgumentTypeError(
+                    f"{type(self).__name__}(inputs, outputs)",
+                    "its class has a call, which says what is computed, and a graph would say it again",
+                    "a class without call; or gx.Model(inputs, outputs) as an attribute",
+                )
+            wiring = wired(inputs, outputs)
+        super().__init__(name, trainable, dtype)
+        if wiring is None:
+            return
+        self.layers: list[Any] = wiring.layers
+        if wiring.operands:
+            self.operands: list[Any] = wiring.operands
+        self._gx_graph = wiring.graph
+        self._gx_recorded = Recorded(wiring.values)
+        self._gx_input_shape = mapped(lambda leaf: leaf.shape, inputs)
+        object.__setattr__(self, "supports_masking", True)
+        object.__setattr__(self, "_gx_hands_on_masks", True)
+        if type(self).__module__.startswith("graftax."):
+            object.__setattr__(self, "compiles_call", True)  # where all layers do
+        self._gx_mark_built()
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    if not TYPE_CHECKING:  # a checker should see that subclasses take any arguments
+
+        def call(self, inputs: Any) -> Any:
+            """Compute the outputs of the graph; a class of its own defines it."""
+            return super().call(inputs) if self._gx_graph is None else self._gx_run(self._gx_graph, inputs)
+
+    def _gx_run(self, graph: Graph, inputs: Any) -> Any:
+        if any(one is self for one in _running.items):
+            way = [*_running.items, self]
+            raise StateError(
+                f"the model {self.name!r} calls itself: "
+                + " calls ".join(repr(one.name) for one in way[way.index(self) :]),
+                "a layer of it holds it, so the call would never end",
+                "another model in that layer",
+            )
+        if len(self.layers) != graph.layers:
+            raise StateError(
+                f"the list of layers of {self._gx_title()} has {len(self.layers)}, and its graph {graph.layers}",
+                "the graph was recorded when the model was made, and what is added to the list is called by nothing",
+                "gx.Model(inputs, outputs), with the layer called between them",
+            )
+        given = self._gx_given_inputs(graph, inputs)
+        operands = self.operands if graph.operands else ()
+        with _running.entered(self):
+            return graph.run(given, self.layers, operands)
+
+    @property
+    def _gx_has_call(self) -> bool:
+        """Whether it says what it computes."""
+        return self._gx_graph is not None or type(self).call is not Wired.call
+
+    def _gx_given_inputs(self, graph: Graph, inputs: Any) -> list[Any]:
+        """Return the inputs in the order of the graph, as it takes them.
+
+        Raises:
+            ArgumentTypeError: they are others, or fewer.
+        """
+        layers = self._gx_input_layers(graph)
+        names = [layer._gx_name for layer in layers]
+        found: list[Any] | None = None
+        if isinstance(inputs, Mapping) and not isinstance(graph.inputs, dict):
+            if set(inputs) == set(names):
+                found = [inputs[name or ""] for name in names]
+        elif tree.is_leaf(inputs) == tree.is_leaf(graph.inputs):
+            found = _in_order(graph.inputs, inputs)
+        elif tree.is_leaf(graph.inputs) and isinstance(inputs, list | tuple) and len(inputs) == 1:
+            found = list(inputs)
+        if found is None or len(found) != len(layers):
+            raise ArgumentTypeError(
+                f"{self._gx_title()} got {_shown(inputs)}",
+                f"its inputs are {_shown(mapped(lambda leaf: graph.steps[leaf.step].results, graph.inputs))}"
+                + (f", called {', '.join(map(repr, names))}" if None not in names else ""),
+                "an array for each, in that structure" + ("; or a dict by these names" if None not in names else ""),
+            )
+        return [layer.fitting(value) for layer, value in zip(layers, found, strict=True)]
+
+    def _gx_output_names(self) -> tuple[str, ...]:
+        """Return the given names of the layers whose outputs a graph lists, if they all have one; else nothing."""
+        graph = self._gx_graph
+        if graph is None or not isinstance(graph.outputs, list | tuple):
+            return ()
+        ends = [graph.steps[leaf.step].callee if isinstance(leaf, Result) else "" for leaf in graph.outputs]
+        names = [None if isinstance(callee, str) else self.layers[callee]._gx_name for callee in ends]
+        return tuple(name for name in names if name) if None not in names and len(set(names)) == len(names) else ()
+
+    def _gx_input_layers(self, graph: Graph) -> list[InputLayer]:
+        return [self.layers[graph.steps[leaf.step].callee] for leaf in tree.flatten(graph.inputs)]
+
+    # --- looking at the graph -----------------------------------------------------------------------------------------
+
+    def _gx_record_again(self) -> None:
+        if self._gx_graph is not None and not self._gx_recorded:
+            self._gx_recorded = Recorded(self._gx_graph.record(self.layers, getattr(self, "operands", ())))
+
+    def _gx_values(self, name: str) -> Any:
+        if self._gx_graph is None:
+            raise no_graph(self, name)
+        self._gx_record_again()
+        assert self._gx_recorded is not None  # it was just made
+        return mapped(self._gx_recorded.__getitem__, getattr(self._gx_graph, f"{name.rstrip('s')}s"))
+
+    @Fallback
+    def input(self) -> Any:
+        """Return what stands for the inputs of the graph, in their structure."""
+        return self._gx_values("input")
+
+    @Fallback
+    def output(self) -> Any:
+        """Return what stands for the outputs of the graph, in their structure."""
+        return self._gx_values("output")
+
+    @Fallback
+    def inputs(self) -> list[Any]:
+        """Return what stands for the inputs of the graph, as a list."""
+        return tree.flatten(self._gx_values("inputs"))
+
+    @Fallback
+    def outputs(self) -> list[Any]:
+        """Return what stands for the outputs of the graph, as a list."""
+        return tree.flatten(self._gx_values("outputs"))
+
+
+def no_graph(model: Layer, name: str) -> MissingAttributeError:
+    """Return the error for what only a graph of layers has."""
+    return MissingAttributeError(
+        f"{model._gx_title()} has no {name!r}",
+        "it is no graph of layers: what comes in and goes out is known at the call",
+        "gx.Model(inputs, outputs); gx.Sequential([gx.Input((8,)), ...])",
+    )
+
+
+def _in_order(like: Any, given: Any) -> list[Any] | None:
+    """Return the leaves of a structure in the order of another one; None where they differ."""
+    if tree.is_leaf(like):
+        return [given] if tree.is_leaf(given) else None
+    if tree.is_leaf(given) or isinstance(like, dict) != isinstance(given, dict) or len(like) != len(given):
+        return None
+    if isinstance(like, dict) and set(like) != set(given):
+        return None
+    pairs = [(like[key], given[key]) for key in like] if isinstance(like, dict) else zip(like, given, strict=True)
+    found: list[Any] = []
+    for one, other in pairs:
+        if (part := _in_order(one, other)) is None:
+            return None
+        found += part
+    return found
+
+
+def _shown(value: Any) -> str:
+    """Return nested shapes as a message shows them."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_shown(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+    return f"{value!r:.40}"

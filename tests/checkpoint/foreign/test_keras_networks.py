@@ -1,0 +1,176 @@
+"""Networks of Keras, their ``.weights.h5`` loaded in one line, give what Keras gives."""
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+
+keras = pytest.importorskip("keras")
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # Keras with NumPy 2.4
+
+
+def draw(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype("float32")
+
+
+def trained(model):
+    """Numbers of its own everywhere, moving statistics included."""
+    rng = np.random.default_rng(1)
+    model.set_weights([(rng.random(w.shape) * 0.5 + 0.1).astype("float32") for w in model.get_weights()])
+    return model
+
+
+def compare(theirs, ours, x, tmp_path, suffix=".weights.h5", names=None):
+    path = str(tmp_path / f"net{suffix}")
+    expected = trained(theirs)(x)
+    theirs.save(path) if suffix == ".keras" else theirs.save_weights(path)
+    ours(x)
+    report = gx.checkpoint.load_foreign(path, ours, names=names)
+    np.testing.assert_allclose(ours(x), np.asarray(expected), rtol=2e-5, atol=2e-5)
+    return report
+
+
+@pytest.mark.parametrize("suffix", [".weights.h5", ".keras"])
+def test_cnn(tmp_path, suffix):
+    k = keras.layers
+    theirs = keras.Sequential(
+        [
+            keras.Input((6, 6, 2)),
+            k.Conv2D(4, 3),
+            k.BatchNormalization(),
+            k.DepthwiseConv2D(2),
+            k.SeparableConv2D(3, 2),
+            k.Dropout(0.1),
+            k.Flatten(),
+            k.Dense(3),
+            k.Dense(3),
+            k.Dense(3),
+        ]
+    )
+    theirs.compile("adam", "mse")
+    ours = gx.Sequential(
+        [
+            layers.Conv2D(4, 3),
+            layers.BatchNormalization(),
+            layers.DepthwiseConv2D(2),
+            layers.SeparableConv2D(3, 2),
+            layers.Flatten(),
+            layers.Dense(3),
+            layers.Dense(3),
+            layers.Dense(3),
+        ]
+    )
+    report = compare(theirs, ours, draw(2, 6, 6, 2), tmp_path, suffix)
+    assert not report.settings
+    assert all("optimizer" in one.name or "seed" in one.name for one in report.left_out)
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "SimpleRNN"])
+def test_recurrent(tmp_path, name):
+    k = keras.layers
+    theirs = keras.Sequential(
+        [
+            keras.Input((5,), dtype="int32"),
+            k.Embedding(7, 4),
+            k.Bidirectional(getattr(k, name)(3, return_sequences=True)),
+            getattr(k, name)(4),
+        ]
+    )
+    ours = gx.Sequential(
+        [
+            layers.Embedding(7, 4),
+            layers.Bidirectional(getattr(layers, name)(3, return_sequences=True)),
+            getattr(layers, name)(4),
+        ]
+    )
+    compare(theirs, ours, np.random.default_rng(0).integers(0, 7, (2, 5)), tmp_path)
+
+
+def test_attention(tmp_path):
+    k = keras.layers
+    i = keras.Input((5, 8))
+    theirs = keras.Model(i, k.LayerNormalization()(k.MultiHeadAttention(2, 4)(i, i)))
+    ours = gx.Sequential([layers.MultiHeadAttention(2, 4), layers.LayerNormalization()])
+    compare(theirs, ours, draw(2, 5, 8), tmp_path)
+
+
+def test_names_of_layers_and_attributes(tmp_path):
+    """Four layers of one shape: only what they are called tells them apart."""
+    k = keras.layers
+    names = ("one", "three", "two", "four")
+    theirs = keras.Sequential([keras.Input((4,)), *(k.Dense(4, name=name) for name in names)])
+    ours = gx.Sequential([layers.Dense(4, name=name) for name in names])
+    compare(theirs, ours, draw(2, 4), tmp_path)
+    other = gx.Sequential([layers.Dense(4) for _ in names])
+    compare(theirs, other, draw(2, 4), tmp_path)  # numbered as dense, dense_1, ...
+
+
+def test_a_subclass_by_its_attributes(tmp_path):
+    class Theirs(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.tail = keras.layers.Dense(4)
+            self.body = keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(4)])
+
+        def call(self, x):
+            return self.tail(self.body(x))
+
+    class Ours(gx.Model):
+        def __init__(self):
+            super().__init__()
+            self.body = gx.Sequential([layers.Dense(4), layers.Dense(4)])
+            self.tail = layers.Dense(4)
+
+        def call(self, x):
+            return self.tail(self.body(x))
+
+    theirs, x = Theirs(), draw(2, 4)
+    theirs(x)
+    compare(theirs, Ours(), x, tmp_path)
+
+
+def test_damaged_files_are_refused_by_name(tmp_path):
+    theirs = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    path = tmp_path / "a.weights.h5"
+    theirs.save_weights(path)
+    whole = path.read_bytes()
+    dense = layers.Dense(3)
+    dense.build((None, 4))
+    before = dense.kernel.numpy()
+    rng = np.random.default_rng(0)
+    cases = [whole[:n] for n in range(0, len(whole), max(1, len(whole) // 40))]
+    for _ in range(60):
+        flipped = bytearray(whole)
+        for at in rng.integers(0, len(whole), 3):
+            flipped[at] ^= int(rng.integers(1, 256))
+        cases.append(bytes(flipped))
+    for data in cases:
+        path.write_bytes(data)
+        try:
+            gx.checkpoint.load_foreign(path, dense)
+        except gx.errors.CheckpointError:
+            np.testing.assert_array_equal(dense.kernel.numpy(), before)
+        else:
+            dense.kernel.assign(before)  # a flip in the numbers themselves, which HDF5 does not check
+
+
+def test_links_and_values_elsewhere_are_refused(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    dense = layers.Dense(3)
+    dense.build((None, 4))
+    for i, link in enumerate((h5py.ExternalLink("other.h5", "/x"), h5py.SoftLink("/vars/1"))):
+        with h5py.File(tmp_path / f"{i}.h5", "w") as file:
+            file["vars/1"] = np.zeros(3, "float32")
+            file["vars/0"] = link
+        with pytest.raises(gx.errors.UnsafeCheckpoint, match="link"):
+            gx.checkpoint.load_foreign(tmp_path / f"{i}.h5", dense)
+    with h5py.File(tmp_path / "outside.h5", "w") as file:
+        file.create_dataset("vars/0", (4, 3), "float32", external=[("/etc/hostname", 0, 48)])
+    with pytest.raises(gx.errors.UnsafeCheckpoint, match="other files"):
+        gx.checkpoint.load_foreign(tmp_path / "outside.h5", dense)
+    with h5py.File(tmp_path / "round.h5", "w") as file:
+        group = file.create_group("a")
+        group["b"] = group
+    with pytest.raises(gx.errors.UnsafeCheckpoint, match="deep"):
+        gx.checkpoint.load_foreign(tmp_path / "round.h5", dense)

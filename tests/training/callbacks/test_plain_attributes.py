@@ -1,0 +1,105 @@
+"""Callbacks from elsewhere, which do not say what they remember, go on all the same in a run that is resumed."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax.training.callbacks.plain_attributes import PlainAttributes
+
+X = np.linspace(-1, 1, 24, dtype="float32").reshape(12, 2)
+
+
+class Counts:
+    """As a callback of Keras is: no get_state, set-up in on_train_begin."""
+
+    def __init__(self, patience=3):
+        self.patience = patience
+
+    def set_model(self, model):
+        self._model = model
+
+    def set_params(self, params):
+        self.params = params
+
+    def on_train_begin(self, logs=None):
+        self.seen, self.best, self.losses, self.arrays, self.by_name = 0, np.inf, [], None, {}
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen += 1
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.best = np.float32(min(self.best, logs["loss"]))
+        self.losses.append(float(logs["loss"]))
+        self.arrays = [v.numpy() for v in self._model.trainable_variables]
+        self.by_name[f"epoch {epoch}"] = epoch
+
+
+class Holds(Counts):
+    def on_epoch_end(self, epoch, logs=None):
+        self.window = {epoch}
+
+
+class Killed(BaseException):
+    pass
+
+
+def train(folder, callback, kill_at=None):
+    def kill(batch, logs):
+        if kill_at is not None and int(model.optimizer.iterations) == kill_at:
+            raise Killed
+
+    gx.set_random_seed(0)
+    model = gx.Sequential([gx.layers.Dense(1)])
+    model.compile(gx.optimizers.SGD(0.1), "mse")
+    watch = gx.callbacks.LambdaCallback(on_train_batch_end=kill)
+    save = gx.callbacks.ModelCheckpoint(folder, every=2)
+    model.fit(X, X[:, :1], batch_size=4, epochs=4, verbose=0, resume=folder, callbacks=[callback, save, watch])
+    return callback
+
+
+def kill_and_resume(folder, kind, **options):
+    with pytest.raises(Killed):
+        train(folder, kind(), kill_at=8)
+    return train(folder, kind(**options))
+
+
+def test_what_it_counted_goes_on(tmp_path):
+    whole = train(tmp_path / "whole", Counts())
+    resumed = kill_and_resume(tmp_path / "broken", Counts, patience=5)
+    assert resumed.seen == whole.seen == 12
+    assert resumed.best == pytest.approx(whole.best)
+    assert resumed.losses == whole.losses
+    assert resumed.by_name == whole.by_name
+    assert resumed.patience == 5  # a setting is that of the present run
+    for one, other in zip(resumed.arrays, whole.arrays, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_cannot_be_saved_is_told_where_the_run_goes_on(tmp_path):
+    with pytest.warns(UserWarning, match=r"the callback Holds goes on without its attributes window \(set\)"):
+        kill_and_resume(tmp_path, Holds)
+
+
+def test_nothing_is_told_of_what_has_not_changed(tmp_path):
+    class Opens(Counts):
+        def __init__(self):
+            super().__init__()
+            self.function, self.path = abs, tmp_path
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kill_and_resume(tmp_path / "run", Opens).seen == 12
+
+
+@pytest.mark.parametrize("value", [1, 2.5, "text", True, None, [1, [2.0]], {"a": np.ones(2)}, float("nan")], ids=str)
+def test_a_plain_value_is_remembered_once_it_has_changed(value):
+    one, other = Counts(), Counts()
+    for callback in (one, other):
+        callback.value = np.zeros(3)
+    attributes = PlainAttributes(one)
+    assert attributes.get_state() is None
+    one.value = value
+    PlainAttributes(other).set_state(attributes.get_state())
+    np.testing.assert_equal(other.value, value)
