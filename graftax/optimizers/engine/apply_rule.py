@@ -143,10 +143,12 @@ def _fitted(update: Update, new: Array) -> Array:
     rows = update.rows
     if rows is None:
         return constrained(variable, new)
-    whole = rows.put(variable.value, new)
+    whole: Array = rows.put(variable.value, new)
     if variable.constraint is None:
         return whole
-    return rows.put(variable.value, rows.of(constrained(variable, whole)))  # the others stay, within the bounds or not
+    # the others stay, within the bounds or not
+    kept: Array = rows.put(variable.value, rows.of(constrained(variable, whole)))
+    return kept
 
 
 def _assign_slots(slots: Mapping[str, Variable], changes: Mapping[str, Array], rows: TouchedRows | None = None) -> None:
