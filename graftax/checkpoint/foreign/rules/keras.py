@@ -5,8 +5,6 @@ Source: the ``build`` of each layer of Keras 3.
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.checkpoint.foreign.rules.layouts import one, reshaped, same
 from graftax.checkpoint.foreign.unit import Choice, Choices, Rule
 
