@@ -321,8 +321,8 @@ def _fraction(y: object) -> GraftaxError:
     )
 
 
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, (int, float)) else np.array2string(value, threshold=8, separator=", ")
+def _shown(value: object) -> str:
+    return np.array2string(value, threshold=8, separator=", ") if isinstance(value, np.ndarray) else str(value)
 
 
 @checking("bincount")

@@ -66,7 +66,7 @@ class Origin:
     __slots__ = ("__weakref__", "args", "callee", "is_input", "kwargs", "number", "results", "specs")
 
     def __init__(
-        self, callee: object, args: tuple[Any, ...], kwargs: dict[str, Any], results: object, is_input: bool = False
+        self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: object, is_input: bool = False
     ) -> None:
         self.callee, self.args, self.kwargs, self.results, self.is_input = callee, args, kwargs, results, is_input
         self.specs = tree.flatten(results)
@@ -164,9 +164,7 @@ def leaves(value: object) -> list[Any]:
 # --- recording --------------------------------------------------------------------------------------------------------
 
 
-def record(
-    callee: object, title: str, args: tuple[Any, ...], kwargs: dict[str, Any], evaluate: Callable[..., Any]
-) -> Any:
+def record(callee: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any], evaluate: Callable[..., Any]) -> Any:
     """Record a call with symbolic values among its arguments; return its results, which are symbolic.
 
     Args:
