@@ -115,7 +115,7 @@ class Match:
             deeper: list[tuple[Place, int | None, bool]] = []
             for place, found, deliberate in level:
                 node = mapped.get(place, found) if mapped else found
-                if node is None or (place, node) in seen:
+                if node is None or (place, node) in seen:  # what is one here may be several there
                     continue
                 seen.add((place, node))
                 deliberate = deliberate or place in mapped
@@ -165,7 +165,7 @@ class Match:
             self.candidates.setdefault(place, []).append(node)
             if deliberate:
                 self._deliberate.add(place)
-        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):
+        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):  # nobody asked: nothing is wrong
             self._strangers.append((place, node))
         elif not same:
             self._blamed.update(leaves_of(place))
@@ -185,9 +185,9 @@ class Match:
                 taker = self._receivers.get(place)
                 if taker is not None and self.has(taker):
                     self.fresh += [place] if place not in leaves_of(taker) else []
-                elif place not in self._blamed:
+                elif place not in self._blamed:  # what has a conflict already is not missing as well
                     self.missing.append(place)
-            elif len(nodes) > 1 and not self._agree(nodes):
+            elif len(nodes) > 1 and not self._agree(nodes):  # equal values may be tied in the program afterwards
                 sources = ", ".join(self.paths[node] for node in nodes)
                 reason = f"is one object in the program; the checkpoint has different values for it: {sources}"
                 self.conflicts.append(Conflict(AmbiguousSharing, place.path, reason))

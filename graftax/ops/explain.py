@@ -101,7 +101,7 @@ def _shape(value: Any) -> list[int]:
     return list(np.shape(value) if not hasattr(value, "shape") else value.shape)
 
 
-def _broadcast(op: str, x: Any, y: Any, first: str = "x", second: str = "y") -> GraftaxError | None:
+def _broadcast(op: str, x: Any, y: Array, first: str = "x", second: str = "y") -> GraftaxError | None:
     left, right = _shape(x), _shape(y)
     reason = mismatch(left, right)
     return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, INSTEAD) if reason else None
