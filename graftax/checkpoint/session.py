@@ -229,7 +229,7 @@ class Session:
     def _check_tied(self, node: int, path: str, taker: Reparam, before: list[tuple[Any, Any]]) -> None:
         """Raise if an expression has taken its value from a Variable that had another saved value already."""
         known = {id(found): other for ref, other in self._restored if (found := ref()) is not None}
-        known |= {id(holder): other for other in self._given if (holder := self.given(other)) is not None}
+        known |= {id(given): other for other in self._given if (given := self.given(other)) is not None}
         earlier = [(v, value) for v, value in before if id(v) in known]
         if not earlier or is_near(taker, self._moved(taker, before)):
             return
