@@ -143,10 +143,10 @@ def _fitted(update: Update, new: Array) -> Array:
     rows = update.rows
     if rows is None:
         return constrained(variable, new)
-    whole = rows.put(variable.value, new)
-    if variable.constraint is None:
-        return whole
-    return rows.put(variable.value, rows.of(constrained(variable, whole)))  # the others stay, within the bounds or not
+    whole: Array = rows.put(variable.value, new)
+    if variable.constraint is not None:  # the other rows stay, within the bounds or not
+        whole = rows.put(variable.value, rows.of(constrained(variable, whole)))
+    return whole
 
 
 def _assign_slots(slots: Mapping[str, Variable], changes: Mapping[str, Array], rows: TouchedRows | None = None) -> None:
