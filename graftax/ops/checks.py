@@ -313,7 +313,7 @@ def _power(arrays: Arrays, x: Any, y: Any) -> None:
         raise _fraction(arrays.to_numpy(y))
 
 
-def _fraction(y: Any) -> GraftaxError:
+def _fraction(y: object) -> GraftaxError:
     return NumericsError(
         f"power: an integer to the power of {_shown(y)}",
         "integers have no fractions",

@@ -144,9 +144,11 @@ def _fitted(update: Update, new: Array) -> Array:
     if rows is None:
         return constrained(variable, new)
     whole: Array = rows.put(variable.value, new)
-    if variable.constraint is not None:  # the other rows stay, within the bounds or not
-        whole = rows.put(variable.value, rows.of(constrained(variable, whole)))
-    return whole
+    if variable.constraint is None:
+        return whole
+    # the others stay, within the bounds or not
+    kept: Array = rows.put(variable.value, rows.of(constrained(variable, whole)))
+    return kept
 
 
 def _assign_slots(slots: Mapping[str, Variable], changes: Mapping[str, Array], rows: TouchedRows | None = None) -> None:
