@@ -139,7 +139,7 @@ def single_shape(input_shape: Any, least: int, most: int | None = None) -> Shape
     return tuple(input_shape)
 
 
-def array_shape(x: object) -> Shape:
+def array_shape(x: Any) -> Shape:
     """Return the shape of the one array that a layer is called with."""
     if not hasattr(x, "shape"):
         raise _no_array(x)

@@ -69,7 +69,7 @@ def assign_all(structure: object, values: object, giver: str) -> None:
         variable.assign(ops.stop_gradient(ops.cast(found[path], variable.dtype)))
 
 
-def _plain(structure: object) -> Any:
+def _plain(structure: Any) -> Any:
     if hasattr(structure, "items"):
         return {key: _plain(value) for key, value in structure.items()}
     if isinstance(structure, list | tuple):

@@ -133,7 +133,7 @@ class JaxLayer(Layer):
         return made
 
 
-def as_plain(structure: object) -> Any:
+def as_plain(structure: Any) -> Any:
     """Return mappings of any kind as dicts."""
     if hasattr(structure, "items"):
         return {key: as_plain(value) for key, value in structure.items()}

@@ -121,7 +121,7 @@ class Recurrent(Stateful, RecurrentWeights):
             own = ops.flip(as_bool(own), 1)
         return (own, *[None] * self.states) if self.return_state and own is not None else own
 
-    def _first_state(self, given: object, x: Array) -> tuple[Array, ...]:
+    def _first_state(self, given: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
         if given is None and self.stateful:
             return tuple(ops.cast(part, x.dtype) for part in self.carried_state(x.shape[0]))

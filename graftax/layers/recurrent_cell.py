@@ -38,7 +38,7 @@ class RecurrentCell(RecurrentWeights):
         new = self.step(self.driven(x), state, state[0], ops.asarray(self.recurrent_kernel), self.inner_bias())
         return new[0], list(new)
 
-    def _state_of(self, given: object, x: Array) -> tuple[Array, ...]:
+    def _state_of(self, given: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
         if given is None:
             return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
@@ -136,7 +136,7 @@ def checked_cell(cell: object) -> Any:
 def first_states(cell: Any, batch: int, dtype: str) -> Any:
     """Return zeros in the structure that a cell's ``state_size`` has."""
 
-    def make(size: object) -> Any:
+    def make(size: Any) -> Any:
         if isinstance(size, list):
             return [make(part) for part in size]
         sizes = size if isinstance(size, tuple) else (size,)  # a tuple is a shape, as of an image

@@ -17,7 +17,7 @@ class ShapeLeaf:
         self.sizes = tuple(sizes)
 
 
-def shape_of(leaf: object) -> Shape | None:
+def shape_of(leaf: Any) -> Shape | None:
     """Return the shape of an array or a number; None for anything else."""
     if hasattr(leaf, "shape"):
         return tuple(leaf.shape)
@@ -63,7 +63,7 @@ def checked(what: str, structure: object) -> Any:
     return tuple(sizes) if isinstance(structure, tuple) else sizes
 
 
-def _size(value: object) -> Any:
+def _size(value: Any) -> Any:
     return index(value) if hasattr(value, "__index__") and not getattr(value, "shape", ()) else value
 
 

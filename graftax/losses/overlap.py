@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from graftax.objectives import overlap, per_sample
 from graftax.objectives.hiding import Form, Ranges
 
 
-def _axes(value: object) -> tuple[int, ...] | None:
+def _axes(value: Any) -> tuple[int, ...] | None:
     """Return the axes that are summed over, or None."""
     if value is None:
         return None

@@ -51,7 +51,7 @@ def describe(arguments: dict[str, Any]) -> str:
     return ", ".join(_one(name, value) for name, value in arguments.items() if value is not None)
 
 
-def _one(name: str, value: object) -> str:
+def _one(name: str, value: Any) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"{name} {value.dtype.name}{list(value.shape)}"
     if isinstance(value, (list, tuple)) and any(hasattr(item, "shape") for item in value):

@@ -23,7 +23,7 @@ def refuse_kind(op: str, name: str, x: Any, refused: str) -> None:
     if number or getattr(getattr(x, "dtype", None), "kind", "") == refused:
         complex_numbers = refused == "c"
         raise DTypeError(
-            f"{op}: {name} = {x}" if number else f"{op}: {name} of dtype {x.dtype.name}",
+            f"{op}: {name} = {x}" if number else f"{op}: {name} of dtype {getattr(x, 'dtype', '')}",
             "complex numbers have no order" if complex_numbers else "True and False are no numbers to compute with",
             f"ops.real({name}), or ops.abs({name})" if complex_numbers else f'ops.cast({name}, "int32")',
         )

@@ -175,5 +175,5 @@ class Reparam(Module, Arithmetic):
     __hash__ = Module.__hash__
 
 
-def _described(value: object) -> str:
+def _described(value: Any) -> str:
     return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.40}"

@@ -352,7 +352,7 @@ def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     return dict(Logs(logs))
 
 
-def loss_first(logs: object, step: str) -> dict[str, Any]:
+def loss_first(logs: Any, step: str) -> dict[str, Any]:
     """Return what a step returned, the loss first, for which people look.
 
     Raises:
@@ -377,7 +377,7 @@ def loss_first(logs: object, step: str) -> dict[str, Any]:
     return {"loss": logs["loss"], **logs}
 
 
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 

@@ -83,7 +83,8 @@ class Sequential(Model):
     def add(self, layer: Callable[[Any], Any]) -> None:
         """Put a layer at the end; with an `graftax.Input` in front, its weights are made at once."""
         if isinstance(layer, Symbolic) and layer.origin.is_input:
-            self._gx_begin(layer.origin.callee)
+            declared: Any = layer.origin.callee
+            self._gx_begin(declared)
             return
         if isinstance(layer, InputLayer) and not self.layers and self._gx_declared is None:
             self._gx_begin(layer)

@@ -24,7 +24,7 @@ def named(function: object) -> str:
     return str(getattr(function, "__name__", None) or f"{function!r:.60}")
 
 
-def shown(value: object) -> str:
+def shown(value: Any) -> str:
     """Return a value in a message: dtype and shape of an array, a short form of anything else.
 
     Example:

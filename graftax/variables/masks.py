@@ -53,7 +53,7 @@ def is_calm(value: object) -> bool:
     return found is None or found.calm
 
 
-def set_mask(value: object, mask: object, calm: bool = False) -> None:
+def set_mask(value: Any, mask: object, calm: bool = False) -> None:
     """Give an array (or each of a structure) its mask, in place of another one; None changes nothing.
 
     Args:

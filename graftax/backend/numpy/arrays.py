@@ -145,7 +145,7 @@ class NumpyArrays:
         """Return ``1 / sqrt(x)``."""
         return self.numpy.reciprocal(self.numpy.sqrt(x))
 
-    def top_k(self, x: Array, k: int) -> tuple[Any, Any]:
+    def top_k(self, x: Any, k: int) -> tuple[Any, Any]:
         """Return the largest ``k`` values of the last axis and where they are."""
         backwards = np.argsort(np.flip(x, -1), axis=-1, stable=True)
         indices = (x.shape[-1] - 1 - np.flip(backwards, -1))[..., :k]

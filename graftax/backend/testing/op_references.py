@@ -119,7 +119,9 @@ def _argsort(x: np.ndarray[Any, Any], axis: int = -1, descending: bool = False) 
     return np.argsort(-x if descending else x, axis=axis, stable=True)
 
 
-def _norm(x: np.ndarray[Any, Any], ord: float = 2, axis: object = None, keepdims: bool = False) -> Any:
+def _norm(
+    x: np.ndarray[Any, Any], ord: float = 2, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Any:
     if ord == math.inf:
         return np.abs(x).max(axis=axis, keepdims=keepdims)
     return (np.abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)

@@ -43,7 +43,7 @@ def flattened_before(modules: list[Module]) -> dict[int, Shape]:
         kind = rule_of(module, _KINDS)
         if kind == "flatten":
             given: Any = getattr(module, "input_shape", None)
-            sizes = tuple(given[1:]) if given is not None else ()
+            sizes: Any = tuple(given[1:]) if given is not None else ()
             is_image = len(sizes) > 2 or (len(sizes) == 2 and has_channels)
             shape = sizes if is_image and prod(sizes[:-1]) > 1 and sizes[-1] > 1 else None
         elif kind in ("dense", "features") and shape is not None:

@@ -132,7 +132,7 @@ def _batch_norm(
     return np.moveaxis(scale * (moved - mean) / np.sqrt(variance + epsilon) + offset, -1, axis)
 
 
-def _normalize(x: np.ndarray[Any, Any], axis: object = -1, ord: float = 2, epsilon: float = 1e-12) -> Any:
+def _normalize(x: np.ndarray[Any, Any], axis: int | None = -1, ord: float = 2, epsilon: float = 1e-12) -> Any:
     return x / np.maximum((np.abs(x) ** ord).sum(axis, keepdims=True) ** (1 / ord), epsilon)
 
 

@@ -87,7 +87,7 @@ def _extension(code: int, data: bytes) -> Any:
 def _array(shape: object, dtype: object, content: object) -> HostArray:
     if type(shape) is not list or not all(type(n) is int and 0 <= n < 1 << 62 for n in shape) or len(shape) > 32:
         raise ValueError(f"the shape {shape!r:.100}")
-    if dtype not in DTYPES or DTYPES[dtype].layout == "packed" or type(content) is not bytes:
+    if type(dtype) is not str or dtype not in DTYPES or DTYPES[dtype].layout == "packed" or type(content) is not bytes:
         raise ValueError(f"an array of dtype {dtype!r:.100}")
     sizes: Shape = tuple(shape)
     if bytes_of(dtype, sizes) != len(content):
