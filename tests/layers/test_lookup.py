@@ -224,7 +224,7 @@ def restored(make_saved, make_other, path):
 
 
 @pytest.mark.parametrize(
-    "make, more, other, message",
+    ("make", "more", "other", "message"),
     [
         (layers.StringLookup, {"vocabulary": ["a", "b"]}, {"max_tokens": 2}, "max_tokens=2 has not so many"),
         (layers.IntegerLookup, {"vocabulary": [3, 4]}, {"max_tokens": 2}, "max_tokens=2 has not so many"),
