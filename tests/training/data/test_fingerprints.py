@@ -48,7 +48,7 @@ def train(data, where, kill_at=None, **options):
 
 
 @pytest.mark.parametrize(
-    "make, options",
+    ("make", "options"),
     [(Shuffled, {}), (Shuffled, {"steps_per_execution": 2}), (stream, {"steps_per_epoch": 4})],
     ids=["a loader", "several steps at once", "a generator"],
 )
