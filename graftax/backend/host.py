@@ -176,9 +176,7 @@ def check_fits(values: np.ndarray[Any, Any], target: str) -> None:
         ArgumentError: a number does not fit.
     """
     if values.dtype.kind == "c" and "complex" not in target and target != "bool" and np.any(values.imag):
-        raise ArgumentError(
-            f"complex numbers as {target}", "their imaginary parts would be lost", "ops.real(x), or ops.abs(x)"
-        )
+        raise imaginary_lost(values.dtype.name, target)
     if target not in _NAMES or not target.startswith(("int", "uint")) or not values.size or values.dtype.kind == "b":
         return
     if values.dtype.kind in "iu" and np.can_cast(values.dtype, target):
@@ -187,6 +185,15 @@ def check_fits(values: np.ndarray[Any, Any], target: str) -> None:
     for value in (values.real.min(), values.real.max()):
         if not least <= (value if values.dtype.kind in "iu" else np.trunc(value)) <= largest:
             raise _does_not_fit(value, target, least, largest)
+
+
+def imaginary_lost(source: str, target: str) -> ArgumentError:
+    """Return the error for complex numbers that were to become real ones."""
+    return ArgumentError(
+        f"complex numbers as {target}",
+        f"the imaginary parts that {source} has would be lost",
+        "ops.real(x), or ops.abs(x)",
+    )
 
 
 def _does_not_fit(value: object, target: str, least: object, largest: object) -> ArgumentError:

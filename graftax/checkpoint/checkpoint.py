@@ -138,16 +138,20 @@ class Checkpoint:
         """Give the objects their saved values, all or none: whatever goes wrong on the way, nothing is changed.
 
         That counts for Variables, Python state, slots, and for an interruption by Ctrl-C. Values for layers that are
-        not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether all have arrived.
+        not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether all have arrived. In modes
+        ``"exact"`` and ``"cover"``, the build of such a layer raises `MissingInCheckpoint` if one of its weights has no
+        saved value.
 
         Slots go with their Variable, and only to an optimizer of the class that they were saved from. The global seed
         and its stream come back in mode ``"exact"`` without ``only``, or where that selects ``"gx.random"``.
 
         Args:
             path: A checkpoint; None restores nothing, for ``restore(latest)`` before there is one.
-            only: Restore only what this selects, in paths of the program that begin with the name of a root.
+            only: Restore only what this selects, in paths of the program that begin with the name of a root; all of a
+                layer with ``"model/head/**"``.
             skip: Restore all but what this selects, and but the slots that belong to it.
-            map: Paths of the program and the paths of the checkpoint that they take their values from: any that
+            map: Paths of the program and the paths of the checkpoint that they take their values from, layers with all
+                that they hold among them (``{"model/head": "model/classifier"}``, built or not): any that
                 ``graftax ckpt show`` prints, those of slots included, or globs on both sides, whose stars stand for the
                 same text. What is given away is gone from its old place; to take a value twice, name both places.
             mode: ``"exact"``: nothing unmatched on either side of the parts asked for; ``"cover"``: every Variable gets

@@ -44,18 +44,33 @@ def take(expression: Reparam, value: Any, path: str) -> tuple[str, list[tuple[An
     try:
         with concretely():
             expression.assign(value)
-            error = distance(expression.value, expression._fit(value, "restore"))
-        tolerance = getattr(expression, "tolerance", TOLERANCE)
-        if not error <= tolerance:
+        error = off_by(expression, value)
+        if not is_near(expression, error):
             raise KindMismatch(
                 f"{path}: {type(expression).__name__} cannot have the saved value: it is {error:.2g} of its norm away",
-                f"at most {tolerance:g} is rounding; nothing was changed",
+                f"at most {_tolerance(expression):g} is rounding; nothing was changed",
                 "build the weight plain, restore, then gx.graft(model, ..., tolerance=...); or skip=[...] it",
             )
     except BaseException:
         undo(before)
         raise
     return f"by the inverse of {type(expression).__name__}, {error:.1g} of its norm away", before
+
+
+def off_by(expression: Reparam, value: Any) -> float:
+    """Return how far the value of an expression is from a saved one, relative to the norm of that."""
+    with concretely():
+        return distance(expression.value, expression._fit(value, "restore"))
+
+
+def is_near(expression: Reparam, error: float) -> bool:
+    """True if that is no more than rounding."""
+    return error <= _tolerance(expression)
+
+
+def _tolerance(expression: Reparam) -> float:
+    found: float = getattr(expression, "tolerance", TOLERANCE)
+    return found
 
 
 def undo(before: list[tuple[Any, Any]]) -> None:

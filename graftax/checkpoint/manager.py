@@ -40,7 +40,7 @@ class CheckpointManager:
         directory: The folder, or the URL of one; made at the first save.
         keep: How many of the newest stay. Defaults to all.
         keep_best: How many of the best stay besides, by ``monitor``.
-        monitor: The metric that says which is best. NaN never competes: a checkpoint with it is saved with a warning.
+        monitor: The metric that says which is best. NaN never competes, and is told by a warning.
         goal: ``"min"`` if it is to become small, ``"max"`` if large. Defaults to ``"min"``.
         keep_every: Checkpoints whose step is a multiple of this stay besides.
         roots: Names and objects, as for `Checkpoint`; without any there is no saving, only looking.
@@ -127,7 +127,7 @@ class CheckpointManager:
     def best(self) -> Record | None:
         """Return the record with the best value of ``monitor``; None where there is none.
 
-        NaN is no value: where all that were saved have it, there is no best.
+        NaN is no value: there is no best where all have it.
 
         Raises:
             StateError: the manager was made without ``monitor=``.

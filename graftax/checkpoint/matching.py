@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from graftax.checkpoint.deferred import misfit
 from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, all_of, leaves_of
@@ -17,6 +16,7 @@ from graftax.checkpoint.index import Edge, Index, Kind
 from graftax.checkpoint.paths import STATE, joined, node_paths
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
+from graftax.checkpoint.session import misfit
 from graftax.checkpoint.subset import Spot, Subset, saved_spot
 from graftax.core.errors import AmbiguousSharing, ArgumentError, KindMismatch
 from graftax.reparam.base import Reparam
@@ -115,7 +115,7 @@ class Match:
             deeper: list[tuple[Place, int | None, bool]] = []
             for place, found, deliberate in level:
                 node = mapped.get(place, found) if mapped else found
-                if node is None or (place, node) in seen:
+                if node is None or (place, node) in seen:  # what is one here may be several there
                     continue
                 seen.add((place, node))
                 deliberate = deliberate or place in mapped
@@ -165,7 +165,7 @@ class Match:
             self.candidates.setdefault(place, []).append(node)
             if deliberate:
                 self._deliberate.add(place)
-        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):
+        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):  # nobody asked: nothing is wrong
             self._strangers.append((place, node))
         elif not same:
             self._blamed.update(leaves_of(place))
@@ -185,9 +185,9 @@ class Match:
                 taker = self._receivers.get(place)
                 if taker is not None and self.has(taker):
                     self.fresh += [place] if place not in leaves_of(taker) else []
-                elif place not in self._blamed:
+                elif place not in self._blamed:  # what has a conflict already is not missing as well
                     self.missing.append(place)
-            elif len(nodes) > 1 and not self._agree(nodes):
+            elif len(nodes) > 1 and not self._agree(nodes):  # equal values may be tied in the program afterwards
                 sources = ", ".join(self.paths[node] for node in nodes)
                 reason = f"is one object in the program; the checkpoint has different values for it: {sources}"
                 self.conflicts.append(Conflict(AmbiguousSharing, place.path, reason))
@@ -236,8 +236,10 @@ class Match:
     def _check_renames(self) -> None:
         """Raise for entries of ``map=`` that say nothing: of a part that is left out, or of nothing that will come."""
         for path, place in self.renames.named.items():
-            leaves = [leaf for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates]
-            if leaves and not any(self.has(leaf) for leaf in leaves):  # what is not built has none yet
+            here = [leaf for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates]
+            later = self._leaves_below(self.renames.places[place], place.path)  # of a layer that is not built
+            spots = (saved_spot(self.index, leaf, below, place.module) for below, leaf in later)
+            if not any(self.has(leaf) for leaf in here) and (here or not any(self.wanted(spot) for spot in spots)):
                 raise ArgumentError(
                     f"map= names {path!r}, which only= or skip= leaves out",
                     "its value would not be restored",

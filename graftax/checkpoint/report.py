@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from graftax.core.errors import (
@@ -30,6 +30,11 @@ class Waiting(Protocol):
     @property
     def arrived(self) -> Sequence[Restored]:
         """Return what has come since."""
+        ...
+
+    @property
+    def lacking(self) -> Collection[str]:
+        """Return the paths of Variables that were to come with values, and that none waited for."""
         ...
 
     @property
@@ -140,6 +145,7 @@ class RestoreReport:
 
         Raises:
             UnusedInCheckpoint: values are unused, or still wait for Variables that were not made.
+            MissingInCheckpoint: a layer that was to be restored could not be built: a weight of it has no saved value.
             AmbiguousSharing: in mode ``exact``: one Variable of the checkpoint is several in the program.
             StateError: nothing was restored, since the path was None.
         """
@@ -154,13 +160,15 @@ class RestoreReport:
             )
             for path in self.deferred
         ]
+        lacking = self._waiting.lacking if self._waiting is not None else ()
+        conflicts += [Conflict(MissingInCheckpoint, path, "has no value in the checkpoint") for path in lacking]
         if self.mode == "exact":
             conflicts += [
                 Conflict(AmbiguousSharing, s.source, f"was one object, is now {len(s.paths)}: {', '.join(s.paths)}")
                 for s in self.unshared
             ]
         if conflicts:
-            instead = "build the layers first: call the model on an example" if self.deferred else ""
+            instead = "build the layers first: call the model on an example" if self.deferred and not lacking else ""
             raise self.failure(conflicts, "not everything was consumed", "", instead)
         return self
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graftax.checkpoint.deferred import Session, cast_to
+from graftax.checkpoint.deferred import deferred
+from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import Graph, Place, Root
+from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.matching import Match
@@ -16,13 +18,21 @@ from graftax.checkpoint.nearest import Nearest
 from graftax.checkpoint.paths import joined
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
+from graftax.checkpoint.session import Session, cast_to
 from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.state import revived
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core import user_line
-from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, StateError, UnusedInCheckpoint
+from graftax.core.errors import (
+    AmbiguousSharing,
+    ArgumentError,
+    ArgumentTypeError,
+    MissingInCheckpoint,
+    StateError,
+    UnusedInCheckpoint,
+)
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
@@ -98,6 +108,7 @@ def _restore(
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
             _apply_values(match, changes, ready, known, session)
+            _check_tied(match, report, notes, values)
         report.tell(_restored(match, notes), [flag.told for flag in known])
         report.random = None if reader.index.random is None else random is not None
         if session is not None:
@@ -248,6 +259,8 @@ def _apply_values(
             changes.set_trainable(flag.thing, flag.saved)
     if session is None:
         return
+    paired = [(place.thing, node) for place, node in match.pairs.items() if place.kind is Kind.VARIABLE]
+    session.note_restored(paired)
     homes: dict[Place, int | None] = {}
     for node, places in match.objects.items():
         for place in places:
@@ -256,10 +269,36 @@ def _apply_values(
         above = match.graph.parent_of(path)
         if above is not None:
             homes.setdefault(above[0], None)
+    for place in match.graph.places:
+        if _is_unbuilt(place):
+            for below in all_of(place):
+                homes.setdefault(below, None)
     for place, home in homes.items():
         session.leave_alone(joined(place.path, e) for e, c in place.edges.items() if _is_weight(c))
         if isinstance(place.thing, Module):
-            changes.hang(place.thing, session.deferred(place.thing, home, place.path))
+            requires = match.mode != "overlap" and _is_unbuilt(place)
+            changes.hang(place.thing, deferred(session, place.thing, home, place.path, requires))
+
+
+def _is_unbuilt(place: Place) -> bool:
+    return isinstance(place.thing, Module) and place.kind is Kind.OBJECT and place.thing._gx_lacks_weights
+
+
+def _check_tied(match: Match, report: RestoreReport, notes: Iterable[Place], values: Mapping[int, Any]) -> None:
+    """Raise if an expression has lost the value that it took, since what it is made of has another one to take."""
+    takers = Counter(leaf for place in notes for leaf in leaves_of(place))
+    for place in notes:
+        shared = [leaf for leaf in leaves_of(place) if leaf in match.pairs or takers[leaf] > 1]
+        if shared and not is_near(place.thing, off_by(place.thing, cast_to(place.thing, values[match.pairs[place]]))):
+            nodes = dict.fromkeys(node for p, node in match.pairs.items() if p is place or p in shared)
+            sources = ", ".join(match.paths[node] for node in nodes)
+            names = ", ".join(leaf.path for leaf in shared)
+            reason = f"is made of {names} in the program; the checkpoint has different values for them: {sources}"
+            conflict = Conflict(AmbiguousSharing, place.path, reason)
+            report.conflicts = (*report.conflicts, conflict)
+            raise report.failure(
+                [conflict], instead="tie or untie as it was saved; or leave one of the two out: skip=[...]"
+            )
 
 
 def _is_weight(place: Place) -> bool:
@@ -267,9 +306,11 @@ def _is_weight(place: Place) -> bool:
 
 
 def _session(match: Match, slots: SlotMatch, values: dict[int, Any], cast: str, as_saved: bool) -> Session | None:
-    if not match.awaited:
+    if not match.awaited and not any(_is_unbuilt(place) for place in match.graph.places):
         return None
-    session = Session(match.index, match.paths, match.mapped, frozenset(match.renames.given), cast, as_saved)
+    session = Session(
+        match.index, match.paths, match.mapped, frozenset(match.renames.given), cast, as_saved, match.subset
+    )
     session.begin(values, match.awaited, slots.waiting)
     return session
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from graftax.checkpoint.deferred import WaitingSlot
 from graftax.checkpoint.former_names import is_class
 from graftax.checkpoint.graph import Place, SlotPlace
 from graftax.checkpoint.index import Kind, SlotRecord
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.paths import slot_path
 from graftax.checkpoint.renames import SlotKey
+from graftax.checkpoint.session import WaitingSlot
 from graftax.checkpoint.subset import Spot, saved_spot
 from graftax.variables.graph.module import Module
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.deferred import Deferred, Session
+from graftax.checkpoint.deferred import Deferred
 from graftax.checkpoint.graph import Graph, Place, SlotPlace
 from graftax.checkpoint.index import NodeRecord
 from graftax.checkpoint.paths import joined, slot_path
+from graftax.checkpoint.session import Session
 from graftax.checkpoint.subset import Spot, saved_spot
 from graftax.variables.graph.module import Module
 

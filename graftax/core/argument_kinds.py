@@ -42,7 +42,7 @@ def misfit(kind: type[Any], parameter: inspect.Parameter, value: object) -> Argu
     return ArgumentTypeError(f"{kind.__name__} got {name}={value!r:.40}", f"it is {wanted}", f"{name}={example!r}")
 
 
-def checked_flag(name: str, value: Any) -> bool:
+def checked_flag(name: str, value: object) -> bool:
     """Return the value, if it is True or False; NumPy's own, 0 and 1 are that, too.
 
     Raises:

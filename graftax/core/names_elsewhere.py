@@ -53,6 +53,7 @@ NAMES: dict[str, str] = {
     "value_and_gradient": "graftax.value_and_grad",
     "no_grad": "graftax.stop_gradient(value): gradients are taken where they are asked for",
     "inference_mode": "graftax.stop_gradient(value): gradients are taken where they are asked for",
+    "random.gaussian": "graftax.random.normal(shape)",
     "seed": "graftax.set_random_seed(0)",
     "manual_seed": "graftax.set_random_seed(0)",
     "PRNGKey": "graftax.SeedGenerator(0)",

@@ -52,5 +52,5 @@ def _names(parts: list[str], item: object) -> list[tuple[int, str]]:
     return found
 
 
-def _way(node: Any) -> list[str]:
+def _way(node: object) -> list[str]:
     return list(map(str, node._gx_way())) if hasattr(node, "_gx_way") else []

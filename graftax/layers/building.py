@@ -6,6 +6,7 @@ import dis
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
@@ -142,7 +143,8 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             _build_below(self, input_shape)
             return
         frame = storage.frames.top
-        with undone_if_raised(self):
+        pending = self._gx_pending
+        with undone_if_raised(self), nullcontext() if pending is None else pending.building(self):
             if frame is not None:
                 frame.build(self, done=False)
             # weights have real values, also where a trace builds, and what `build` calls belongs to no call around it

@@ -115,7 +115,7 @@ class JaxLayer(Layer):
                 )
             self.state = as_weights(self, state, "state", trainable=False)
 
-    def _initial(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def _initial(self, inputs: object, state: object) -> tuple[Any, Any]:
         wanted = "state" in self.call_names and state is None
         examples = tree.map_structure(_described, inputs)
         with storage.concretely():

@@ -19,7 +19,7 @@ from graftax.variables import masks
 # --- masks that are given --------------------------------------------------------------------------------------------
 
 
-def as_bool(mask: Any, name: str = "mask") -> Array:
+def as_bool(mask: object, name: str = "mask") -> Array:
     """Return the mask as truth values.
 
     Raises:

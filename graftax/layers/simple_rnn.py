@@ -54,7 +54,9 @@ class SimpleRNN(SimpleRNNStep, Recurrent):
         return_state: Whether the state after the last step is returned, too: ``out, h``.
         go_backwards: Whether to go from the last step to the first; outputs come in that order.
         stateful: Whether a call without ``initial_state`` goes on from the state that the last one ended with, until
-            ``reset_state()``; all calls then have batches of one size. Defaults to False.
+            ``reset_state()``; all calls then have batches of one size. No gradient flows from one call to another: pass
+            ``initial_state`` for that. `evaluate` gives the state back; `fit` needs ``shuffle=False``. Defaults to
+            False.
         name: As for `Layer`.
         trainable: As for `Layer`.
         dtype: As for `Layer`.

@@ -40,7 +40,7 @@ class Stateful(Layer):
         return [ops.asarray(part.value) for part in self.carried]
 
     def carry(self, state: Sequence[Array]) -> None:
-        """Keep a state for the next call."""
+        """Keep a state for the next call, to which no gradient flows back."""
         for part, value in zip(self.carried, state, strict=True):
             part.assign(ops.stop_gradient(ops.cast(value, part.dtype)))
 

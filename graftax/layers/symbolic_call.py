@@ -78,7 +78,7 @@ def _needs_size(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ar
     )
 
 
-def _with_unknown(shape: Any, args: tuple[Any, ...]) -> Any:
+def _with_unknown(shape: object, args: tuple[Any, ...]) -> Any:
     """Return the shape that a layer was built for with None where the size is not known."""
     if len(args) == 1 and isinstance(args[0], Symbolic) and isinstance(shape, tuple) and len(shape) == args[0].ndim:
         return args[0].shape
@@ -133,5 +133,5 @@ def only_call(layer: Any, name: str) -> Origin:
     )
 
 
-def _known(layer: Any) -> list[Origin]:
+def _known(layer: object) -> list[Origin]:
     return [origin for ref in _calls.get(layer, ()) if (origin := ref()) is not None]

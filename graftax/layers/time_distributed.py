@@ -66,5 +66,6 @@ class TimeDistributed(Layer):
 def _of_rows(mask: Array, shape: Shape) -> Array:
     """Return the mask of a sequence as that of its steps in a row, with the axis after them that most masks have."""
     axes = max(mask.ndim, 3 if len(shape) > 3 else 2)
-    whole = ops.broadcast_to(masking.spread(mask, axes), shape[:axes])
-    return ops.reshape(whole, (shape[0] * shape[1], *shape[2:axes]))
+    batch, steps, *after = shape[:axes]
+    whole = ops.broadcast_to(masking.spread(mask, axes), (batch, steps, *after))
+    return ops.reshape(whole, (batch * steps, *after))

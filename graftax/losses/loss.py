@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, Gra
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
-from graftax.objectives.targets import check_weights, floating, prepared, spread
+from graftax.objectives.targets import check_weights, floating, prepared, spread, with_rank_of
 from graftax.variables import masks
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_LOSSES, Words
@@ -69,10 +69,16 @@ class Loss(Module):
         """Compute one number for each sample; subclasses must define it.
 
         Args:
-            y_true: Targets as arrays, floating ones in the dtype of the predictions.
+            y_true: Targets as arrays, floating ones in the dtype of the predictions; ``(n,)`` beside ``(n, 1)`` comes
+                as ``(n, 1)``, and the other way round, so that a difference of both is no ``(n, n)``.
             y_pred: Predictions as arrays, floating ones in at least float32.
         """
         raise AttributeError(f"{type(self).__name__} must define call(y_true, y_pred)")
+
+    @property
+    def _written(self) -> Callable[..., Any]:
+        """Return the function that somebody wrote, which tells whose rules of shapes hold."""
+        return type(self).call
 
     compares: ClassVar[bool] = False
     """True if samples are compared with each other: then `among` is called where some are hidden."""
@@ -135,6 +141,8 @@ class Loss(Module):
         try:
             mask = masks.given_or_carried(mask, y_pred)
             y_true, y_pred = prepared(y_true, y_pred)
+            if not self.compares and self.target_kind != "sparse":  # else a target is a label
+                y_true = with_rank_of(y_true, y_pred, self._written)
             _require_some(y_true, y_pred)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for mask in conditions:
@@ -173,7 +181,8 @@ class FunctionLoss(Loss):
     """A plain function as a loss.
 
     Args:
-        fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch.
+        fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch. Targets ``(n,)``
+            beside predictions ``(n, 1)`` come as ``(n, 1)``, and the other way round.
         reduction: As for `Loss`; a single number stays what it is, except that weights cannot apply to it.
         name: Its name. Defaults to that of the function.
 
@@ -194,6 +203,10 @@ class FunctionLoss(Loss):
         given = getattr(fn, "__name__", "")
         super().__init__(reduction=reduction, name=given if name is None and given.isidentifier() else name)
         self.fn = fn
+
+    @property
+    def _written(self) -> Callable[..., Any]:
+        return self.fn
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
         """Return what the function returns."""

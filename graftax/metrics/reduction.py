@@ -13,7 +13,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
-from graftax.objectives.targets import check_weights, floating, prepared, spread
+from graftax.objectives.targets import check_weights, floating, prepared, spread, with_rank_of
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -109,7 +109,8 @@ class SampleMetric(_Mean):
     """The mean over samples of something computed from targets and predictions.
 
     A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several. It gets arrays, of
-    half precision none: these are widened to float32.
+    half precision none: these are widened to float32. Targets ``(n,)`` beside predictions ``(n, 1)`` come as
+    ``(n, 1)``, and the other way round.
 
     Args:
         name: Its name.
@@ -130,6 +131,11 @@ class SampleMetric(_Mean):
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """Return one number or boolean for each sample; subclasses must define it."""
         raise AttributeError(f"{type(self).__name__} must define values(y_true, y_pred)")
+
+    @property
+    def _written(self) -> Callable[..., Any]:
+        """Return the function that somebody wrote, which tells whose rules of shapes hold."""
+        return type(self).values
 
     def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
         """Return which samples count, as booleans; None for all. It acts like a mask."""
@@ -169,6 +175,7 @@ class SampleMetric(_Mean):
         try:
             mask = masks.given_or_carried(mask, y_pred)
             y_true, y_pred = prepared(y_true, y_pred)
+            y_true = with_rank_of(y_true, y_pred, self._written)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for given in (*conditions, sample_weight):
                 if given is not None:
@@ -217,6 +224,10 @@ class MeanMetricWrapper(SampleMetric):
         given = getattr(fn, "__name__", "")
         super().__init__(given if name is None and given.isidentifier() else name, dtype)
         self.fn = fn
+
+    @property
+    def _written(self) -> Callable[..., Any]:
+        return self.fn
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """Return what the function returns."""

@@ -51,6 +51,25 @@ def prepared(y_true: object, y_pred: object) -> tuple[Any, Any]:
     return map_structure(lambda y: ops.cast(y, wide) if wide and is_floating(y.dtype) else y, arrays(y_true)), y_pred
 
 
+def with_rank_of(y_true: Any, y_pred: Any, formula: Any) -> Any:
+    """Return targets with the last axis of size 1 that only the predictions have, or without one that only they have.
+
+    For formulas written elsewhere, which would broadcast `(n,)` and `(n, 1)` to `(n, n)`; those of this package pair
+    both by themselves. Labels `(n,)` beside scores `(n, classes)`, and structures, stay as they are.
+
+    Args:
+        y_true: From `prepared`.
+        y_pred: Likewise.
+        formula: The function or method that gets both.
+    """
+    ours = str(getattr(formula, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
+    if ours or not (hasattr(y_true, "shape") and hasattr(y_pred, "shape")):
+        return y_true
+    if y_pred.shape == (*y_true.shape, 1):
+        return ops.expand_dims(y_true, -1)
+    return ops.squeeze(y_true, -1) if y_true.shape == (*y_pred.shape, 1) else y_true
+
+
 def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
     """Return both floating, of one dtype and one shape; an axis of size 1 that only one has at its end is dropped.
 

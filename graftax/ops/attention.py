@@ -36,6 +36,12 @@ def dot_product_attention(
             "it says where to attend, True or False",
             "bias= for what is added to the scores, or ops.cast(mask, 'bool')",
         )
+    if bias is not None and bias.dtype.kind == "c":
+        raise DTypeError(
+            f"dot_product_attention: bias of dtype {bias.dtype}",
+            "scores have an order, and complex numbers have none",
+            "ops.real(bias)",
+        )
     if is_causal:
         past = a.numpy.tri(queries, keys, dtype=bool)  # the first query is at the first key
         mask = past if mask is None else a.numpy.logical_and(mask, past)

@@ -313,7 +313,7 @@ def _power(arrays: Arrays, x: Any, y: Any) -> None:
         raise _fraction(arrays.to_numpy(y))
 
 
-def _fraction(y: Any) -> GraftaxError:
+def _fraction(y: object) -> GraftaxError:
     return NumericsError(
         f"power: an integer to the power of {_shown(y)}",
         "integers have no fractions",
@@ -321,8 +321,8 @@ def _fraction(y: Any) -> GraftaxError:
     )
 
 
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, (int, float)) else np.array2string(value, threshold=8, separator=", ")
+def _shown(value: object) -> str:
+    return np.array2string(value, threshold=8, separator=", ") if isinstance(value, np.ndarray) else str(value)
 
 
 @checking("bincount")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -75,11 +76,23 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
     if all(type(n) is int for n in bounds) and len(range(*bounds)):
         for value in (start, range(*bounds)[-1]):
             check_filling(a, "arange", "the value", np.asarray(value), dtype)
+    elif not any(a.is_array(n) for n in bounds) and dtype.startswith(("int", "uint")):
+        count = math.ceil((stop - start) / step)
+        _check_ends(a, "arange", (start, start + (count - 1) * step) if count > 0 else (), dtype)
     return a.numpy.arange(start, stop, step, dtype=dtype)
+
+
+def _check_ends(a: Arrays, op: str, ends: Sequence[float], dtype: str | None) -> None:
+    """Refuse values from one end to the other that integers of a dtype do not hold; fractions are cut off."""
+    if dtype is not None and dtype.startswith(("int", "uint")):
+        for value in ends:
+            if not a.is_array(value) and math.isfinite(value):
+                check_filling(a, op, "a value", np.asarray(math.trunc(value)), dtype)
 
 
 @row
 def linspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dtype: str | None) -> Any:
+    _check_ends(a, "linspace", (start, stop), dtype)
     start, stop = (float(one) if type(one) is int else one for one in (start, stop))
     return a.numpy.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
 
@@ -113,8 +126,8 @@ def cast(a: Arrays, x: Array, dtype: str | None) -> Any:
 
 
 @row
-def saturate_cast(a: Arrays, x: Array, dtype: str | None) -> Any:
-    if dtype is None or dtype == "bool" or is_complex(dtype) or x.dtype.kind == "c":
+def saturate_cast(a: Arrays, x: Array, dtype: str) -> Any:
+    if dtype == "bool" or is_complex(dtype) or x.dtype.kind == "c":
         return cast(a, x, dtype)
     low, high = limits(dtype)
     if x.dtype.kind in "iub":
@@ -128,6 +141,7 @@ def saturate_cast(a: Arrays, x: Array, dtype: str | None) -> Any:
 
 @row
 def logspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, base: float, dtype: str | None) -> Any:
+    _check_ends(a, "logspace", [base**one for one in (start, stop) if base > 0], dtype)
     return a.asarray(a.numpy.power(base, linspace(a, start, stop, num, endpoint, "float32")), dtype)
 
 
@@ -139,6 +153,7 @@ def geomspace(a: Arrays, start: float, stop: float, num: int, endpoint: bool, dt
             "no factor leads from one to the other",
             "two numbers above 0, or two below",
         )
+    _check_ends(a, "geomspace", (start, stop), dtype)
     exponents = (math.log(abs(one)) for one in (start, stop))
     found = a.numpy.exp(a.numpy.linspace(*exponents, num, endpoint=endpoint, dtype="float32"))
     return a.asarray(math.copysign(1, start) * found, dtype)

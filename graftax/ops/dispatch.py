@@ -140,7 +140,7 @@ def _by_name(op: str, parameter: Parameter, given: dict[str, Any]) -> tuple[tupl
     return tuple((name, maker(op, replace(parameter, name=name))(value)) for name, value in given.items())
 
 
-def to_array(arrays: Arrays, value: Any, op: str, argument: str) -> Any:
+def to_array(arrays: Arrays, value: object, op: str, argument: str) -> Any:
     """Return a native array of anything that can be one.
 
     Raises:

@@ -132,6 +132,12 @@ def check_filling(arrays: Arrays, op: str, name: str, value: Any, dtype: str) ->
     Raises:
         ArgumentError: it is not.
     """
+    if value.dtype.kind == "c" and not is_complex(dtype) and not arrays.is_concrete(value):
+        raise ArgumentError(
+            f"{op}: {name} of dtype {value.dtype.name} in dtype {dtype}",
+            "the imaginary part would be lost",
+            f"ops.real({name})",
+        )
     if not arrays.is_concrete(value) or value.dtype.name == dtype:
         return
     host = np.ravel(np.asarray(value) if isinstance(value, np.ndarray) else arrays.to_numpy(value))

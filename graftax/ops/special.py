@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
-from graftax.core.errors import DTypeError
+from graftax.core.errors import ArgumentError, DTypeError, GraftaxError
 from graftax.core.typedefs import Array
+from graftax.ops.checks import at_hand, checking
 from graftax.ops.reductions import inexact
 from graftax.ops.structure import in_float32, real, row
 
@@ -116,6 +118,37 @@ def gcd(a: Arrays, x: Array, y: Array) -> Any:
 @row
 def lcm(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.lcm(_integers("lcm", x), y)
+
+
+@checking("left_shift", "right_shift")
+def _shift(arrays: Arrays, x: Array, y: Array) -> None:
+    if isinstance(y, int):
+        negative = y < 0
+    else:
+        looked = at_hand(arrays, _no_places, lambda places: places < 0, y)
+        negative = looked and bool((arrays.to_numpy(y) < 0).any())
+    if negative:
+        raise _no_places(y)
+
+
+def _no_places(y: Array) -> GraftaxError:
+    return ArgumentError(
+        f"bits moved by y = {np.min(y)} places", "a number of places is not negative", "the shift to the other side"
+    )
+
+
+@checking("nan_to_num")
+def _nan_to_num(arrays: Arrays, x: Array, nan: float, posinf: float | None, neginf: float | None) -> None:
+    if x.dtype.kind in "iub":
+        return
+    largest = limits(x.dtype.name)[1]
+    for name, value in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
+        if value is not None and math.isfinite(value) and abs(value) > largest:
+            raise ArgumentError(
+                f"nan_to_num: {name} = {value} for x of dtype {x.dtype.name}",
+                f"it becomes infinite there, above {largest}",
+                f"{name}={largest}, or None for the largest number",
+            )
 
 
 def _integers(op: str, x: Array) -> Array:

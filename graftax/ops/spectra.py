@@ -46,6 +46,8 @@ for _name in ("fft2", "ifft2"):
 
 def _shift(a: Arrays, x: Array, axes: int | tuple[int, ...] | None, sign: int) -> Any:
     every = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    if len({axis % max(x.ndim, 1) for axis in every}) < len(every):
+        raise ArgumentError(f"fftshift: axes = {axes}", "an axis is there twice", "each axis once")
     for axis in every:
         size = x.shape[axis_in_range("fftshift", axis, x.ndim)]
         x = a.numpy.roll(x, size // 2 if sign > 0 else -(size // 2), axis)

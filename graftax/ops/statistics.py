@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graftax.backend.protocol import Arrays
-from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, GraftaxError, NumericsError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.checks import axis_in_range, checking
+from graftax.ops.checks import at_hand, axis_in_range, checking
 from graftax.ops.reductions import inexact, quantile, require_some
 from graftax.ops.structure import in_float32, real, row
 
@@ -119,6 +121,23 @@ def trapezoid(a: Arrays, y: Array, x: Array | None, dx: float, axis: int) -> Any
     return a.numpy.sum(middle * width, axis=axis)
 
 
+@checking("histogram")
+def _histogram(arrays: Arrays, x: Array, bins: int, range: object) -> None:
+    if range is None and x.dtype.kind not in "iubc" and x.size:
+        looked = at_hand(arrays, _no_range, lambda values: ~arrays.numpy.isfinite(values), x)
+        infinite = looked and not np.isfinite(arrays.to_numpy(x)).all()
+        if infinite:
+            raise _no_range(x)
+
+
+def _no_range(x: Any) -> GraftaxError:
+    return NumericsError(
+        f"histogram: x {list(x.shape)} with values that are nan or infinite",
+        "no range of edges holds them",
+        "range=(low, high), which leaves them out",
+    )
+
+
 @row
 @real
 def histogram(a: Arrays, x: Array, bins: int, range: object) -> Any:
@@ -140,6 +159,17 @@ def histogram(a: Arrays, x: Array, bins: int, range: object) -> Any:
     place = a.numpy.clip(a.numpy.searchsorted(edges, x, side="right") - 1, 0, bins - 1)
     inside = (x >= low) & (x <= high)
     return a.scatter_add(a.numpy.zeros((bins,), "int32"), place, a.asarray(inside, "int32")), a.asarray(edges, dtype)
+
+
+@checking("digitize")
+def _digitize(arrays: Arrays, x: Array, bins: Array) -> None:
+    if not arrays.is_concrete(bins) or bins.ndim != 1:
+        return
+    edges = arrays.to_numpy(bins)
+    if not (edges[1:] >= edges[:-1]).all():
+        raise ArgumentError(
+            "digitize: bins that do not ascend", "each edge is at least the one before", "ops.sort(bins)"
+        )
 
 
 @row

@@ -211,7 +211,7 @@ def unstack(a: Arrays, x: Array, axis: int) -> Any:
 
 
 @row
-def pad(a: Arrays, x: Array, pad_width: Any, mode: str, constant_values: float) -> Any:
+def pad(a: Arrays, x: Array, pad_width: object, mode: str, constant_values: float) -> Any:
     known = ("constant", "edge", "reflect", "symmetric", "wrap")
     if mode not in known:
         raise ArgumentError(f"pad: mode = {mode!r}", "there is no such mode", f"one of {', '.join(known)}")

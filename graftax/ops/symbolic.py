@@ -66,7 +66,7 @@ class Origin:
     __slots__ = ("__weakref__", "args", "callee", "is_input", "kwargs", "number", "results", "specs")
 
     def __init__(
-        self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: Any, is_input: bool = False
+        self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: object, is_input: bool = False
     ) -> None:
         self.callee, self.args, self.kwargs, self.results, self.is_input = callee, args, kwargs, results, is_input
         self.specs = tree.flatten(results)
@@ -120,7 +120,7 @@ class Symbolic:
         """Return the results of another call as values of this class, in their structure."""
         places = itertools.count()
 
-        def made(spec: Any) -> Any:
+        def made(spec: object) -> Any:
             place = next(places)
             return type(self)(origin, place) if isinstance(spec, Spec) else spec
 
@@ -154,7 +154,7 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
     return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
 
 
-def leaves(value: Any) -> list[Any]:
+def leaves(value: object) -> list[Any]:
     """Return the leaves of nested lists, tuples, dicts and slices, in order."""
     found: list[Any] = []
     mapped(found.append, value)
@@ -194,7 +194,7 @@ def record(callee: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any
     return met.results_like(Origin(callee, args, kwargs, results))
 
 
-def _kept(leaf: Any) -> Any:
+def _kept(leaf: object) -> Any:
     return np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
@@ -228,11 +228,11 @@ def _merged(one: Any, other: Any) -> Any:
     return Spec(tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)), str(one.dtype))
 
 
-def filled(value: Any, size: int) -> Any:
+def filled(value: object, size: int) -> Any:
     """Return nested arguments with zeros for symbolic values and Variables."""
     arrays = registry.current().arrays.numpy
 
-    def zeros(leaf: Any) -> Any:
+    def zeros(leaf: object) -> Any:
         if isinstance(leaf, Symbolic):
             return arrays.zeros(tuple(size if n is None else n for n in leaf.shape), leaf.spec.dtype)
         return leaf
@@ -260,7 +260,7 @@ def record_op(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     return record(name, f"ops.{name}", args, kwargs, evaluate)
 
 
-def _plain(leaf: Any) -> Any:
+def _plain(leaf: object) -> Any:
     """Return zeros for a Variable, whose value no look at shapes needs."""
     if not isinstance(leaf, VariableLike):
         return leaf

@@ -33,7 +33,7 @@ class SymbolicArray(Symbolic):
 
     def __repr__(self) -> str:
         callee = self.origin.callee
-        by = callee if isinstance(callee, str) else f"{callee.name!r}"
+        by = callee if isinstance(callee, str) else f"{getattr(callee, 'name', callee)!r}"
         return f"<SymbolicArray {self.spec!r} of {by}>"
 
     def __getattr__(self, name: str) -> NoReturn:

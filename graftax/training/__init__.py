@@ -8,6 +8,8 @@ Example:
 
 from importlib import import_module
 
+from graftax.core.namespaces import answering as _answering
+
 TYPE_CHECKING = False  # type checkers go by the name
 
 if TYPE_CHECKING:
@@ -15,11 +17,12 @@ if TYPE_CHECKING:
     from graftax.training.sessions import session as session
 
 __all__ = ["Session", "session"]
+_answer = _answering("training")
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        raise AttributeError(f"module 'graftax.training' has no attribute {name!r}", name=name)
+        return _answer(name)
     found = globals()[name] = getattr(import_module("graftax.training.sessions"), name)
     return found
 

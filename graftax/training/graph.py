@@ -103,7 +103,7 @@ class Graph:
         """
         values: dict[Result, Any] = dict(zip(tree.flatten(self.inputs), given, strict=True))
 
-        def there(leaf: Any) -> Any:
+        def there(leaf: object) -> Any:
             if isinstance(leaf, Result):
                 return values[leaf]
             return operands[leaf.number] if isinstance(leaf, Operand) else leaf
@@ -121,7 +121,7 @@ class Graph:
         """Return what stands for all values, made anew: for a copy, which has layers of its own."""
         values: dict[Result, Symbolic] = {}
 
-        def there(leaf: Any) -> Any:
+        def there(leaf: object) -> Any:
             if isinstance(leaf, Result):
                 return values[leaf]
             return operands[leaf.number] if isinstance(leaf, Operand) else leaf

@@ -19,6 +19,7 @@ from graftax.training.callbacks.history import History
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
+from graftax.training.carried_states import refuse_shuffled, states_kept
 from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
@@ -50,6 +51,7 @@ def fit(
     resume: object = None,
 ) -> History:
     """Run `train_step` over the batches of some epochs."""
+    refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(verbose)
     params: dict[str, Any] = {
@@ -150,7 +152,8 @@ def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> It
 def _validate(model: Trained, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
     hooks.params["validating"] = True
     try:
-        found = _test(model, source, hooks)
+        with states_kept(model):
+            found = _test(model, source, hooks)
     except DataError as error:
         error.add_context(f"the validation after epoch {epoch + 1}")
         raise
@@ -235,7 +238,7 @@ def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequ
     with _own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), progress], params)
-        with _ended(hooks, progress):
+        with states_kept(model), _ended(hooks, progress):
             return _test(model, source, hooks)
 
 

@@ -47,8 +47,8 @@ class Wired(Layer):
 
     def __init__(
         self,
-        inputs: Any = None,
-        outputs: Any = None,
+        inputs: object = None,
+        outputs: object = None,
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -91,11 +91,11 @@ class Wired(Layer):
 
     if not TYPE_CHECKING:  # a checker should see that subclasses take any arguments
 
-        def call(self, inputs: Any) -> Any:
+        def call(self, inputs: object) -> Any:
             """Compute the outputs of the graph; a class of its own defines it."""
             return super().call(inputs) if self._gx_graph is None else self._gx_run(self._gx_graph, inputs)
 
-    def _gx_run(self, graph: Graph, inputs: Any) -> Any:
+    def _gx_run(self, graph: Graph, inputs: object) -> Any:
         if any(one is self for one in _running.items):
             way = [*_running.items, self]
             raise StateError(
@@ -120,7 +120,7 @@ class Wired(Layer):
         """Whether it says what it computes."""
         return self._gx_graph is not None or type(self).call is not Wired.call
 
-    def _gx_given_inputs(self, graph: Graph, inputs: Any) -> list[Any]:
+    def _gx_given_inputs(self, graph: Graph, inputs: object) -> list[Any]:
         """Return the inputs in the order of the graph, as it takes them.
 
         Raises:
@@ -217,7 +217,7 @@ def _in_order(like: Any, given: Any) -> list[Any] | None:
     return found
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return nested shapes as a message shows them."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_shown(part)}" for key, part in value.items()) + "}"

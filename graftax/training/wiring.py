@@ -85,7 +85,7 @@ def _between(
             raise ArgumentError(
                 f"the graph is disconnected: {_title(value)} is needed {needed}, and is not among the inputs",
                 f"inputs= has {', '.join(_title(one) for one in cut.values())}",
-                f"inputs=[..., {value.origin.callee.name}]",
+                f"inputs=[..., {getattr(value.origin.callee, 'name', 'x')}]",
             )
         if origin.number not in found:
             found[origin.number] = origin
@@ -99,7 +99,7 @@ def _title(value: Symbolic | None) -> str:
     callee = value.origin.callee
     if isinstance(callee, str):
         return f"ops.{callee}"
-    return f"{callee.name!r} ({'Input' if value.origin.is_input else type(callee).__name__})"
+    return f"{getattr(callee, 'name', callee)!r} ({'Input' if value.origin.is_input else type(callee).__name__})"
 
 
 def _numbered(inputs: Any, outputs: Any, given: list[Symbolic], origins: list[Origin]) -> Wiring:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from graftax.backend import registry
-from graftax.backend.protocol import Backend
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, AssignmentError, CompileError
@@ -24,11 +22,10 @@ from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.array_names import refuse_setting
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_name
+from graftax.variables.first_buffer import first_buffer
 from graftax.variables.fitting import fit, fit_term
-from graftax.variables.given_back import initial_value
 from graftax.variables.graph.node import BOOKKEEPING, Leaf
 from graftax.variables.graph.structure import structure
-from graftax.variables.keys import variable_key
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
@@ -128,7 +125,7 @@ class Variable(Leaf, Arithmetic):
         self._shape = spec.shape
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)
         if allocates():
-            self._storage = Storage(_first_buffer(spec, initializer, backend), backend, self)
+            self._storage = Storage(first_buffer(spec, initializer, backend), backend, self)
         else:
             self._storage = UnallocatedStorage(self._shape, self._dtype, backend, self)
         return self
@@ -316,33 +313,6 @@ class Variable(Leaf, Arithmetic):
         if self.size > 8 or not self._storage.backend.arrays.is_concrete(value):
             return head + ")"
         return f"{head}, value={self._storage.backend.arrays.to_numpy(value)})"
-
-
-_LARGE = 2**20
-
-
-def _first_buffer(spec: VariableSpec, initializer: Any, backend: Backend) -> Array:
-    """Return what a Variable starts as."""
-    with concretely():
-        key: Any = None
-        if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
-            key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
-        with registry.scope(_drawing_backend(spec, backend)):
-            made = initializer(key, spec.shape, spec.dtype)
-        buffer = initial_value(initializer, made, spec.shape, spec.dtype, spec.path, backend)
-        if backend.arrays.is_weak(buffer):  # else the first assignment would change the type, and compile again
-            buffer = buffer.astype(spec.dtype)
-        return buffer
-
-
-def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:
-    """Return where the initial value is computed: on the host, which compiles nothing, unless that would take longer.
-
-    For a million numbers NumPy took 0.1 to 0.2 seconds, a first draw of that shape by XLA 0.3 to 0.4; for four million
-    0.8 to 1.1 against 0.3 to 0.5 (two CPU cores). The bits are the same.
-    """
-    narrow = not spec.dtype.endswith(("64", "128"))
-    return registry.load("numpy") if narrow and math.prod(spec.shape) <= _LARGE else backend
 
 
 _OWN = BOOKKEEPING | {"_storage"}

@@ -7,10 +7,10 @@ has how much of it.
 from tests.architecture import prose
 from tests.architecture.plan import PACKAGE
 
-NOUN_PHRASES = 22.5  # percent of docstrings of functions whose first word is no verb; to become 10
-ANYTHING = 15.6  # percent of parameters of type Any, where another one would do for most; to become 8
-LONGEST = 82  # lines of a function, its docstring included; to become 80
-COMMENTS = 5.0  # comments for a hundred lines of code in the hard rooms, at least
+NOUN_PHRASES = 10.0  # percent of docstrings of functions whose first word is no verb
+ANYTHING = 8.0  # percent of parameters of type Any, where another one would do for most
+LONGEST = 80  # lines of a function, its docstring included
+COMMENTS = 5.0  # comments for a hundred lines of code in each of the hard rooms, at least
 
 
 def measured():
@@ -35,7 +35,7 @@ def test_no_function_is_long():
 
 def test_hard_rooms_have_comments_on_why():
     rooms = {name: prose.measured((PACKAGE / name).read_text()) for name in prose.HARD_ROOMS}
-    assert sum(rooms.values(), prose.Room()).comment_share >= COMMENTS, prose.table(rooms)
+    assert min(room.comment_share for room in rooms.values()) >= COMMENTS, prose.table(rooms)
 
 
 # --- the measure itself ---

@@ -31,7 +31,7 @@ def test_each_image_is_changed_for_itself_in_training_only(kind):
     same = [np.allclose(a, b, atol=1e-3) for a, b in zip(out, calm, strict=True)]
     assert sum(same) < 32
     np.testing.assert_array_equal(RANDOM[kind](seed=1)(X, training=True), RANDOM[kind](seed=1)(X, training=True))
-    repeated = np.asarray(RANDOM[kind]()(np.repeat(X[:1], 32, 0), training=True))
+    repeated = np.asarray(RANDOM[kind]()(np.repeat(X[:1], len(X), 0), training=True))
     assert len({one.tobytes() for one in repeated}) > 3
     assert layer(BYTES[0], training=True).shape == out.shape[1:]
     assert str(layer(BYTES, training=True).dtype) == "float32"

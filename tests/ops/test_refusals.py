@@ -14,6 +14,7 @@ from graftax.core.errors import CompileError, GraftaxError
 both = pytest.mark.parametrize("backend", ["jax", "numpy"])
 X = np.arange(6, dtype="float32").reshape(2, 3)
 IMAGE = np.zeros((1, 4, 4, 2), "float32")
+HEADS = np.ones((1, 1, 1, 2), "float32")
 KERNEL = np.zeros((2, 2, 2, 3), "float32")
 
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
@@ -88,6 +89,31 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("median: x [0]", lambda: ops.median(np.zeros(0, "float32"))),
     ("fft: axis = -1", lambda: ops.fft(np.zeros((2, 0), "float32"))),
     ("softplus: x complex64", lambda: ops.softplus(np.ones(2, "complex64"))),
+    # what went on with other values than were given
+    ("complex numbers as float32", lambda: ops.asarray([ops.asarray(1j), ops.asarray(2j)], "float32")),
+    ("complex numbers as float32", lambda: gx.Variable(ops.asarray([1j]), dtype="float32")),
+    (
+        "bias of dtype complex64",
+        lambda: ops.dot_product_attention(HEADS, HEADS, HEADS, bias=np.full((1, 1, 1, 1), 1j, "complex64")),
+    ),
+    ("complex numbers as float32", lambda: ops.image.map_coordinates(IMAGE, np.full((1, 1, 2), 1j, "complex64"))),
+    ("maximum: y = 1j", lambda: ops.maximum(X, 1j)),
+    ("minimum: x of dtype complex64", lambda: ops.minimum(np.array([np.nan], "complex64"), 1.0)),
+    ("arctan2: y = 1j", lambda: ops.arctan2(X, 1j)),
+    ("hypot: y of dtype complex64", lambda: ops.hypot(1.0, np.ones(2, "complex64"))),
+    ("logaddexp: y = 1j", lambda: ops.logaddexp(X, 1j)),
+    ("logaddexp2: x = 1j", lambda: ops.logaddexp2(1j, X)),
+    ("clip: max = 1j", lambda: ops.clip(X, 0.0, 1j)),
+    ("arange: a value = 300", lambda: ops.arange(0.0, 400.0, 100.0, dtype="uint8")),
+    ("linspace: a value = 300", lambda: ops.linspace(0, 300, 4, dtype="int8")),
+    ("logspace: a value = 1000", lambda: ops.logspace(0, 3, 4, dtype="int8")),
+    ("geomspace: a value = 1000", lambda: ops.geomspace(1, 1000, 4, dtype="int8")),
+    ("y = -1 places", lambda: ops.right_shift(np.array([-8]), -1)),
+    ("y = -3 places", lambda: ops.left_shift(np.array([1, 2]), np.array([-3, 1]))),
+    ("histogram: x [2]", lambda: ops.histogram([1.0, np.nan], 3)),
+    ("digitize: bins", lambda: ops.digitize([1.0, 2.0], [3.0, 1.0])),
+    ("fftshift: axes = (0, -2)", lambda: ops.fftshift(X, (0, -2))),
+    ("posinf = 1000000.0", lambda: ops.nan_to_num(np.array([np.inf], "float16"), posinf=1e6)),
 ]
 
 
@@ -144,3 +170,19 @@ def test_no_dtype_is_the_default_and_nothing_else(backend: str) -> None:
         ):
             assert one.dtype == "float32"
         assert ops.full((2,), 3, None).dtype == "int32"
+
+
+@pytest.mark.parametrize("fill", [lambda z: ops.full((2,), z, "float32"), lambda z: ops.full_like(X, z)])
+def test_a_traced_complex_number_fills_no_real_array(fill: Callable[[Any], Any]) -> None:
+    with pytest.raises(GraftaxError) as caught:
+        gx.jit(fill)(ops.asarray(1j))
+    assert "dtype complex64" in caught.value.received
+    assert "ops.real" in caught.value.instead
+
+
+@both
+def test_what_fits_is_taken(backend: str) -> None:
+    with use(backend):
+        assert ops.histogram([1.0, np.nan], 2, range=(0.0, 2.0))[0].tolist() == [0, 1]
+        assert ops.arange(0.0, 250.1, 50.0, dtype="uint8").tolist() == [0, 50, 100, 150, 200, 250]
+        assert ops.linspace(0.0, 127.9, 2, dtype="int8").tolist() == [0, 127]

@@ -79,6 +79,7 @@ MODELS = {
     "functions": (functions, X, {"Scaled": Scaled, "twice": twice}),
     "operand": (operand, X[:, :2], ()),
     "nested": (nested, {"a": X, "b": np.stack([X, X], axis=1)}, ()),
+    "without weights": (lambda: gx.Sequential([gx.Input((4,)), layers.ReLU()]), X, ()),
     "mixed": (lambda: gx.Sequential([layers.Dense(3, dtype="mixed_bfloat16"), layers.Dense(2)]), X, ()),
 }
 

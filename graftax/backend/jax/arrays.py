@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, no_plain_numbers, owned
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, imaginary_lost, no_plain_numbers, owned
 from graftax.backend.jax import ctc, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
+from graftax.core.dtypes import is_complex
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 _config: Any = jax.config
@@ -29,10 +30,17 @@ class JaxArrays:
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
         """Return a strongly typed jax.Array; memory of the caller is copied, never shared."""
         name = None if dtype is None else self.canonical_dtype(dtype)
-        if isinstance(x, jax.Array):
-            return x if name is None or name == x.dtype.name else _convert(x, name)
         if isinstance(x, (list, tuple)) and _holds_arrays(x):
-            return jnp.asarray(_owned(x), dtype=name)
+            if name is None or is_complex(name):
+                return jnp.asarray(_owned(x), dtype=name)
+            whole = jnp.asarray(_owned(x))  # complex ones come to light before they are converted
+            x = whole if whole.dtype.kind == "c" else jnp.asarray(_owned(x), dtype=name)
+        if isinstance(x, jax.Array):
+            if name is None or name == x.dtype.name:
+                return x
+            if x.dtype.kind == "c" and name != "bool" and not is_complex(name):
+                raise imaginary_lost(x.dtype.name, name)
+            return _convert(x, name)
         # JAX reads the memory of NumPy later, when its owner may have written there; what is read here is our own
         host = host_array(x, name, not _config.jax_enable_x64)
         array = jnp.array(host)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, limits, no_plain_numbers
+from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, imaginary_lost, limits, no_plain_numbers
 from graftax.backend.neural import Padding
 from graftax.backend.numpy import ctc, special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
+from graftax.core.dtypes import is_complex
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 
@@ -27,6 +28,8 @@ class NumpyArrays:
         if (unfit := no_plain_numbers(x)) is not None:
             raise unfit
         if isinstance(x, (np.ndarray, np.generic)) and name is not None and x.dtype.name != name:
+            if x.dtype.kind == "c" and name != "bool" and not is_complex(name) and np.any(x.imag):
+                raise imaginary_lost(x.dtype.name, name)
             with np.errstate(all="ignore"):
                 array = np.asarray(_saturated(x, name).astype(host_dtype(name)))
         else:

@@ -53,11 +53,11 @@ divide(x, y): Quotient; integers give floats, and a division by 0 gives inf or n
 floor_divide(x, y): Quotient rounded down; an integer divided by 0 raises.
 remainder(x, y): What floor_divide leaves, with the sign of y; an integer divided by 0 raises.
 power(x, y): x to the power of y.
-maximum(x, y): The larger of the two; nan wins, and ties share the gradient.
-minimum(x, y): The smaller of the two; nan wins, and ties share the gradient.
-arctan2(x: Ordered, y): Angle of the point (y, x), in radians.
-hypot(x: Ordered, y): sqrt(x**2 + y**2).
-logaddexp(x: Ordered, y): log(exp(x) + exp(y)) without overflow.
+maximum(x: Ordered, y: Ordered): The larger of the two; nan wins, and ties share the gradient.
+minimum(x: Ordered, y: Ordered): The smaller of the two; nan wins, and ties share the gradient.
+arctan2(x: Ordered, y: Ordered): Angle of the point (y, x), in radians.
+hypot(x: Ordered, y: Ordered): sqrt(x**2 + y**2).
+logaddexp(x: Ordered, y: Ordered): log(exp(x) + exp(y)) without overflow.
 copysign(x, y): The magnitude of x with the sign of y.
 equal(x, y): x == y.
 not_equal(x, y): x != y.
@@ -78,7 +78,7 @@ isclose(x, y, rtol: NotNegative = 1e-05, atol: NotNegative = 1e-08, equal_nan: F
 allclose(x, y, rtol: NotNegative = 1e-05, atol: NotNegative = 1e-08, equal_nan: Flag = False):
     True if abs(x - y) <= atol + rtol * abs(y) everywhere.
 array_equal(x, y): True if shapes and values are equal.
-clip(x: Ordered, min: Operand | None = None, max: Operand | None = None): x limited to [min, max].
+clip(x: Ordered, min: Ordered | None = None, max: Ordered | None = None): x limited to [min, max].
 where(condition: Array, x, y): x where the condition holds, else y; both branches are computed and differentiated.
 """
 
@@ -101,7 +101,7 @@ fmod(x: Numeric, y): Return what a division rounded towards 0 leaves, with the s
 gcd(x, y): Return the greatest common divisor of integers.
 lcm(x, y): Return the least common multiple of integers.
 heaviside(x: Numeric, y): Return 0 where x is negative, 1 where it is positive, and y where it is 0.
-logaddexp2(x: Ordered, y): Compute log2(2**x + 2**y) without overflow.
+logaddexp2(x: Ordered, y: Ordered): Compute log2(2**x + 2**y) without overflow.
 sinc(x): Compute sin(pi x) / (pi x), and 1 where x is 0.
 deg2rad(x): Convert degrees to radians.
 rad2deg(x): Convert radians to degrees.

@@ -20,8 +20,8 @@ image.gaussian_blur(x: Ordered, size: Sizes = 3, sigma: Reals = 1.0):
 image.rgb_to_grayscale(x: Ordered): Weigh red, green and blue as eyes do: (..., 3) -> (..., 1).
 image.rgb_to_hsv(x: Ordered): Convert red, green and blue in [0, 1] to hue, saturation and value in [0, 1].
 image.hsv_to_rgb(x: Ordered): Convert hue, saturation and value in [0, 1] to red, green and blue in [0, 1].
-image.psnr(x: Ordered, y, max_val: Real):
+image.psnr(x: Ordered, y: Ordered, max_val: Real):
     Compute the ratio of the largest possible value to the mean error of each image, in decibels; inf where equal.
-image.ssim(x: Ordered, y, max_val: Real, size: Size = 11, sigma: Real = 1.5, k1: NotNegative = 0.01,
+image.ssim(x: Ordered, y: Ordered, max_val: Real, size: Size = 11, sigma: Real = 1.5, k1: NotNegative = 0.01,
     k2: NotNegative = 0.03): Compute the mean structural similarity of two batches of images, 1 where they are equal.
 """

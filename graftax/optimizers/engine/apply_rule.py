@@ -140,7 +140,15 @@ def _decayed(given: RuleInput, l2: Number | None, decay: Number | None) -> RuleI
 def _fitted(update: Update, new: Array) -> Array:
     """Return a new value as its variable takes it: in its dtype, whole, and as its constraint projects it."""
     variable, new = update.variable, cast_to(new, update.variable.dtype)
-    return constrained(variable, new if update.rows is None else update.rows.put(variable.value, new))
+    rows = update.rows
+    if rows is None:
+        return constrained(variable, new)
+    whole: Array = rows.put(variable.value, new)
+    if variable.constraint is None:
+        return whole
+    # the others stay, within the bounds or not
+    kept: Array = rows.put(variable.value, rows.of(constrained(variable, whole)))
+    return kept
 
 
 def _assign_slots(slots: Mapping[str, Variable], changes: Mapping[str, Array], rows: TouchedRows | None = None) -> None:

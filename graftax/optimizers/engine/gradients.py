@@ -107,8 +107,10 @@ def check_some(missing: Sequence[Variable], all_of_them: bool) -> None:
     if all_of_them:
         raise GradientError(
             f"no gradient for any of the variables {paths}",
-            "the loss does not depend on them, or it was computed outside of the differentiated function",
-            "compute the loss from these variables inside the function given to value_and_grad",
+            "the loss does not depend on them, or a part of it, such as a sum of losses, was computed outside of the "
+            "block of the tape, or of the function that is differentiated",
+            "all of the loss inside of `with graftax.GradientTape() as tape`, or of the function given to "
+            "value_and_grad",
         )
     user_line.warn(f"no gradient for {paths}: not updated in this step")
 

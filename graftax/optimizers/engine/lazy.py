@@ -19,14 +19,21 @@ def check_lazy(rule: Rule, variable: Variable, slots: Mapping[str, Variable], ac
         accumulates: Whether gradients of several batches are added up.
 
     Raises:
-        ArgumentError: gradients are accumulated, the rule looks at more than one element, or it keeps something of
-            another shape.
+        ArgumentError: gradients are accumulated, a constraint looks at all rows, the rule at more than one element, or
+            it keeps something of another shape.
     """
     if accumulates:
         raise ArgumentError(
             f"{type(rule).__name__}(lazy=True) got rows of {variable.path!r}, and accumulates gradients",
             "the sum over several batches is kept for the whole variable, and moves all of it",
             "lazy=False, or accumulation_steps=1 from the start",
+        )
+    axes = getattr(variable.constraint, "axis", ())
+    if variable.constraint is not None and 0 in (axes if isinstance(axes, tuple) else (axes,)):
+        raise ArgumentError(
+            f"{type(rule).__name__}(lazy=True) got rows of {variable.path!r}, with {variable.constraint!r}",
+            "the constraint takes norms over all rows, and would have to move the others, too",
+            "a constraint with axis=-1, which projects each row, or lazy=False",
         )
     others = [name for name, slot in slots.items() if slot.shape != variable.shape]
     together = sees_all(rule)

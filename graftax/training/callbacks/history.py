@@ -17,6 +17,8 @@ class History(Callback):
         >>> history.on_epoch_end(0, Logs({"loss": 0.5}))
         >>> history.history, history.epoch
         ({'loss': [0.5]}, [0])
+        >>> history
+        <History of 1 epoch: loss 0.5>
     """
 
     def __init__(self) -> None:
@@ -40,3 +42,8 @@ class History(Callback):
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from the numbers of earlier epochs."""
         self.history, self.epoch = state["history"], list(state["epoch"])
+
+    def __repr__(self) -> str:
+        count = len(self.epoch)
+        last = ", ".join(f"{name} {float(values[-1]):.4g}" for name, values in self.history.items() if values)
+        return f"<History of {count} epoch{'' if count == 1 else 's'}{': ' if last else ''}{last}>"

@@ -36,7 +36,7 @@ class ArraySource:
         self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size
-        self._shuffle = shuffle
+        self.shuffle = shuffle
         self._seed = get_random_seed()
         self._per_pass = math.ceil(self.rows / batch_size)
         self.steps = steps or self._per_pass
@@ -68,7 +68,7 @@ class ArraySource:
             yield pack(*(take_rows(part, rows) for part in self._data))
 
     def _order(self, number_of_pass: int) -> np.ndarray[Any, Any] | None:
-        if not self._shuffle:
+        if not self.shuffle:
             return None
         return np.random.default_rng((self._seed, number_of_pass)).permutation(self.rows)
 

@@ -100,7 +100,7 @@ class IndexedSource:
                 "fit reads ahead in threads, which share what the data set has open",
                 "workers=4 without it; or torch.utils.data.DataLoader(..., num_workers=4), which has processes",
             )
-        self._data, self._batch_size, self._shuffle = data, batch_size, shuffle
+        self._data, self._batch_size, self.shuffle = data, batch_size, shuffle
         self._class_weights = class_weights
         self._seed = get_random_seed()
         self._size = len(data)
@@ -137,7 +137,7 @@ class IndexedSource:
         return _together(self._data, rows)
 
     def _order(self, number_of_pass: int, size: int) -> Any:
-        if not self._shuffle:
+        if not self.shuffle:
             return range(size)
         return np.random.default_rng((self._seed, number_of_pass)).permutation(size)
 

@@ -33,7 +33,7 @@ class Describing:
         self.names: dict[str, Any] = {}
         """The classes and functions that were met, by name."""
 
-    def value(self, value: Any, where: str) -> Any:
+    def value(self, value: object, where: str) -> Any:
         """Return the description of a value.
 
         Args:
@@ -79,7 +79,7 @@ class Describing:
             self._refuse(where, f"an array of {host.dtype}", "it holds numbers that files have no form for")
         return ["array", str(host.dtype), list(host.shape), host.tobytes()]
 
-    def _object(self, value: Any, where: str) -> list[Any]:
+    def _object(self, value: object, where: str) -> list[Any]:
         if isinstance(value, type) or not hasattr(value, "__dict__") or inspect.isroutine(value):
             return ["named", self._name(value, where)]
         kind = self._name(type(value), where)
@@ -123,7 +123,7 @@ class Describing:
             steps.append([step.callee, *(self.value(part, f"{where}.{title}") for part in parts), step.is_input])
         return [layers, operands, steps, self.value(graph.inputs, where), self.value(graph.outputs, where)]
 
-    def _by_attribute(self, value: Any, where: str) -> dict[str, Any]:
+    def _by_attribute(self, value: object, where: str) -> dict[str, Any]:
         """Return the settings of an object that keeps each under the name of its parameter."""
         found = {}
         for one in inspect.signature(type(value)).parameters.values():
@@ -134,7 +134,7 @@ class Describing:
             found[one.name] = getattr(value, one.name)
         return found
 
-    def _name(self, thing: Any, where: str) -> str:
+    def _name(self, thing: object, where: str) -> str:
         name = name_of(thing)
         if name is None or self.names.setdefault(name, thing) is not thing:
             why = "it has no name under which it could be given again" if name is None else f"two are called {name!r}"

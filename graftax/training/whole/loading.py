@@ -35,7 +35,8 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
         >>> import os, tempfile, graftax as gx
         >>> path = os.path.join(tempfile.mkdtemp(), "whole")
         >>> _ = gx.Sequential([gx.Input((3,)), gx.layers.Dense(2)]).save(path)
-        >>> load_model(path).layers
+        >>> again = load_model(path)
+        >>> again.layers
         [<Dense 'layers/0'>]
     """
     own = given(custom)

@@ -141,7 +141,7 @@ def _changes(model: Module, twin: Module) -> Iterator[list[Any]]:
                 yield ["/".join(map(str, edges)), name, value]
 
 
-def _change(model: Module, path: str, name: str, value: Any) -> None:
+def _change(model: Module, path: str, name: str, value: object) -> None:
     for edges, node in walk_with_edges(model):
         if "/".join(map(str, edges)) == path and is_plain(value) and not name.startswith("_"):
             setattr(node, name, value)

@@ -33,7 +33,7 @@ class Rebuilding:
         self._find = find
         self._made: dict[int, Any] = {}
 
-    def value(self, described: Any) -> Any:
+    def value(self, described: object) -> Any:
         """Return what a description describes.
 
         Raises:
@@ -95,8 +95,8 @@ class Rebuilding:
         layers: list[Any],
         operands: list[Any],
         steps: list[Any],
-        inputs: Any,
-        outputs: Any,
+        inputs: object,
+        outputs: object,
     ) -> Any:
         kind = self._find(name)
         if not (isinstance(kind, type) and issubclass(kind, Wired)):
@@ -104,7 +104,7 @@ class Rebuilding:
         made, held = self._all(layers), self._all(operands)
         values: dict[Result, Any] = {}
 
-        def there(leaf: Any) -> Any:
+        def there(leaf: object) -> Any:
             if isinstance(leaf, Result):
                 return values[leaf]
             return held[leaf.number] if isinstance(leaf, Operand) else leaf

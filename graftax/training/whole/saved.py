@@ -12,6 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.training.whole.model_file import KEY, described
 from graftax.training.wired import Wired
 from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
 
 
 class Saved(Wired):
@@ -82,8 +83,16 @@ class Saved(Wired):
 _RANDOM = "gx.random"
 
 
-def roots_of(model: Any) -> dict[str, Module]:
-    """Return what a file of a whole model has: the model, and the optimizer if there is one."""
+def roots_of(model: Any) -> dict[str, Module | Variable]:
+    """Return what a file of a whole model has: the model, and the optimizer if there is one.
+
+    A checkpoint holds one Variable at least, so a model without any has one beside it.
+    """
     objectives = model._gx_objectives
     optimizer = None if objectives is None else objectives.optimizer
-    return {"model": model} | ({"optimizer": optimizer} if isinstance(optimizer, Module) else {})
+    roots: dict[str, Module | Variable] = {"model": model}
+    if isinstance(optimizer, Module):
+        roots["optimizer"] = optimizer
+    if not any(isinstance(root, Module) and root.variables for root in roots.values()):
+        roots["no_variables"] = Variable(0, trainable=False, role="counter")
+    return roots

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from graftax.variables.creation import CreatorScope
@@ -23,6 +24,10 @@ class Pending(Protocol):
 
     def is_of(self, other: object) -> bool:
         """Tell whether both come from the same restore."""
+        ...
+
+    def building(self, module: Copied) -> AbstractContextManager[None]:
+        """Run a build of the Module that this hangs on."""
         ...
 
     def hung_on(self, module: Copied) -> None:

@@ -64,7 +64,8 @@ class UnallocatedStorage(Storage):
 
 def is_allocated(storage: Storage) -> bool:
     """Tell whether there is a value."""
-    return not (isinstance(storage, UnallocatedStorage) and isinstance(storage.buffer, NoBuffer))
+    buffer: object = storage.buffer if isinstance(storage, UnallocatedStorage) else None
+    return not isinstance(buffer, NoBuffer)
 
 
 def require_allocated(storages: Iterable[Storage]) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graftax as gx
-from graftax.core.errors import DTypeError
+from graftax.core.errors import DTypeError, GradientError
 from graftax.optimizers import SGD
 
 
@@ -91,3 +91,12 @@ def test_a_complex_gradient_is_refused():
         SGD(0.1).apply([np.array([1j], "complex64")], [w])
     assert "ops.real" in error.value.instead
     assert w.numpy().tolist() == [1.0]
+
+
+def test_a_sum_of_losses_outside_of_the_tape_is_named():
+    w = gx.Variable([1.0], name="w")
+    with gx.GradientTape() as tape:
+        first, second = gx.ops.sum(w * w), gx.ops.sum(w)
+    found = tape.gradient(first + second, [w])
+    with pytest.raises(GradientError, match=r"a sum of losses, was computed outside of the block of the tape"):
+        SGD(0.1).apply(found, [w])

@@ -159,3 +159,23 @@ def test_sums_and_dense_agree_with_numpy(indices, seed):
     touched, sums = rows.summed()
     np.testing.assert_allclose(touched.share(sums), expected[np.sort(indices)], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(np.sum(np.asarray(sums) ** 2), np.sum(expected**2), rtol=1e-4)
+
+
+@runs
+@pytest.mark.parametrize("constraint", ["non_neg", gx.constraints.MaxNorm(0.5, axis=-1), lambda value: value * 0.0])
+def test_a_constraint_projects_the_rows_that_move_and_no_others(run, constraint):
+    w = gx.Variable(TABLE, constraint=constraint)
+    optimizer = SGD(0.1, lazy=True)
+    run(lambda: optimizer.apply([gx.IndexedRows([4, 1, 4], np.ones((3, 2), "float32"), TABLE.shape)], [w]))()
+    moved = TABLE - 0.1 * np.array([0, 1, 0, 0, 2, 0], "float32")[:, None]
+    whole = np.asarray(w.constraint(gx.ops.asarray(moved)))
+    np.testing.assert_allclose(w.numpy()[[1, 4]], whole[[1, 4]], rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(w.numpy()[[0, 2, 3, 5]], TABLE[[0, 2, 3, 5]])
+
+
+@pytest.mark.parametrize("axis", [0, (0, 1)])
+def test_a_constraint_over_all_rows_refuses_lazy_rows(axis):
+    w = gx.Variable(TABLE, constraint=gx.constraints.MaxNorm(0.5, axis=axis))
+    with pytest.raises(ArgumentError, match="norms over all rows"):
+        SGD(0.1, lazy=True).apply([gx.IndexedRows([4], np.ones((1, 2), "float32"), TABLE.shape)], [w])
+    np.testing.assert_array_equal(w.numpy(), TABLE)

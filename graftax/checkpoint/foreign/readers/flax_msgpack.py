@@ -84,7 +84,7 @@ def _extension(code: int, data: bytes) -> Any:
     return _array(shape, dtype, content)
 
 
-def _array(shape: Any, dtype: Any, content: Any) -> HostArray:
+def _array(shape: object, dtype: object, content: object) -> HostArray:
     if type(shape) is not list or not all(type(n) is int and 0 <= n < 1 << 62 for n in shape) or len(shape) > 32:
         raise ValueError(f"the shape {shape!r:.100}")
     if dtype not in DTYPES or DTYPES[dtype].layout == "packed" or type(content) is not bytes:

@@ -44,7 +44,7 @@ def read_orbax(path: str) -> ForeignFile:
     return ForeignFile(path, arrays, "flax", keeps_order=False)
 
 
-def _on_host(value: Any) -> Any:
+def _on_host(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _on_host(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

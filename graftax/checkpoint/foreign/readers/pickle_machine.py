@@ -99,7 +99,7 @@ class PickleMachine:
         self._at = end + 1
         return text
 
-    def _push(self, value: Any) -> None:
+    def _push(self, value: object) -> None:
         self._stack.append(value)
 
     def _marked(self) -> list[Any]:

@@ -88,7 +88,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _entry(path: str, name: str, entry: Any) -> tuple[str, Shape, int, int]:
+def _entry(path: str, name: str, entry: object) -> tuple[str, Shape, int, int]:
     if type(entry) is not dict or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise CorruptMetadata(f"{name!r:.100} in {path}", "an array has dtype, shape and data_offsets")
     shape, offsets = entry["shape"], entry["data_offsets"]

@@ -115,7 +115,7 @@ def _calls(path: str) -> Callable[[Global, tuple[Any, ...]], Any]:
     return call
 
 
-def _pairs(given: Any) -> Any:
+def _pairs(given: object) -> Any:
     if type(given) is not list:
         raise TypeError("an OrderedDict is made of pairs")
     return given
@@ -143,7 +143,7 @@ def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _
     return _Tensor(key, dtype, count, offset, tuple(shape), tuple(strides))
 
 
-def _weights(found: Any, path: str) -> tuple[Any, tuple[str, ...]]:
+def _weights(found: object, path: str) -> tuple[Any, tuple[str, ...]]:
     """Return what holds the weights; a checkpoint of a training loop has them beside other things."""
     if type(found) is not dict:
         raise NotACheckpoint(f"{path} holds a {type(found).__name__}", "a state dict is a dict of names and tensors")

@@ -15,7 +15,7 @@ from graftax.checkpoint.foreign.unit import Choice, Choices, Rule
 from graftax.core.errors import ArgumentError
 
 
-def _kernel_and_bias(layer: Any) -> Choices:
+def _kernel_and_bias(layer: object) -> Choices:
     found = {}
     for name in ("kernel", "bias"):
         value = getattr(layer, name, None)
@@ -24,7 +24,7 @@ def _kernel_and_bias(layer: Any) -> Choices:
     return found
 
 
-def _conv(layer: Any) -> Choices:
+def _conv(layer: object) -> Choices:
     return {"kernel": one("kernel"), "bias": one("bias")}
 
 
@@ -32,7 +32,7 @@ def _depthwise(layer: Any) -> Choices:
     return {"kernel": one("kernel", reshaped(tuple(layer.kernel.shape))), "bias": one("bias")}
 
 
-def _conv_transpose(layer: Any) -> Choices:
+def _conv_transpose(layer: object) -> Choices:
     def kernel(x: HostArray) -> HostArray:
         """Return ``(..., in, out)`` as ``(..., out, in)`` turned round: what is written there, not what is read."""
         return np.flip(x, tuple(range(x.ndim - 2))).swapaxes(-1, -2)
@@ -40,11 +40,11 @@ def _conv_transpose(layer: Any) -> Choices:
     return {"kernel": one("kernel", kernel, "turned round"), "bias": one("bias")}
 
 
-def _embedding(layer: Any) -> Choices:
+def _embedding(layer: object) -> Choices:
     return {"embeddings": one("embedding")}
 
 
-def _normalization(layer: Any) -> Choices:
+def _normalization(layer: object) -> Choices:
     moving = {"moving_mean": one("mean"), "moving_variance": one("var")}
     return {"gamma": one("scale"), "beta": one("bias"), **moving}
 
@@ -53,7 +53,7 @@ def _side_by_side(*parts: HostArray) -> HostArray:
     return np.concatenate(parts, axis=-1)
 
 
-def _lstm(layer: Any) -> Choices:
+def _lstm(layer: object) -> Choices:
     def gates(begin: str, what: str) -> tuple[str, ...]:
         return tuple(f"{begin}{gate}.{what}" for gate in "ifgo")
 

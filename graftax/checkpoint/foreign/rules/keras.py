@@ -5,8 +5,6 @@ Source: the ``build`` of each layer of Keras 3.
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax.checkpoint.foreign.rules.layouts import one, reshaped, same
 from graftax.checkpoint.foreign.unit import Choice, Choices, Rule
 
@@ -26,7 +24,7 @@ _ORDER = (
 )
 
 
-def _numbered(layer: Any) -> Choices:
+def _numbered(layer: object) -> Choices:
     """Return the arrays that a layer has, in the order of Keras; projections of attention have their heads apart."""
     names = [name for name in _ORDER if hasattr(getattr(layer, name, None), "shape")]  # some are flags, too
     found = {}
@@ -36,7 +34,7 @@ def _numbered(layer: Any) -> Choices:
     return found
 
 
-def _embedding(layer: Any) -> Choices:
+def _embedding(layer: object) -> Choices:
     return {"embeddings": one("0"), "position_embeddings": one("0")}
 
 

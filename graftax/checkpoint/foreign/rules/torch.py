@@ -15,11 +15,11 @@ from graftax.checkpoint.foreign.unit import Choice, Choices, Convert, Rule
 from graftax.core.errors import ArgumentError
 
 
-def _dense(layer: Any) -> Choices:
+def _dense(layer: object) -> Choices:
     return {"kernel": (*one("weight", transposed), *one("", transposed)), "bias": one("bias")}
 
 
-def _conv(layer: Any) -> Choices:
+def _conv(layer: object) -> Choices:
     return {"kernel": one("weight", channels_last), "bias": one("bias")}
 
 
@@ -36,11 +36,11 @@ def _depthwise(layer: Any) -> Choices:
     return {"kernel": one("weight", kernel), "bias": one("bias")}
 
 
-def _conv_transpose(layer: Any) -> Choices:
+def _conv_transpose(layer: object) -> Choices:
     return {"kernel": one("weight", channels_last), "bias": one("bias")}
 
 
-def _embedding(layer: Any) -> Choices:
+def _embedding(layer: object) -> Choices:
     return {"embeddings": (*one("weight"), *one(""))}
 
 
@@ -49,16 +49,16 @@ def _without_batch(x: HostArray) -> HostArray:
     return found
 
 
-def _positions(layer: Any) -> Choices:
+def _positions(layer: object) -> Choices:
     choices = (*one("weight"), *one(""), *one("weight", _without_batch), *one("", _without_batch))
     return {"position_embeddings": choices}
 
 
-def _normalization(layer: Any) -> Choices:
+def _normalization(layer: object) -> Choices:
     return {"gamma": one("weight"), "beta": one("bias")}
 
 
-def _batch_normalization(layer: Any) -> Choices:
+def _batch_normalization(layer: object) -> Choices:
     moving = {"moving_mean": one("running_mean"), "moving_variance": one("running_var")}
     return {**_normalization(layer), **moving}
 
@@ -73,7 +73,7 @@ def _recurrent(bias: tuple[Choice, ...], change: Convert = same) -> Choices:
 _SUMMED = (Choice(("bias_ih", "bias_hh"), summed, "the sum of bias_ih and bias_hh"),)
 
 
-def _simple(layer: Any) -> Choices:
+def _simple(layer: object) -> Choices:
     return _recurrent(_SUMMED)
 
 

@@ -1,0 +1,280 @@
+"""Session: the values of one restore that wait for Variables, where each is awaited, and how it is delivered."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from graftax.backend.host import host_dtype
+from graftax.checkpoint.arrays import HostArray, castable
+from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
+from graftax.checkpoint.index import Edge, Index
+from graftax.checkpoint.report import Restored, Trainable
+from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.trained_as_saved import as_saved, differs, set_trainability
+from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
+from graftax.reparam.base import Reparam
+from graftax.variables.graph.copies import Copied
+from graftax.variables.variable import Variable
+
+
+class WaitingSlot(NamedTuple):
+    """A saved slot whose Variable waits: the optimizer that makes it, its name, its path there and its node."""
+
+    optimizer: Copied
+    name: str
+    path: str
+    node: int
+
+
+class CarriedSlot(NamedTuple):
+    """The same on the way to a copy: nodes of the Variable and of the slot, and its value."""
+
+    variable: int
+    name: str
+    path: str
+    node: int
+    value: HostArray
+
+
+class Session:
+    """One restore, as far as it is not done: values by node, and where each is awaited.
+
+    Args:
+        index: The index of the checkpoint.
+        paths: Checkpoint paths of nodes, for messages.
+        mapped: Program paths that take their values from another node than their edge leads to.
+        given_away: Edges, each after the node that it begins at, whose values ``mapped`` and its like have.
+        cast: The cast policy.
+        as_saved: Whether what comes is to be trained or frozen as it was saved.
+        subset: The part that was asked for; None for copies.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        paths: dict[int, str],
+        mapped: dict[str, int],
+        given_away: Collection[tuple[int | None, Edge]],
+        cast: str,
+        as_saved: bool,
+        subset: Subset | None = None,
+    ) -> None:
+        self.index = index
+        self.mapped = mapped
+        self._paths = paths
+        self._cast = cast
+        self.as_saved = as_saved
+        self.lacking: dict[str, None] = {}
+        self._subset = subset
+        self.arrived: list[Restored] = []
+        self.retrained: list[Trainable] = []
+        self._values: dict[int, HostArray] = {}
+        self._given_away = given_away
+        self._awaited: dict[str, int] = {}
+        self._slots: dict[int, list[WaitingSlot]] = {}
+        self._given: dict[int, weakref.ref[Variable | Reparam]] = {}
+        self._taken: set[str] = set()
+        self._restored: list[tuple[weakref.ref[Variable], int]] = []  # what needed not wait
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Program paths that still wait; slots among them."""
+        return tuple([path for path, node in self._awaited.items() if node not in self._given])
+
+    def begin(self, values: dict[int, HostArray], awaited: dict[str, int], slots: dict[int, list[WaitingSlot]]) -> None:
+        """Let these values wait under these program paths, and slots for the nodes of their Variables."""
+        self._values, self._awaited, self._slots = values, dict(awaited), slots
+        for waiting in slots.values():
+            self._awaited |= {slot.path: slot.node for slot in waiting}
+
+    def note_restored(self, pairs: Iterable[tuple[Variable, int]]) -> None:
+        """Know which Variables had values at once, and of which nodes."""
+        self._restored = [(weakref.ref(variable), node) for variable, node in pairs]
+
+    def leave_alone(self, paths: Iterable[str]) -> None:
+        """Deliver nothing under these paths: what exists there was restored or left out."""
+        self._taken |= {path for path in paths if path not in self._awaited}
+
+    def gave_away(self, node: int, edge: Edge) -> bool:
+        """True if what is under this edge goes to another place."""
+        return (node, edge) in self._given_away
+
+    def is_about(self, spot: Spot) -> bool:
+        """True if that is part of what was asked for."""
+        return self._subset is not None and (self._subset.is_all or spot in self._subset)
+
+    def has_given(self, path: str) -> bool:
+        """True if the Variable under this path has its value, or was left alone."""
+        return path in self._taken
+
+    def point_of_return(self) -> Callable[[], None]:
+        """Return what lets all that arrives from now on wait again, for a layer whose build is undone."""
+        names = ("_values", "_awaited", "_slots", "_given", "_taken", "arrived", "retrained")
+        before = {name: copy.copy(getattr(self, name)) for name in names}
+        return lambda: self.__dict__.update(before)
+
+    def awaits(self, node: int, path: str) -> bool:
+        """True if the value of this node still waits under this path."""
+        return path not in self._taken and self._awaited.get(path) == node
+
+    def value_of(self, node: int) -> HostArray:
+        """The value of a node that waits."""
+        return self._values[node]
+
+    def slots_for(self, node: int) -> list[tuple[WaitingSlot, HostArray]]:
+        """The slots, and their values, that wait for the Variable of a node."""
+        return [(slot, self._values[slot.node]) for slot in self._slots.get(node, ())]
+
+    def given(self, node: int) -> Variable | Reparam | None:
+        """The Variable that has taken the value of a node."""
+        found = self._given.get(node)
+        return found() if found is not None else None
+
+    # --- copies -----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the slots, which go with the copies of their optimizers: see `Carried`."""
+        slots = {slot.path: slot.node for waiting in self._slots.values() for slot in waiting}
+        awaited = {path: node for path, node in self._awaited.items() if path not in slots}
+        nodes = set(awaited.values())
+        return {
+            "_awaited": awaited,
+            "_values": {node: value for node, value in self._values.items() if node in nodes},
+            "_given": {node: variable for node in self._given if (variable := self.given(node)) is not None},
+            "_taken": set(self._taken),
+        } | {
+            name: getattr(self, name)
+            for name in ("index", "mapped", "_given_away", "_paths", "_cast", "as_saved", "arrived", "retrained")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"lacking": {}, "_subset": None, **state})
+        self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
+        self._slots, self._restored = {}, []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        new = memo[id(self)] = object.__new__(Session)
+        state = self.__getstate__()
+        new.__setstate__({**state, "_given": copy.deepcopy(state["_given"], memo)})
+        return new
+
+    def carried_slots(self, optimizer: Copied) -> list[CarriedSlot]:
+        """What waits in an optimizer."""
+        return [
+            CarriedSlot(variable, slot.name, slot.path, slot.node, self._values[slot.node])
+            for variable, waiting in self._slots.items()
+            for slot in waiting
+            if slot.optimizer is optimizer
+        ]
+
+    def add_slots(self, optimizer: Copied, slots: Sequence[CarriedSlot]) -> None:
+        """Let these wait in the copy of an optimizer."""
+        for slot in slots:
+            waiting = WaitingSlot(optimizer, slot.name, slot.path, slot.node)
+            self._slots.setdefault(slot.variable, []).append(waiting)
+            self._awaited[slot.path] = slot.node
+            self._values[slot.node] = slot.value
+
+    # --- arrivals ---------------------------------------------------------------------------------------------------
+
+    def deliver(self, node: int, path: str, appeared: Variable | Reparam, was_below_frozen: bool = False) -> bool:
+        """Give a Variable its value, and its slots theirs; False if no value is meant for this path.
+
+        Of an expression, its base takes the value of a plain weight, else the whole does; see `expressions`.
+        """
+        if path in self._taken:
+            return True
+        if self._awaited.get(path) != node:
+            return False
+        self._taken.add(path)
+        variable = receiver(appeared)
+        self._assign(node, path, variable)
+        if isinstance(variable, Variable):
+            self._freeze(node, path, variable, was_below_frozen)
+        for slot in self._slots.pop(node, ()) if isinstance(variable, Variable) else ():
+            made = slot.optimizer._gx_ensure_slot(slot.name, variable)
+            if made is not None:
+                self._assign(slot.node, slot.path, made)
+        return True
+
+    def _assign(self, node: int, path: str, variable: Variable | Reparam) -> None:
+        value = self._values[node]
+        given = self._given.get(node)
+        if (
+            given is None or given() is not variable
+        ):  # shared: a second path to the same Variable must not undo training
+            reason = misfit(variable, value.dtype.name, value.shape, self._cast)
+            if reason is not None:
+                kind, text = reason
+                raise kind(
+                    f"{path}: {text}; it is {self._paths[node]!r} in the checkpoint",
+                    "its saved value was waiting for it",
+                    "build the layer as it was saved, or leave it out of the restore: skip=[...]",
+                )
+            note = ""
+            if isinstance(variable, Variable):
+                variable.assign(cast_to(variable, value))
+            else:
+                note, before = take(variable, cast_to(variable, value), path)
+                self._check_tied(node, path, variable, before)
+            self.arrived.append(Restored(path, self._paths[node], value.dtype.name, value.shape, note))
+        self._given[node] = weakref.ref(variable)
+        del self._awaited[path]
+        if node not in self._awaited.values():
+            del self._values[node]
+
+    def _check_tied(self, node: int, path: str, taker: Reparam, before: list[tuple[Any, Any]]) -> None:
+        """Raise if an expression has taken its value from a Variable that had another saved value already."""
+        known = {id(found): other for ref, other in self._restored if (found := ref()) is not None}
+        known |= {id(given): other for other in self._given if (given := self.given(other)) is not None}
+        earlier = [(v, value) for v, value in before if id(v) in known]
+        if not earlier or is_near(taker, self._moved(taker, before)):
+            return
+        undo(before)
+        sources = ", ".join(self._paths[other] for other in dict.fromkeys([node, *(known[id(v)] for v, _ in earlier)]))
+        raise AmbiguousSharing(
+            f"{path}: is made of {', '.join(v.path for v, _ in earlier)} in the program; the checkpoint has different "
+            f"values for them: {sources}",
+            "its saved value was waiting for it, and would replace that of the other",
+            "tie or untie as it was saved; or leave one of the two out of the restore: skip=[...]",
+        )
+
+    @staticmethod
+    def _moved(taker: Reparam, before: list[tuple[Any, Any]]) -> float:
+        """Return how far the value of an expression was from the one that it has taken."""
+        taken = taker.value
+        after = [(v, v.value) for v, _ in before]
+        undo(before)
+        error = off_by(taker, taken)
+        undo(after)
+        return error
+
+    def _freeze(self, node: int, path: str, variable: Variable, was_below_frozen: bool) -> None:
+        """Let it be trained as it was saved, if that is asked for; what the program froze meanwhile stays so."""
+        record, now = self.index.nodes[node], variable.trainability
+        if variable.role == "slot" or not differs(record, now):
+            return
+        trained: bool = record.payload[1]
+        is_applied = self.as_saved and not (trained and now.frozen and not was_below_frozen)
+        if is_applied:
+            set_trainability(variable, as_saved(now, trained))
+        self.retrained.append(Trainable(path, trained, trained == is_applied))
+
+
+def misfit(
+    variable: Variable | Reparam, dtype: str, shape: tuple[int, ...], cast: str
+) -> tuple[type[MatchError], str] | None:
+    """Why a saved array cannot go into a Variable: the error class and the words; None if it can."""
+    if tuple(variable.shape) != tuple(shape):
+        return ShapeMismatch, f"shape {tuple(shape)} saved, shape {tuple(variable.shape)} in the program"
+    if not castable(dtype, variable.dtype, cast):
+        return DTypeMismatch, f"dtype {dtype} saved, dtype {variable.dtype} in the program"
+    return None
+
+
+def cast_to(variable: Variable | Reparam, value: HostArray) -> HostArray:
+    """The value in the dtype of the Variable."""
+    return value if value.dtype.name == variable.dtype else value.astype(host_dtype(variable.dtype))

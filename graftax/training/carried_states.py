@@ -1,0 +1,48 @@
+"""What layers with ``stateful=True`` carry from batch to batch, while a model is trained and evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from graftax.core.errors import ArgumentError
+from graftax.layers.stateful import Stateful
+from graftax.training.sources.source import Source
+from graftax.variables.graph.module import Module
+
+
+@contextmanager
+def states_kept(model: Module) -> Iterator[None]:
+    """Give layers the states back, at the end of the block, that they carried at its start."""
+    layers = _stateful(model)
+    kept = [(v, np.array(v.numpy())) for layer in layers if layer.built for v in layer.carried]  # a buffer is donated
+    fresh = [layer for layer in layers if not layer.built]
+    try:
+        yield
+    finally:
+        for variable, value in kept:
+            variable.assign(value)
+        for layer in fresh:
+            layer.reset_state()
+
+
+def refuse_shuffled(model: Module, source: Source) -> None:
+    """Raise if rows come in another order each epoch, and a layer carries the state of each row to the next batch.
+
+    Raises:
+        ArgumentError: names the layer.
+    """
+    if not getattr(source, "shuffle", False) or not (layers := _stateful(model)):
+        return
+    first = layers[0]
+    raise ArgumentError(
+        f"fit(shuffle=True) of a model with {type(first).__name__} {first._gx_path!r}, stateful=True",
+        "row i of a batch goes on from row i of the batch before, and a new order puts other sequences there",
+        "fit(..., shuffle=False), with the parts of each sequence in the same row of consecutive batches",
+    )
+
+
+def _stateful(model: Module) -> list[Stateful]:
+    return [one for one in model.submodules if isinstance(one, Stateful) and one.stateful]
