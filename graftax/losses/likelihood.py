@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,8 @@ class _CTCOfLengths(CTC):
 
     def __init__(self, loss: CTC, lengths: Array) -> None:
         super().__init__(loss.blank, reduction=loss.reduction, name=loss.name)
-        self._given, self._shown = lambda: lengths, repr(loss)  # a plain attribute keeps no traced value
+        self._given: Callable[[], Array] = lambda: lengths  # a plain attribute keeps no traced value
+        self._shown = repr(loss)
 
     def _lengths(self) -> Array | None:
         return self._given()
