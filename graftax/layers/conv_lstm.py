@@ -145,7 +145,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
 
     def build(self, input_shape: Shape) -> None:
         batch, _, *space, channels = single_shape(input_shape, 5, 5)
-        self.make_weights((*self.kernel_size, channels, 4 * self.filters), (4 * self.filters,))
+        self.make_kernel((*self.kernel_size, channels, 4 * self.filters))
         self.recurrent_kernel = self.add_weight(
             (*self.kernel_size, self.filters, 4 * self.filters),
             self.recurrent.initializer,
@@ -153,6 +153,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
             regularizer=self.recurrent.regularizer,
             constraint=self.recurrent.constraint,
         )
+        self.make_bias((4 * self.filters,))
         if self.stateful:
             self.make_carried([(batch, *self._new_space(tuple(space)), self.filters)] * 2)
 

@@ -57,14 +57,18 @@ class KernelLayer(Layer):
 
     def make_weights(self, kernel_shape: Shape, bias_shape: Shape) -> None:
         """Make the kernel, and the bias where there is one."""
+        self.make_kernel(kernel_shape)
+        self.make_bias(bias_shape)
+
+    def make_kernel(self, shape: Shape) -> None:
+        """Make the kernel."""
         self.kernel = self.add_weight(
-            kernel_shape,
+            shape,
             self.kernel_initializer,
             name="kernel",
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
-        self.make_bias(bias_shape)
 
     def make_bias(self, shape: Shape) -> None:
         """Make the bias where there is one."""

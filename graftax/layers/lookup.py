@@ -192,20 +192,48 @@ class Lookup(Layer):
         return len(self._known()) + self._specials()
 
     def get_state(self) -> dict[str, Any]:
-        """Return the vocabulary, for checkpoints."""
+        """Return the vocabulary, and what is before it, for checkpoints."""
         words, weights = self.vocabulary, self.idf_weights
         return {
             "vocabulary": None if words is None else list(words),
             "idf_weights": None if weights is None else list(weights),
+            **self._before(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Take back what `get_state` gave."""
+        """Take back what `get_state` gave.
+
+        Raises:
+            StateError: it has more tokens than ``max_tokens`` allows, or came from a layer with other places before
+                the vocabulary, where each token would get another place.
+        """
         words, weights = state["vocabulary"], state["idf_weights"]
+        for name, here in self._before().items():
+            saved = state.get(name, here)  # not in checkpoints of earlier versions
+            if words is not None and saved != here:
+                raise StateError(
+                    f"{self._gx_title()} has {name}={here!r}, the saved one had {name}={saved!r}",
+                    "each token would get another place than the one that the model was trained on",
+                    f"{type(self).__name__}({name}={saved!r}, ...); or set_vocabulary(tokens), for new places",
+                )
+        if words is not None and self.max_tokens is not None and len(words) > self.max_tokens - self._specials():
+            raise StateError(
+                f"a saved vocabulary of {len(words)} tokens for {self._gx_title()}",
+                f"max_tokens={self.max_tokens} has not so many",
+                f"max_tokens={len(words) + self._specials()}",
+            )
         self.vocabulary = None if words is None else tuple(words)
         self.idf_weights = None if weights is None else tuple(weights)
 
     # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _before(self) -> dict[str, Any]:
+        """What decides which places come before those of the vocabulary."""
+        found: dict[str, Any] = {"num_oov_indices": self.num_oov_indices}
+        if self.output_mode == "int":  # else no place is masked
+            token: Any = self.mask_token
+            found["mask_token"] = token.item() if isinstance(token, np.generic) else token
+        return found
 
     def _specials(self) -> int:
         return self.num_oov_indices + (self.mask_token is not None and self.output_mode == "int")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
 from graftax.objectives import likelihood, targets
-from graftax.objectives.hiding import Form, Ranges
+from graftax.objectives.hiding import Form, Formula, Ranges, as_mask
+from graftax.variables import masks
+from graftax.variables.state import storage
 
 
 class GaussianNLL(Loss):
@@ -67,7 +70,8 @@ class GaussianNLL(Loss):
 class CTC(Loss):
     """Minus the logarithm of the probability of a label sequence, over all ways to align it with the steps.
 
-    Targets are labels, padded at their end with the blank. For steps that do not count, ``ops.ctc_loss`` takes lengths.
+    Targets are labels, padded at their end with the blank or with -1. A mask of shape ``(batch, steps)``, given or
+    carried by the predictions, leaves out steps; a sample without any does not count.
 
     Args:
         blank: The class that stands for no label. Defaults to 0.
@@ -96,6 +100,25 @@ class CTC(Loss):
         if self.blank < 0:
             raise ArgumentError(f"blank={blank}", reason, "blank=0")
 
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> Array:
+        """Return the reduced loss; see `Loss`. A mask is of samples, ``(batch,)``, or steps, ``(batch, steps)``."""
+        mask = masks.given_or_carried(mask, y_pred)
+        if mask is None or (keep := as_mask(mask)).ndim != 2 or keep.shape != tuple(np.shape(y_pred))[:2]:
+            return super().__call__(y_true, y_pred, sample_weight, mask)
+        storage.touch(self)
+        order = ops.argsort(ops.logical_not(keep), axis=1)  # it is stable: those that count come first, as they were
+        steps = ops.take_along_axis(ops.asarray(y_pred), ops.expand_dims(order, -1), axis=1)
+        some = ops.any(keep, axis=1)
+        count = ops.sum(ops.cast(keep, "int32"), axis=1)
+        lengths = ops.where(some, count, ops.full_like(count, keep.shape[1]))
+        return _CTCOfLengths(self, lengths)(y_true, steps, sample_weight, some)
+
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""
         labels = ops.asarray(y_true)
@@ -108,17 +131,51 @@ class CTC(Loss):
         if labels.dtype.kind not in "iub":
             raise DTypeError(f"y_true of dtype {labels.dtype.name}", "labels are integers", 'ops.cast(y_true, "int32")')
         labels = labels if labels.dtype.kind == "i" else ops.cast(labels, "int32")
+        labels = ops.where(ops.equal(labels, -1), ops.full_like(labels, self.blank), labels)
         if registry.current().arrays.is_concrete(labels):
             likelihood.check_padding(ops.to_numpy(labels), self.blank)
         count = ops.sum(ops.cast(ops.not_equal(labels, self.blank), "int32"), axis=-1)
-        return ops.ctc_loss(labels, y_pred, count, blank=self.blank)
+        return ops.ctc_loss(labels, y_pred, count, self._lengths(), blank=self.blank)
+
+    def _lengths(self) -> Array | None:
+        """How many steps of each sample count; None for all."""
+        return None
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
         """Return the classes for labels."""
-        return {"y_true": (0, y_pred_shape[-1] - 1)}
+        return {"y_true": (-1, y_pred_shape[-1] - 1)}
+
+    @property
+    def formula(self) -> Formula:
+        """Return which elements a value is made of; see `Loss.formula`."""
+        return _OfSequences(self.form, -1)
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a label is not in ``[0, classes)``, or a blank stands between labels."""
         labels = np.asarray(y_true)
+        labels = np.where(labels == -1, np.asarray(self.blank, labels.dtype), labels)
         targets.check_labels(labels, y_pred_shape[-1])
         likelihood.check_padding(labels, self.blank)
+
+
+class _CTCOfLengths(CTC):
+    """The same loss of predictions of which so many steps of each sample count."""
+
+    def __init__(self, loss: CTC, lengths: Array) -> None:
+        super().__init__(loss.blank, reduction=loss.reduction, name=loss.name)
+        self._given: Callable[[], Array] = lambda: lengths  # a plain attribute keeps no traced value
+        self._shown = repr(loss)
+
+    def _lengths(self) -> Array | None:
+        return self._given()
+
+    def __repr__(self) -> str:
+        return self._shown
+
+
+class _OfSequences(Formula):
+    """Targets have other steps than predictions: a mask of those hides targets of samples without any step."""
+
+    def visible_targets(self, y_true: object, y_pred_shape: Shape, condition: object) -> Any:
+        keep = np.asarray(condition) != 0
+        return super().visible_targets(y_true, y_pred_shape, keep.any(1) if keep.ndim == 2 else keep)

@@ -93,7 +93,8 @@ def _host(leaf: Any, name: str) -> Any:
         raise DataError(
             f"{name} holds {type(leaf).__name__ if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}",
             "models compute with numbers",
-            "map texts and objects to numbers first",
+            "map texts and objects to numbers first: layer(texts) of a TextVectorization or StringLookup, before the "
+            "data go to the model, and not in it",
         )
     narrow = _WIDE.get(array.dtype.name)
     return array if narrow is None else _narrowed(array, narrow, name)

@@ -35,6 +35,7 @@ FIT = {
     "nb_epoch": "epochs=...",
     "max_epochs": "epochs=...",
     "steps": "steps_per_epoch=...",
+    "steps_per_execution": "compile(..., steps_per_execution=2)",
     "samples_per_epoch": "steps_per_epoch=...",
     "val_data": "validation_data=...",
     "valid_data": "validation_data=...",

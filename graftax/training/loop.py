@@ -104,7 +104,7 @@ def _epochs(
     for epoch in epochs:
         if model.stop_training:
             break
-        hooks.run("on_epoch_begin", epoch)
+        run.begin_epoch(hooks)
         if not is_resumed or run.index == 0:
             model.reset_metrics()
         found = _train_epoch(model, run, hooks, last, check_nans)

@@ -5,14 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from graftax.core.errors import StateError
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
+from graftax.training.callbacks.callback_list import CallbackList
 from graftax.training.callbacks.plain_attributes import PlainAttributes
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.source import Source
 from graftax.training.trained import Trained
 from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
+
+
+def variables_of(root: object) -> list[Variable]:
+    """Return the Variables of something that is trained and saved.
+
+    Raises:
+        StateError: it can hold none.
+    """
+    if isinstance(root, Variable):
+        return [root]
+    if isinstance(root, Module):
+        return root.variables
+    if isinstance(root, list | tuple | dict):
+        return [v for one in (root.values() if isinstance(root, dict) else root) for v in variables_of(one)]
+    raise StateError(f"a root of type {type(root).__name__}", "it holds no Variables", "model=model")
 
 
 class RunState(Module):
@@ -24,7 +43,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "epoch", "index", "_states", "_waiting", "_plain"}
+        {"callbacks", "params", "epoch", "index", "has_begun", "_states", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -36,6 +55,7 @@ class RunState(Module):
         object.__setattr__(self, "params", params)
         self.epoch = 0
         self.index = 0
+        self.has_begun = False  # whether callbacks were told that the epoch begins
         self._states: list[list[Any]] | None = None  # of the callbacks, from before an epoch that is being ended
         self._waiting: list[list[Any]] = []
         self._plain: dict[int, PlainAttributes] = {}  # by callback that does not say what it remembers
@@ -44,13 +64,39 @@ class RunState(Module):
         """Return what a checkpoint of the run holds."""
         raise NotImplementedError
 
+    def begin_epoch(self, hooks: CallbackList) -> None:
+        """Tell callbacks that the epoch begins.
+
+        Where it had begun before the run was saved, they are told again, as what they set up is gone with the process;
+        but what they then did to Variables, and to what they remember, was saved: it is put back.
+
+        Args:
+            hooks: The callbacks.
+        """
+        if not self.has_begun:
+            hooks.run("on_epoch_begin", self.epoch)
+            self.has_begun = True
+            return
+        variables = [v for root in self.roots().values() for v in variables_of(root)]
+        before = [(v, v.numpy()) for v in {id(v): v for v in variables}.values()]
+        states = self._remembered()
+        self.params["resumes_epoch"] = True
+        try:
+            hooks.run("on_epoch_begin", self.epoch)
+        finally:
+            self.params["resumes_epoch"] = False
+        for variable, value in before:
+            if not np.array_equal(variable.numpy(), value):
+                variable.assign(value)
+        self._give(states)
+
     def begin_end_of_epoch(self) -> None:
         """Keep what callbacks remember: if one fails now, the end of the epoch comes again where it is resumed."""
         self._states = self._remembered()
 
     def end_epoch(self) -> None:
         """Go on to the next epoch."""
-        self.epoch, self.index, self._states = self.epoch + 1, 0, None
+        self.epoch, self.index, self.has_begun, self._states = self.epoch + 1, 0, False, None
 
     def give_states(self) -> None:
         """Give callbacks what they remembered, after their `on_train_begin`.
@@ -59,9 +105,13 @@ class RunState(Module):
             StateError: one that remembered something is not there any more.
         """
         self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not hasattr(one, "get_state")}
+        self._give(self._waiting)
+        self._waiting = []
+
+    def _give(self, states: list[list[Any]]) -> None:
         all_of_them = ((type(one).__name__, self._plain.get(id(one), one)) for one in self.callbacks)
         there: list[tuple[str, Any]] = [(name, one) for name, one in all_of_them if hasattr(one, "set_state")]
-        for name, state in self._waiting:
+        for name, state in states:
             place = next((i for i, (kind, _) in enumerate(there) if kind == name), None)
             if place is None:
                 raise StateError(
@@ -71,13 +121,13 @@ class RunState(Module):
                     "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
                 )
             there.pop(place)[1].set_state(state)
-        self._waiting = []
 
     def get_state(self) -> dict[str, Any]:
         """Return all of it."""
         return {
             "epoch": self.epoch,
             "index": self.index,
+            "has_begun": self.has_begun,
             "step": self.params["step"],
             "callbacks": self._remembered() if self._states is None else self._states,
         }
@@ -85,6 +135,7 @@ class RunState(Module):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on from there."""
         self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
+        self.has_begun = state.get("has_begun", self.index > 0)
         self._waiting = [list(one) for one in state["callbacks"]]
 
     def _remembered(self) -> list[list[Any]]:

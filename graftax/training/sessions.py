@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from graftax.checkpoint.manager import CheckpointManager
-from graftax.core.errors import ArgumentError, StateError
+from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.callback import Callback, Logs
@@ -17,8 +17,7 @@ from graftax.training.callbacks.history import History
 from graftax.training.callbacks.learning_rate import rate_of
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.resuming import managed
-from graftax.training.run import RunState
-from graftax.variables.graph.module import Module
+from graftax.training.run import RunState, variables_of
 from graftax.variables.variable import Variable
 
 
@@ -75,7 +74,7 @@ class Session:
     @property
     def variables(self) -> list[Variable]:
         """The Variables of all roots."""
-        found = [v for root in self._given.values() for v in _variables(root)]
+        found = [v for root in self._given.values() for v in variables_of(root)]
         return list({id(v): v for v in found}.values())
 
     @property
@@ -97,7 +96,7 @@ class Session:
             args: Its arguments.
         """
         if not self._epoch_is_open:
-            self._hooks.run("on_epoch_begin", self.epoch)
+            self._state.begin_epoch(self._hooks)
             self._epoch_is_open = True
         index = self._state.index
         self._savers.run("on_train_batch_begin", index)
@@ -223,16 +222,6 @@ def _told(run: Session) -> Iterator[None]:
     except BaseException as error:
         run._gx_failed(error)
         raise
-
-
-def _variables(root: object) -> list[Variable]:
-    if isinstance(root, Variable):
-        return [root]
-    if isinstance(root, Module):
-        return root.variables
-    if isinstance(root, list | tuple | dict):
-        return [v for one in (root.values() if isinstance(root, dict) else root) for v in _variables(one)]
-    raise StateError(f"a root of type {type(root).__name__}", "it holds no Variables", "model=model")
 
 
 def _logs_of(found: object) -> dict[str, Any]:

@@ -78,3 +78,10 @@ def test_bad_input_is_refused():
         layer(X, initial_state=[np.zeros((2, 3), "float32")] * 2)
     with pytest.raises(gx.errors.ArgumentError, match="0 steps"):
         layer(X[:, :0])
+
+
+def test_the_order_of_weights_is_that_of_recurrent_layers():
+    layer = layers.ConvLSTM2D(3, 2)
+    layer.build_for(X)
+    assert [w.path.rpartition("/")[2] for w in layer.weights] == ["kernel", "recurrent_kernel", "bias"]
+    assert [w.shape for w in layer.get_weights()] == [(2, 2, 2, 12), (2, 2, 3, 12), (12,)]

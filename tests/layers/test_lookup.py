@@ -214,3 +214,29 @@ def test_bad_input_is_refused():
         layers.Discretization(num_bins=2).adapt(np.array([np.nan]))
     with pytest.raises(gx.errors.ArgumentError, match="no bin is left"):
         layers.Hashing(1, mask_value="")
+
+
+def restored(make_saved, make_other, path):
+    saved, other = (gx.Sequential([make()], name="words") for make in (make_saved, make_other))
+    gx.Checkpoint(model=saved).save(path, overwrite=True)
+    gx.Checkpoint(model=other).restore(path)
+    return other.layers[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "more", "other", "message"),
+    [
+        (layers.StringLookup, {"vocabulary": ["a", "b"]}, {"max_tokens": 2}, "max_tokens=2 has not so many"),
+        (layers.IntegerLookup, {"vocabulary": [3, 4]}, {"max_tokens": 2}, "max_tokens=2 has not so many"),
+        (layers.TextVectorization, {"vocabulary": ["a", "b"]}, {"max_tokens": 3}, "max_tokens=3 has not so many"),
+        (layers.StringLookup, {"vocabulary": ["a"]}, {"num_oov_indices": 2}, "the saved one had num_oov_indices=1"),
+        (layers.IntegerLookup, {"vocabulary": [3]}, {"mask_token": 0}, "the saved one had mask_token=None"),
+    ],
+)
+def test_a_checkpoint_moves_no_token_to_another_place(tmp_path, make, more, other, message):
+    path = tmp_path / "saved"
+    assert restored(lambda: make(**more), make, path).get_vocabulary() == make(**more).get_vocabulary()
+    untouched = make(**other)
+    with pytest.raises(gx.errors.StateError, match=message):
+        restored(lambda: make(**more), lambda: untouched, path)
+    assert untouched.vocabulary is None

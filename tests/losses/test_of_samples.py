@@ -187,7 +187,7 @@ def test_what_does_not_fit_is_told():
     with pytest.raises(ArgumentError, match="the blank, 0, pads"):
         losses.CTC()([[0, 1]], LOGITS[:1])
     with pytest.raises(ShapeError):
-        losses.CTC()(SEQUENCES, LOGITS, mask=np.ones((2, 7), bool))
+        losses.CTC()(SEQUENCES, LOGITS, mask=np.ones((2, LOGITS.shape[1] + 1), bool))
     with pytest.raises(ShapeError, match="class_weight"):
         losses.CategoricalCrossentropy(class_weight=[1.0, 2.0])([[1.0, 0, 0]], [[0.2, 0.5, 0.3]])
     with pytest.raises(ArgumentError, match=r"class_weight=\[1.0, 3.0\]"):

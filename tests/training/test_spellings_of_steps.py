@@ -62,3 +62,11 @@ def test_a_checked_program_has_the_remedy_of_the_matrix(op):
         with pytest.raises(gx.errors.NumericsError) as caught:
             run(matrix)
         assert "ops.eye(n) * 1e-6" in caught.value.instead
+
+
+def test_fit_says_where_steps_per_execution_is_set():
+    model = net()
+    model.compile("sgd", "categorical_crossentropy")
+    with pytest.raises(ArgumentTypeError) as caught:
+        model.fit(X, Y, steps_per_execution=2)
+    assert caught.value.instead == "compile(..., steps_per_execution=2)"

@@ -176,3 +176,11 @@ def test_a_number_in_the_place_of_the_shape_of_draws_is_told_the_order(draw):
         getattr(gx.random, draw)(0.5, (8, 1))
     assert f"{draw}((2, 3), 0.5)" in str(caught.value)
     assert getattr(gx.random, draw)((2, 3), 0.5).shape == (2, 3)
+
+
+def test_texts_given_to_a_model_are_sent_to_the_layer_before_it():
+    model = gx.Sequential([gx.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(gx.errors.DataError, match="dtype <U1") as caught:
+        model.fit(np.array(["a", "b"]), np.ones((2, 1)), verbose=0)
+    assert "TextVectorization" in caught.value.instead

@@ -76,6 +76,11 @@ class Lookahead(PureUpdates):
         self.rate = rate
 
     @property
+    def iterations(self) -> Variable:
+        """Return how many updates the optimizer inside has made; see `Optimizer`."""
+        return self.optimizer.iterations
+
+    @property
     def learning_rate(self) -> Any:
         """Return the rate of the optimizer inside; see `Optimizer`."""
         return self.optimizer.learning_rate

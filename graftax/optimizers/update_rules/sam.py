@@ -15,6 +15,7 @@ from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.minimizer import check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage
+from graftax.variables.variable import Variable
 
 
 class SAM(Checked):
@@ -62,6 +63,11 @@ class SAM(Checked):
             )
         self.optimizer = optimizer
         self.radius = radius
+
+    @property
+    def iterations(self) -> Variable:
+        """Return how many updates the optimizer inside has made; see `Optimizer`."""
+        return self.optimizer.iterations
 
     @property
     def learning_rate(self) -> Any:

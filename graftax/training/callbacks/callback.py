@@ -69,7 +69,9 @@ class Callback(Constructed):
     """Does something at given moments of fit, evaluate and predict; subclass it and define the hooks you need.
 
     ``self.model`` is the model, ``self.params`` a dict with ``verbose``, ``epochs``, ``steps``, ``step`` (how many
-    steps have been taken, those of earlier runs counted) and ``validates`` (whether there is a validation). Reading or
+    steps have been taken, those of earlier runs counted) and ``validates`` (whether there is a validation). Where a
+    run is resumed within an epoch, `on_epoch_begin` comes again with ``resumes_epoch`` True in it: for what it sets up;
+    Variables and what callbacks remember stay as they were saved. Reading or
     assigning a Variable in a hook is always right; setting ``self.model.stop_training = True`` ends training after the
     present step. Logs of a batch are means over the epoch so far; those of an epoch may be written to. Several
     callbacks run in the order of their list. Callbacks of Keras do as well.

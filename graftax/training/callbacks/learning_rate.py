@@ -7,6 +7,7 @@ from typing import Any
 from graftax.core.errors import StateError
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.variable import Variable
 
 
 def optimizer_of(model: object) -> Any:
@@ -50,5 +51,11 @@ def settable(model: object, who: str) -> Optimizer:
 
 def steps_taken(model: object) -> int:
     """Return how many steps the optimizer of a model has counted so far; 0 where it counts none."""
-    optimizer = optimizer_of(model)
-    return int(optimizer.iterations.value) if isinstance(optimizer, Optimizer) else 0
+    count = iterations_of(model)
+    return 0 if count is None else int(count.value)
+
+
+def iterations_of(model: object) -> Variable | None:
+    """Return what counts the steps of the optimizer of a model; None where nothing does."""
+    found = getattr(optimizer_of(model), "iterations", None)
+    return found if isinstance(found, Variable) else None

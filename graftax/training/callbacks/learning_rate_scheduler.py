@@ -49,7 +49,9 @@ class LearningRateScheduler(Callback):
         self._takes_rate = _takes_two(schedule)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Set the rate."""
+        """Set the rate; not again where a run is resumed within the epoch, whose rate was saved."""
+        if self.params.get("resumes_epoch"):
+            return
         optimizer = settable(self.model, "LearningRateScheduler")
         rate: Any = self.schedule(epoch, float(optimizer.learning_rate)) if self._takes_rate else self.schedule(epoch)
         if isinstance(rate, bool) or not hasattr(rate, "__float__") or not math.isfinite(float(rate)):

@@ -13,9 +13,8 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.layers.layer import Layer
-from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.callback import Callback, Logs
-from graftax.training.callbacks.learning_rate import optimizer_of, rate_of
+from graftax.training.callbacks.learning_rate import iterations_of, optimizer_of, rate_of
 from graftax.training.display.summary_table import summarize
 from graftax.training.summary.event_writer import EventWriter
 from graftax.training.summary.recording import entered
@@ -84,9 +83,7 @@ class TensorBoard(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Open the files; what `graftax.summary` records during training goes to those of training, too."""
         self._open()
-        optimizer = optimizer_of(self.model)
-        step = optimizer.iterations if isinstance(optimizer, Optimizer) else None
-        self._default.enter_context(entered(self._writers["train"], step))
+        self._default.enter_context(entered(self._writers["train"], iterations_of(self.model)))
         self._graph_is_written = False
 
     def _open(self) -> None:

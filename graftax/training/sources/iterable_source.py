@@ -10,8 +10,9 @@ from typing import Any
 from graftax.core.errors import DataError, GraftaxError
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
+from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
-from graftax.training.sources.on_device import OnDevice
+from graftax.training.sources.on_device import OnDevice, host_of
 
 
 class IterableSource:
@@ -36,6 +37,7 @@ class IterableSource:
         self._read = 0  # from an iterator that goes on, in all epochs together
         self._pass: Any = None  # what the loader said of itself before the pass that is under way
         self._places: deque[tuple[int, Any]] = deque(maxlen=_REMEMBERED)  # after how many batches which state
+        self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # and which fingerprint of all of them
         self._waiting: dict[str, Any] | None = None  # a state to go on from
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
@@ -43,20 +45,41 @@ class IterableSource:
         waiting, self._waiting = self._waiting, None
         stream = self._opened(waiting)
         behind = start if waiting is None else _behind(waiting, start, self.goes_on)
-        for _ in itertools.islice(stream, behind):
-            self._read += 1
+        mark = self._passed_over(stream, behind, waiting)
         self._places.clear()
+        self._marks.clear()
         left = None if self.steps is None else max(self.steps - start, 0)
         for i, batch in enumerate(itertools.islice(stream, left), start):
             self._read += 1
             self._remember(stream, i + 1)
             try:
-                found = batch if isinstance(batch, OnDevice) else host_batch(*unpack(batch), self._class_weights)
+                found = self._host_batch(batch)
                 self._alike.require(found, i)
             except GraftaxError as error:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._batches).__name__}")
                 raise
+            if self.remembers:
+                mark = fingerprint.followed(mark, host_of(found))
+                self._marks.append((i + 1, mark))
             yield found
+
+    def _host_batch(self, batch: Any) -> Batch:
+        return batch if isinstance(batch, OnDevice) else host_batch(*unpack(batch), self._class_weights)
+
+    def _passed_over(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
+        """Read batches that were trained on before; return the fingerprint of all up to here."""
+        if waiting is None:
+            return self._marks[-1][1] if self._marks and self.goes_on else 0
+        saved = waiting.get("mark")  # not in checkpoints of earlier versions
+        if saved is None or count == 0:
+            self._read += sum(1 for _ in itertools.islice(stream, count))
+            return saved or 0
+        mark = 0
+        for batch in itertools.islice(stream, count):
+            self._read += 1
+            mark = fingerprint.followed(mark, host_of(self._host_batch(batch)))
+        fingerprint.require_same(mark, saved, count, type(self._batches).__name__)
+        return mark
 
     def _opened(self, waiting: dict[str, Any] | None) -> Iterator[Any]:
         """The stream to read from, at the place of a state if there is one."""
@@ -93,7 +116,7 @@ class IterableSource:
         else:
             first = next(iter(self._batches))
             self._stream = itertools.chain([first], self._batches)
-        return first if isinstance(first, OnDevice) else host_batch(*unpack(first), self._class_weights)
+        return self._host_batch(first)
 
     def get_state(self, index: int = 0) -> dict[str, Any]:
         """Where the loader stands after so many batches of the epoch, as it says itself, or how many were read."""
@@ -102,7 +125,11 @@ class IterableSource:
         if index == 0 and self.goes_on and hasattr(self._batches, "get_state"):
             place = self._batches.get_state()
         begin = self._pass if index or self._pass is None else self._batches.get_state()
-        return {"read": self._read - ahead, "place": place, "pass": begin}
+        if index or not self.goes_on:
+            mark = next((mark for done, mark in self._marks if done == index), None)
+        else:
+            mark = self._marks[-1][1] if self._marks else None
+        return {"read": self._read - ahead, "place": place, "pass": begin, "mark": mark}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on after these batches with the next epoch.

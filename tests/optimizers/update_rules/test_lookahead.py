@@ -159,3 +159,21 @@ def test_averages_and_the_table_are_those_of_the_other_one():
     assert str(optimizer.explain([w])).startswith("Lookahead(")
     with pytest.raises(StateError, match="SGD has no averages"):
         Lookahead(SGD(1.0)).assign_averages()
+
+
+def test_iterations_are_those_of_the_optimizer_inside():
+    w = gx.Variable([3.0])
+    optimizer = gx.optimizers.Lookahead(gx.optimizers.SGD(0.1))
+    assert int(optimizer.iterations) == 0
+    optimizer.minimize(lambda: gx.ops.sum(w * w), [w])
+    assert int(optimizer.iterations) == int(optimizer.optimizer.iterations) == 1
+    assert sum(v is optimizer.iterations for v in optimizer.named_variables().values()) <= 1
+
+
+def test_fit_counts_its_steps():
+    x = np.ones((4, 1), "float32")
+    model = gx.Sequential([gx.layers.Dense(1)])
+    model.compile(gx.optimizers.Lookahead(gx.optimizers.SGD(0.1)), "mse")
+    model.fit(x, x, batch_size=1, epochs=5, verbose=0)
+    history = model.fit(x, x, batch_size=1, epochs=5, verbose=0, callbacks=[gx.callbacks.StopAtStep(24)])
+    assert len(history.epoch) == 1

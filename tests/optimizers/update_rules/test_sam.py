@@ -116,3 +116,21 @@ def test_as_optax():
         w = optax.apply_updates(w, updates)
         SAM(SGD(0.05), radius=0.3).minimize(lambda: loss(v, ops), [v])
     np.testing.assert_allclose(v.numpy(), w, rtol=1e-6)
+
+
+def test_iterations_are_those_of_the_optimizer_inside():
+    w = gx.Variable([3.0])
+    optimizer = gx.optimizers.SAM(gx.optimizers.SGD(0.1))
+    assert int(optimizer.iterations) == 0
+    optimizer.minimize(lambda: gx.ops.sum(w * w), [w])
+    assert int(optimizer.iterations) == int(optimizer.optimizer.iterations) == 1
+    assert sum(v is optimizer.iterations for v in optimizer.named_variables().values()) <= 1
+
+
+def test_fit_counts_its_steps():
+    x = np.ones((4, 1), "float32")
+    model = gx.Sequential([gx.layers.Dense(1)])
+    model.compile(gx.optimizers.SAM(gx.optimizers.SGD(0.1)), "mse")
+    model.fit(x, x, batch_size=1, epochs=5, verbose=0)
+    history = model.fit(x, x, batch_size=1, epochs=5, verbose=0, callbacks=[gx.callbacks.StopAtStep(24)])
+    assert len(history.epoch) == 1

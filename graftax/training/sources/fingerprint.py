@@ -1,0 +1,58 @@
+"""Fingerprint: tells whether batches that are read again are those of before."""
+
+from __future__ import annotations
+
+import numpy as np
+import xxhash
+
+from graftax.core import tree
+from graftax.core.errors import DataError
+from graftax.training.batch import Batch
+
+_LOOKED_AT = 16384
+"""How many values of an array are looked at; more would cost time in each step."""
+
+
+def followed(before: int, batch: Batch) -> int:
+    """Return the fingerprint of a row of batches and one more.
+
+    Args:
+        before: That of the row; 0 for none.
+        batch: Arrays of the host, whose shapes, types and first 16384 values count.
+
+    Example:
+        >>> import numpy as np
+        >>> one, other = (np.zeros(2),), (np.ones(2),)
+        >>> followed(followed(0, one), other) == followed(followed(0, other), one)
+        False
+    """
+    digest = xxhash.xxh3_64(before.to_bytes(8, "little"))
+    for path, leaf in tree.flatten_with_paths(batch):
+        if leaf is not None:
+            array = np.asarray(leaf)
+            digest.update(f"{path} {array.dtype} {array.shape}".encode())
+            digest.update(array.flat[:_LOOKED_AT].tobytes())
+    return digest.intdigest()
+
+
+def require_same(found: int, saved: int, count: int, kind: str) -> None:
+    """Raise if batches that a resumed run passes over are not those that it was trained on.
+
+    Args:
+        found: Their fingerprint.
+        saved: What it was.
+        count: How many they are.
+        kind: What yields them, for the message.
+
+    Raises:
+        DataError: they differ.
+    """
+    if found != saved:
+        raise DataError(
+            f"a run is resumed after {count} batches of a {kind}, which are others than those that it was trained on",
+            "its order or its values change from one run to the next: rows would be left out or come twice",
+            "an order that follows from a seed of its own (np.random.default_rng(3).permutation(n), made anew for each "
+            "pass); get_state() and set_state(state) in the loader; arrays, fit(x, y, shuffle=True); or restore model "
+            "and optimizer alone, and begin another run: "
+            "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
+        )
