@@ -31,7 +31,9 @@ DOTTED = re.compile(rf"(?<![\w.@])({'|'.join([*ROOTS.split(), *OBJECTS, 'layer']
 CLASS = re.compile(r"(?<![\w.])[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*(?=\()")
 
 # Names in texts that are no remedies: modules, files and groups of entry points.
-INTERNAL = re.compile(r"graftax\.(backends|numpy|module|cli|checkpoint|backend)\b")
+INTERNAL = re.compile(
+    r"graftax\.(backends|numpy|module|model|cli|checkpoint|backend)\b|model\.(safetensors|state_dict)\b|call\b|compile\b"
+)
 # Classes in texts of `__repr__`, which nobody writes.
 FOREIGN = {"Place", "SavedArray", "SavedArrays", "Selector"}  # shown, never called
 

@@ -18,8 +18,6 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from graftax.backend.callbacks import Callbacks
 from graftax.backend.compiling import Compiling
 from graftax.backend.control_flow import ControlFlow

@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
         tree(rows)
     else:
         table(rows, right=(3,), indent="  ")
-    if index.random is not None:
+    if index.random is not None and not options.only:
         print(f"gx.random {short(index.random)}")
     for key, value in index.meta.items():
         print(f"meta {printable(key)} = {short(value)}")

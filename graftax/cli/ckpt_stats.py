@@ -12,6 +12,7 @@ from graftax.checkpoint.derived.opening import sheet_at
 from graftax.checkpoint.foreign.opening import opened
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.cli.output import print_json, printable, table
+from graftax.core.dtypes import is_complex
 
 _COLUMNS = ("mean", "std", "min", "max")
 
@@ -42,7 +43,7 @@ def run(options: Namespace) -> int:
 
 def _numbers(held: Held) -> dict[str, Any]:
     array = held.read()
-    is_real = not held.dtype.startswith("complex")
+    is_real = not is_complex(held.dtype)
     values = array.astype("float64") if is_real else np.abs(array)
     finite = values[np.isfinite(values)]
     numbers: dict[str, float | None] = dict.fromkeys(_COLUMNS)

@@ -61,7 +61,6 @@ NAMES: dict[str, str] = {
     "save_model": _SAVE,
     "save_weights": _SAVE,
     "load": _RESTORE,
-    "load_model": _RESTORE,
     "load_weights": _RESTORE,
     # layers
     "Linear": "graftax.layers.Dense(units)",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives import focal, overlap, per_sample
 
 
+@door
 def mean_squared_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``mean((y_pred - y_true)²)`` over the last axis.
 
@@ -22,6 +24,7 @@ def mean_squared_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.mean_squared_error(y_true, y_pred)
 
 
+@door
 def mean_absolute_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``mean(|y_pred - y_true|)`` over the last axis.
 
@@ -36,6 +39,7 @@ def mean_absolute_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.mean_absolute_error(y_true, y_pred)
 
 
+@door
 def mean_absolute_percentage_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``100 mean(|y_pred - y_true| / max(|y_true|, 1e-7))`` over the last axis.
 
@@ -50,6 +54,7 @@ def mean_absolute_percentage_error(y_true: ArrayLike, y_pred: ArrayLike) -> Arra
     return per_sample.mean_absolute_percentage_error(y_true, y_pred)
 
 
+@door
 def mean_squared_logarithmic_error(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``mean((log(1 + y_pred) - log(1 + y_true))²)`` over the last axis.
 
@@ -64,6 +69,7 @@ def mean_squared_logarithmic_error(y_true: ArrayLike, y_pred: ArrayLike) -> Arra
     return per_sample.mean_squared_logarithmic_error(y_true, y_pred)
 
 
+@door
 def huber(y_true: ArrayLike, y_pred: ArrayLike, delta: float = 1.0) -> Array:
     """Compute ``mean(d²/2 if |d| <= delta else delta |d| - delta²/2)`` of errors ``d`` over the last axis.
 
@@ -79,6 +85,7 @@ def huber(y_true: ArrayLike, y_pred: ArrayLike, delta: float = 1.0) -> Array:
     return per_sample.huber(y_true, y_pred, delta)
 
 
+@door
 def log_cosh(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``mean(log(cosh(y_pred - y_true)))`` over the last axis.
 
@@ -93,6 +100,7 @@ def log_cosh(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.log_cosh(y_true, y_pred)
 
 
+@door
 def poisson(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``mean(y_pred - y_true log(y_pred + 1e-7))`` over the last axis: counts against rates.
 
@@ -107,6 +115,7 @@ def poisson(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.poisson(y_true, y_pred)
 
 
+@door
 def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
     """Compute ``-y_true · y_pred / (‖y_true‖ ‖y_pred‖)`` along an axis: -1 for the same direction.
 
@@ -122,6 +131,7 @@ def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> A
     return -per_sample.cosine_similarity(y_true, y_pred, axis)
 
 
+@door
 def binary_crossentropy(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -145,6 +155,7 @@ def binary_crossentropy(
     return per_sample.binary_crossentropy(y_true, y_pred, from_logits, label_smoothing, pos_weight)
 
 
+@door
 def categorical_crossentropy(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -170,6 +181,7 @@ def categorical_crossentropy(
     return per_sample.categorical_crossentropy(y_true, y_pred, from_logits, label_smoothing, axis, class_weight)
 
 
+@door
 def sparse_categorical_crossentropy(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -195,6 +207,7 @@ def sparse_categorical_crossentropy(
     return per_sample.sparse_categorical_crossentropy(y_true, y_pred, from_logits, ignore_class, axis, class_weight)
 
 
+@door
 def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``sum(y_true log(y_true / y_pred))`` over the last axis, both of them probabilities.
 
@@ -209,6 +222,7 @@ def kl_divergence(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.kl_divergence(y_true, y_pred)
 
 
+@door
 def hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``mean(max(1 - y_true y_pred, 0))`` over the last axis, with targets -1 and 1, or 0 and 1.
 
@@ -223,6 +237,7 @@ def hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.hinge(y_true, y_pred)
 
 
+@door
 def squared_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``mean(max(1 - y_true y_pred, 0)²)`` over the last axis, with targets -1 and 1, or 0 and 1.
 
@@ -237,6 +252,7 @@ def squared_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.squared_hinge(y_true, y_pred)
 
 
+@door
 def categorical_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Compute ``max(1 + max((1 - y_true) y_pred) - sum(y_true y_pred), 0)`` over the last axis.
 
@@ -251,6 +267,7 @@ def categorical_hinge(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     return per_sample.categorical_hinge(y_true, y_pred)
 
 
+@door
 def binary_focal_crossentropy(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -276,6 +293,7 @@ def binary_focal_crossentropy(
     return focal.binary_focal_crossentropy(y_true, y_pred, alpha, gamma, from_logits, label_smoothing)
 
 
+@door
 def categorical_focal_crossentropy(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -303,6 +321,7 @@ def categorical_focal_crossentropy(
     return focal.categorical_focal_crossentropy(y_true, y_pred, alpha, gamma, from_logits, label_smoothing, axis)
 
 
+@door
 def dice(y_true: ArrayLike, y_pred: ArrayLike, axis: tuple[int, ...] | None = None) -> Array:
     """Compute ``1 - (2 Σ y_true y_pred + e) / (Σ y_true + Σ y_pred + e)`` of each sample.
 
@@ -318,6 +337,7 @@ def dice(y_true: ArrayLike, y_pred: ArrayLike, axis: tuple[int, ...] | None = No
     return overlap.tversky(y_true, y_pred, axis=axis)
 
 
+@door
 def tversky(
     y_true: ArrayLike,
     y_pred: ArrayLike,

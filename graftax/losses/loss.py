@@ -76,7 +76,7 @@ class Loss(Module):
         raise AttributeError(f"{type(self).__name__} must define call(y_true, y_pred)")
 
     @property
-    def _written(self) -> Callable[..., Any]:
+    def _gx_written(self) -> Callable[..., Any]:
         """Return the function that somebody wrote, which tells whose rules of shapes hold."""
         return type(self).call
 
@@ -87,7 +87,7 @@ class Loss(Module):
         """Compute one number for each sample, comparing those alone that are visible, as booleans say."""
         return self.call(y_true, y_pred)
 
-    def _visible(self, conditions: list[ArrayLike], sample_weight: ArrayLike | None, y_pred: Any) -> Array | None:
+    def _gx_visible(self, conditions: list[ArrayLike], sample_weight: ArrayLike | None, y_pred: Any) -> Array | None:
         """Tell which samples may be compared; None for all, and for losses that compare none."""
         given = [*conditions, *([] if sample_weight is None else [sample_weight])] if self.compares else []
         visible = None
@@ -142,7 +142,7 @@ class Loss(Module):
             mask = masks.given_or_carried(mask, y_pred)
             y_true, y_pred = prepared(y_true, y_pred)
             if not self.compares and self.target_kind != "sparse":  # else a target is a label
-                y_true = with_rank_of(y_true, y_pred, self._written)
+                y_true = with_rank_of(y_true, y_pred, self._gx_written)
             _require_some(y_true, y_pred)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for mask in conditions:
@@ -156,7 +156,7 @@ class Loss(Module):
                 check_weights(sample_weight)
                 ranges = self.ranges(tuple(y_pred.shape)) if hasattr(y_pred, "shape") else {}
                 y_true, y_pred = self.formula.hide_unusable(y_true, y_pred, sample_weight, ranges)
-            visible = self._visible(conditions, sample_weight, y_pred)
+            visible = self._gx_visible(conditions, sample_weight, y_pred)
             found = self.call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
             values = floating(found, "the loss")
             if values.size == 0:
@@ -205,7 +205,7 @@ class FunctionLoss(Loss):
         self.fn = fn
 
     @property
-    def _written(self) -> Callable[..., Any]:
+    def _gx_written(self) -> Callable[..., Any]:
         return self.fn
 
     def call(self, y_true: Any, y_pred: Any) -> Array:

@@ -132,7 +132,7 @@ def test_a_warning_of_a_constructor_names_the_line_of_the_user():
 
 
 @pytest.mark.parametrize("value", [[0.1], (0.1,), [0.1, 0.5], 0.25, "high"])
-@pytest.mark.parametrize("kind", [metrics.Precision, metrics.Recall, metrics.BinaryAccuracy])
+@pytest.mark.parametrize("kind", [metrics.BinaryAccuracy])
 def test_a_keyword_that_was_meant_is_offered_with_a_value_that_it_takes(kind, value):
     with pytest.raises(ArgumentTypeError) as caught:
         kind(thresholds=value)
@@ -145,3 +145,12 @@ def test_a_keyword_that_was_meant_is_offered_with_a_value_that_it_takes(kind, va
     else:
         made = eval(f"kind({instead})", {"kind": kind})
         assert made.threshold == np.ravel(value)[0]
+
+
+@pytest.mark.parametrize("value", [(0.1,), (0.1, 0.5), 0.25])
+@pytest.mark.parametrize("kind", [metrics.Precision, metrics.Recall])
+def test_a_keyword_that_was_meant_is_offered_with_several_values(kind, value):
+    with pytest.raises(ArgumentTypeError) as caught:
+        kind(thresholds=value)
+    made = eval(f"kind({caught.value.instead})", {"kind": kind})
+    assert made.threshold == value

@@ -31,7 +31,10 @@ NAMESPACES: dict[str, Any] = {
     "gx.callbacks": gx.callbacks,
     "gx.checkpoint": checkpoint,
 }
-MADE_BY_GRAFTAX = {"gx.callbacks.Logs", "gx.checkpoint.RestoreReport"}
+MADE_BY_GRAFTAX = {
+    "gx.callbacks.Logs",
+    *(f"gx.checkpoint.{name}" for name in ("ForeignReport", "RestoreReport", "SavedArray", "SavedArrays")),
+}
 CALLABLES = {
     f"{space}.{name}": found
     for space, module in NAMESPACES.items()

@@ -34,7 +34,7 @@ OF_LAYER = "(name: 'str | None' = None, trainable: 'bool' = True, dtype: 'str | 
 SHOWN = [
     (gx.Module, "(name: 'str | None' = None) -> 'None'"),
     (gx.Layer, OF_LAYER),
-    (gx.Model, OF_LAYER.replace("(", "(inputs: 'Any' = None, outputs: 'Any' = None, ", 1)),
+    (gx.Model, OF_LAYER.replace("(", "(inputs: 'object' = None, outputs: 'object' = None, ", 1)),
     (gx.layers.Add, OF_LAYER),
     (WithoutConstructor, OF_LAYER),
     (WithConstructor, "(units, *, bias=True)"),

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from contextlib import nullcontext
 
 import pytest
 
@@ -70,6 +71,15 @@ def test_vc21_values_wait_for_the_parts_that_a_creator_makes():
 
         def child(self, edge):
             return self if edge == "kernel" else None
+
+        def hung_on(self, module):
+            """Nothing has to be told."""
+
+        def building(self, module):
+            return nullcontext()
+
+        def is_of(self, other):
+            return other is self
 
     with variable_creator_scope(LowRank(rank=1)):
         layer = Scale()

@@ -10,7 +10,7 @@ from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
 from graftax.checkpoint.report import Conflict
-from graftax.core.dtypes import is_inexact
+from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import MatchError, MissingInCheckpoint, ShapeMismatch
 
 
@@ -55,7 +55,7 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
 
 def _mean(tensors: Sequence[Tensor], path: str) -> Tensor:
     dtype = tensors[0].dtype
-    wide = "complex128" if dtype.startswith("complex") else "float64"
+    wide = "complex128" if is_complex(dtype) else "float64"
 
     def read() -> HostArray:
         total = np.zeros(tensors[0].shape, wide)

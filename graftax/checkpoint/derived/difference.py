@@ -13,6 +13,7 @@ from graftax.checkpoint.derived.sheet import Sheet
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.subset import Spot, Subset
+from graftax.core.dtypes import is_complex
 from graftax.core.typedefs import Shape
 
 
@@ -98,7 +99,7 @@ def _change(path: str, first: Held, second: Held) -> Change | None:
 
 
 def _largest(one: HostArray, other: HostArray) -> float:
-    wide = "complex128" if one.dtype.name.startswith("complex") else "float64"
+    wide = "complex128" if is_complex(one.dtype) else "float64"
     with np.errstate(invalid="ignore"):
         gap = np.abs(one.astype(wide) - other.astype(wide))
     return float(gap.max()) if gap.size else 0.0

@@ -18,8 +18,8 @@ from graftax.training.graph import Operand, Result, function_of
 from graftax.training.wired import Wired
 from graftax.variables.variable import Variable
 
-_DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
-_DTYPES |= {"complex64", "complex128"}
+_DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128".split())
+_DTYPES |= {"float16", "float32", "float64"}
 
 
 class Rebuilding:
