@@ -15,7 +15,9 @@ from graftax.ops.symbolic import Symbolic
 from graftax.training.model import Model
 from graftax.training.wired import no_graph
 from graftax.variables import masks
-from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.adoption import Adopting
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.reserved import OF_SEQUENTIAL, Words
 
 
@@ -95,7 +97,7 @@ class Sequential(Model):
                 "a layer is an object that can be called on an array",
                 f"{layer.__name__}(...)" if isinstance(layer, type) else "gx.layers.Dense(10)",
             )
-        if isinstance(layer, Module) and any(node is self for node in walk(layer)):
+        if isinstance(layer, Module) and _is_below(layer, self):
             raise ArgumentError(
                 f"{layer.name!r} ({type(layer).__name__}) holds {self.name!r}, to which it is added",
                 "each would call the other, without an end",
@@ -204,3 +206,17 @@ class Sequential(Model):
                 "Write layers.Activation(function), or a Layer with supports_masking = True, where each position is "
                 "computed on its own."
             )
+
+
+def _is_below(root: Adopting, wanted: Adopting) -> bool:
+    """Tell whether a Module is at or below another one; makes no state, whose draws follow from where the root lies."""
+    seen: set[int] = set()
+    stack: list[Adopting] = [root]
+    while stack:
+        node = stack.pop()
+        if node is wanted:
+            return True
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack += [below for _, below in own_nodes(node) if isinstance(below, Adopting)]
+    return False

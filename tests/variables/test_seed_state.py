@@ -255,3 +255,9 @@ def test_the_slots_of_an_optimizer_have_a_length():
     optimizer.minimize(lambda: ops.sum(w * w), [w])
     assert [record.name for record in optimizer.slots()] == ["momentum", "velocity"]
     assert Module()._gx_slot_records() == ()
+
+
+def test_the_draws_of_a_layer_follow_from_where_it_lies_in_the_model():
+    gx.set_random_seed(0)
+    model = gx.Sequential([gx.layers.Dense(3), gx.layers.Dropout(0.2)])
+    assert "state" not in vars(model.layers[1].seed_generator)  # its path is known, and it is made, with the model
