@@ -6,10 +6,10 @@ package with a class for each group that it has. What each group must do is writ
 *arrays*, *random* (required), *devices*
     What there is to compute with, here in this file.
 *tracing*
-    Levels, and nested containers (`graftax.backend.tracing`). Whoever has one of the next five has it, too.
-*gradients*, *vectorizing*, *compiling*, *control_flow*, *callbacks*
+    Levels, and nested containers (`graftax.backend.tracing`). Whoever has one of the next six has it, too.
+*gradients*, *vectorizing*, *compiling*, *control_flow*, *callbacks*, *exporting*
     Derivatives; rows computed together; functions traced once and run as programs; loops and branches within a
-    program; Python called from one. Each has its own module.
+    program; Python called from one; programs as files. Each has its own module.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graftax.backend.callbacks import Callbacks
 from graftax.backend.compiling import Compiling
 from graftax.backend.control_flow import ControlFlow
+from graftax.backend.exporting import Exporting
 from graftax.backend.gradients import Gradients
 from graftax.backend.neural import Neural
 from graftax.backend.packing import Packing
@@ -249,6 +250,11 @@ class Backend(Protocol):
     @property
     def callbacks(self) -> Callbacks:
         """Return the group 'callbacks': Python called from a program."""
+        ...
+
+    @property
+    def exporting(self) -> Exporting:
+        """Return the group 'exporting': programs as files."""
         ...
 
     def has(self, group: str) -> bool:

@@ -14,6 +14,7 @@ from graftax.backend.testing import (
     backend_checks,
     compiling_checks,
     control_flow_checks,
+    exporting_checks,
     gradient_checks,
     op_checks,
     random_checks,
@@ -30,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     *gradient_checks.CHECKS,
     *compiling_checks.CHECKS,
     *control_flow_checks.CHECKS,
+    *exporting_checks.CHECKS,
 )
 
 
