@@ -66,6 +66,7 @@ __all__ = [
     "TapeError",
     "TracerLeakError",
     "TruncatedFile",
+    "UndefinedMethodError",
     "UnsafeCheckpoint",
     "UnsupportedValue",
     "UnusedInCheckpoint",
@@ -211,6 +212,10 @@ class StateError(GraftaxError, RuntimeError):
 
 class MissingAttributeError(GraftaxError, AttributeError):
     """An attribute or a slot that nobody has made."""
+
+
+class UndefinedMethodError(GraftaxError, NotImplementedError):
+    """A method that a subclass must define, and does not."""
 
 
 class NotBuiltError(GraftaxError, ValueError):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
+from graftax.core.undefined import undefined
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
 from graftax.variables.trainability import Trainability
@@ -81,7 +82,7 @@ class Branch(Node):
     @property
     def name(self) -> str:
         """Return what it is called in messages."""
-        raise NotImplementedError
+        raise undefined(self, "name")
 
 
 class Leaf(Node):

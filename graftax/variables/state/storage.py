@@ -17,6 +17,7 @@ from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
 from graftax.variables.state.memo import Memo, computations
@@ -35,11 +36,11 @@ class Frame:
 
     def read(self, storage: Storage) -> Array:
         """Return the value that the Variable has now, as this frame sees it."""
-        raise AttributeError(f"{type(self).__name__} must define 'read'")
+        raise undefined(self, "read")
 
     def write(self, storage: Storage, value: Array) -> None:
         """Make that the value from now on, as this frame sees it."""
-        raise AttributeError(f"{type(self).__name__} must define 'write'")
+        raise undefined(self, "write")
 
     def touch(self, node: Node) -> None:
         """Note that the trace depends on more of a Module or Variable than values: its `_gx_fingerprint`."""
