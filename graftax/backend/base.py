@@ -10,7 +10,7 @@ from graftax.backend.wording import Wording
 from graftax.core.errors import BackendCapabilityError, GraftaxError
 
 GROUPS = (
-    "arrays", "random", "devices",
+    "arrays", "random", "devices", "meshes",
     "tracing", "gradients", "vectorizing", "compiling", "control_flow", "callbacks",
 )  # fmt: skip
 """The names of all groups."""
