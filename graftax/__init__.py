@@ -23,6 +23,7 @@ _MODULES = {
     "checkpoint": "graftax.checkpoint",
     "constraints": "graftax.variables.constraints",
     "data": "graftax.training.data",
+    "distribution": "graftax.distribution",
     "errors": "graftax.core.errors",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
