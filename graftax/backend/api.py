@@ -8,7 +8,8 @@ A backend is an object with a ``name``, ``libraries`` and one attribute for each
 array over several devices. `Tracing` says what is traced and takes
 nested containers apart; `Gradients`, `Vectorizing`, `Compiling`, `ControlFlow` and `Callbacks` stand on it, each
 alone. Without `Compiling` training runs step by step and eager; without `ControlFlow` recurrent layers loop in
-Python; what cannot do without a group raises BackendCapabilityError.
+Python; what cannot do without a group raises BackendCapabilityError. `Processes` is for programs that run in several
+at once; without it a process is alone.
 
 **Native arrays** never change. They have ``shape`` (a tuple of Python integers), ``ndim``, ``size`` (a property) and
 ``dtype``; the methods ``reshape``, ``astype``, ``tolist``, ``item``, and ``T``. The dtype has ``name``, ``kind`` (a
@@ -63,6 +64,9 @@ from graftax.backend.meshes import Meshes as Meshes
 from graftax.backend.namespace_names import NAMES as NAMES
 from graftax.backend.neural import Neural as Neural
 from graftax.backend.packing import Packing as Packing
+from graftax.backend.processes import Held as Held
+from graftax.backend.processes import Joining as Joining
+from graftax.backend.processes import Processes as Processes
 from graftax.backend.program import Cell as Cell
 from graftax.backend.program import Lift as Lift
 from graftax.backend.program import Lowering as Lowering
@@ -92,12 +96,15 @@ __all__ = [
     "ControlFlow",
     "Devices",
     "Gradients",
+    "Held",
+    "Joining",
     "Lift",
     "Lowering",
     "Mesh",
     "Meshes",
     "Neural",
     "Packing",
+    "Processes",
     "Program",
     "Random",
     "Recorder",

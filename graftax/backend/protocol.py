@@ -12,6 +12,8 @@ package with a class for each group that it has. What each group must do is writ
 *gradients*, *vectorizing*, *compiling*, *control_flow*, *callbacks*
     Derivatives; rows computed together; functions traced once and run as programs; loops and branches within a
     program; Python called from one. Each has its own module.
+*processes*
+    Several processes that run one program, and arrays over the devices of all (`graftax.backend.processes`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from graftax.backend.gradients import Gradients
 from graftax.backend.meshes import Meshes
 from graftax.backend.neural import Neural
 from graftax.backend.packing import Packing
+from graftax.backend.processes import Processes
 from graftax.backend.tracing import Tracing
 from graftax.backend.vectorizing import Vectorizing
 from graftax.backend.wording import Wording
@@ -257,6 +260,11 @@ class Backend(Protocol):
     @property
     def callbacks(self) -> Callbacks:
         """Return the group 'callbacks': Python called from a program."""
+        ...
+
+    @property
+    def processes(self) -> Processes:
+        """Return the group 'processes': several of them that run one program."""
         ...
 
     def has(self, group: str) -> bool:

@@ -52,6 +52,7 @@ __all__ = [
     "NotBuiltError",
     "NumericsError",
     "PathViolation",
+    "ProcessError",
     "RenameConflict",
     "RetraceError",
     "SaveError",
@@ -180,6 +181,10 @@ class BackendCapabilityError(GraftaxError, NotImplementedError):
 
 
 # --- variables, modules, selectors ----------------------------------------------------------------------------------
+
+
+class ProcessError(GraftaxError, RuntimeError):
+    """Processes of one program that miss one another, or do not do the same."""
 
 
 class CreatorError(GraftaxError, TypeError):

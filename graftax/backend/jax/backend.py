@@ -10,6 +10,7 @@ from graftax.backend.jax import foreign
 from graftax.backend.jax.arrays import JaxArrays
 from graftax.backend.jax.devices import JaxDevices
 from graftax.backend.jax.meshes import JaxMeshes
+from graftax.backend.jax.processes import JaxProcesses
 from graftax.backend.jax.random import JaxRandom
 from graftax.backend.protocol import Backend
 from graftax.backend.wording import Wording
@@ -33,6 +34,7 @@ class JaxBackend(BackendBase):
         self.random = JaxRandom()
         self.devices = JaxDevices()
         self.meshes = JaxMeshes()
+        self.processes = JaxProcesses()
 
     def translated(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of JAX means."""
