@@ -25,6 +25,7 @@ _MODULES = {
     "data": "graftax.training.data",
     "distribution": "graftax.distribution",
     "errors": "graftax.core.errors",
+    "export": "graftax.export",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
     "losses": "graftax.losses",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import backend as backend
     from graftax import checkpoint as checkpoint
     from graftax import distribution as distribution
+    from graftax import export as export
     from graftax import layers as layers
     from graftax import losses as losses
     from graftax import metrics as metrics

@@ -11,7 +11,7 @@ from graftax.core.errors import BackendCapabilityError, GraftaxError
 
 GROUPS = (
     "arrays", "random", "devices", "meshes",
-    "tracing", "gradients", "vectorizing", "compiling", "control_flow", "callbacks", "processes",
+    "tracing", "gradients", "vectorizing", "compiling", "control_flow", "callbacks", "exporting", "processes",
 )  # fmt: skip
 """The names of all groups."""
 

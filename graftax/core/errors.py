@@ -32,6 +32,8 @@ __all__ = [
     "DTypeMismatch",
     "DataError",
     "DestinationExists",
+    "ExportError",
+    "ExportMismatch",
     "ForeignFile",
     "FormatTooNew",
     "FormatTooOld",
@@ -118,10 +120,7 @@ class GraftaxError(Exception):
         if self.place is not None:
             lines.append(f"  at: {user_line.shown(self.place)}")
         lines += [f"  where: {line}" for line in self.context]
-        if self.reason:
-            lines.append(f"  why: {self.reason}")
-        if self.instead:
-            lines.append(f"  instead: {self.instead}")
+        lines += [f"  {label}: {text}" for label, text in (("why", self.reason), ("instead", self.instead)) if text]
         return "\n".join(lines)
 
 
@@ -252,6 +251,14 @@ class GradientError(GraftaxError, ValueError):
 
 class TapeError(GraftaxError, RuntimeError, ValueError):
     """A GradientTape used at the wrong time: twice, nested in itself, outside its block or its compiled function."""
+
+
+class ExportError(GraftaxError, ValueError):
+    """A function that cannot be exported, or an artefact that cannot be used."""
+
+
+class ExportMismatch(ExportError):
+    """What was exported computes something else than the function; nothing is left of it."""
 
 
 # --- training -------------------------------------------------------------------------------------------------------

@@ -111,6 +111,8 @@ class Reparam(Module, Arithmetic):
     @property
     def value(self) -> Array:
         """Return the value now; a constraint of the weight is part of the expression."""
+        if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
+            return stand_in.read()
         memo = storage.memo()
         if memo is None:
             return self._compute()

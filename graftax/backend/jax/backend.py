@@ -17,6 +17,7 @@ from graftax.backend.wording import Wording
 from graftax.core.errors import GraftaxError
 
 if TYPE_CHECKING:
+    from graftax.backend.jax.exporting import JaxExporting
     from graftax.backend.jax.transforms import JaxTransforms
 
 
@@ -66,6 +67,13 @@ class JaxBackend(BackendBase):
     def control_flow(self) -> JaxTransforms:
         """Return the group of loops and branches within a program."""
         return self.tracing
+
+    @cached_property
+    def exporting(self) -> JaxExporting:
+        """Return the group that writes programs down."""
+        from graftax.backend.jax.exporting import JaxExporting  # lazy: few programs export
+
+        return JaxExporting()
 
     @cached_property
     def callbacks(self) -> JaxTransforms:

@@ -44,6 +44,10 @@ class Frame:
         """Make that the value from now on, as this frame sees it."""
         raise undefined(self, "write")
 
+    def moved(self, storage: Storage) -> bool:
+        """Tell whether the value here may be another one than that of the buffer."""
+        return self.parent is not None and self.parent.moved(storage)
+
     def touch(self, node: Node) -> None:
         """Note that the trace depends on more of a Module or Variable than values: its `_gx_fingerprint`."""
         if self.parent is not None:
@@ -97,6 +101,10 @@ frames: ScopeStack[Frame] = ScopeStack("state")
 autocast: ScopeStack[str | None] = ScopeStack("autocast")
 """The dtype in which weights are read, inside layers that compute in another one than they store."""
 register_ambient(lambda: autocast.top)
+
+
+stand_ins: ScopeStack[Callable[[Node], Storage | None]] = ScopeStack("values in place of expressions")
+"""Functions that say where the value of an expression lies that is not to be computed; None for one that is."""
 
 
 class Storage:
