@@ -24,6 +24,7 @@ _MODULES = {
     "constraints": "graftax.variables.constraints",
     "data": "graftax.training.data",
     "errors": "graftax.core.errors",
+    "generation": "graftax.generation",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
     "losses": "graftax.losses",
@@ -112,6 +113,7 @@ _NAMES = {
 if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test compares them
     from graftax import backend as backend
     from graftax import checkpoint as checkpoint
+    from graftax import generation as generation
     from graftax import layers as layers
     from graftax import losses as losses
     from graftax import metrics as metrics
