@@ -23,4 +23,4 @@ class Generated(NamedTuple):
     lengths: Array
     """``(batch,)``: how many of them count."""
     scores: Array
-    """``(batch,)``: the logarithm of their probability, by logits as ``adjust`` left them; divided as `BeamSearch` says."""
+    """``(batch,)``: the logarithm of their probability, by logits that ``adjust`` gave; a `BeamSearch` divides it."""

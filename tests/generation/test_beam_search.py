@@ -97,6 +97,7 @@ def test_the_best_alone_is_the_first_of_all_and_ends_earlier():
     assert found.lengths.tolist() == all_found.lengths[:, 0].tolist()
 
 
+@pytest.mark.slow
 def test_one_beam_is_greedy_and_more_are_no_worse(chain):
     prompt = np.array([[1, 2], [3, 0], [4, 4]])
     greedy = generation.Generator(chain.step, 5)(prompt, chain.cache(3))
@@ -119,6 +120,7 @@ def test_beams_of_prompts_of_different_lengths(decoder, placed, learned):
         assert together.tokens[i, 0].tolist() == alone.tokens[0, 0].tolist()
 
 
+@pytest.mark.slow
 def test_fewer_sequences_than_beams():
     def step(tokens, cache):
         return ops.zeros((tokens.shape[0], 2)), cache
