@@ -26,6 +26,7 @@ _MODULES = {
     "distribution": "graftax.distribution",
     "errors": "graftax.core.errors",
     "export": "graftax.export",
+    "generation": "graftax.generation",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
     "losses": "graftax.losses",
@@ -116,6 +117,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import checkpoint as checkpoint
     from graftax import distribution as distribution
     from graftax import export as export
+    from graftax import generation as generation
     from graftax import layers as layers
     from graftax import losses as losses
     from graftax import metrics as metrics

@@ -266,6 +266,7 @@ class Backend(Protocol):
     @property
     def processes(self) -> Processes:
         """Return the group 'processes': several of them that run one program."""
+        ...
 
     @property
     def exporting(self) -> Exporting:

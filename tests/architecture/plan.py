@@ -12,7 +12,7 @@ FLOORS = (
     ("variables", "variables objectives"),
     ("expressions", "reparam transforms"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),
-    ("programs", "training export"),
+    ("programs", "training generation export"),
     (
         "doors",
         "cli activations adapters callbacks constraints data errors initializers random regularizers summary __init__ "
