@@ -78,6 +78,7 @@ class Branch(Node):
     _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_lacks_weights = False  # a layer that is not built
     _gx_looked_through = False  # for plain objects that hold Variables
+    _gx_in_tree = True  # has a line in what is shown of the Module that holds it
 
     @property
     def name(self) -> str:
