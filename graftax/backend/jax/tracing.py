@@ -126,6 +126,11 @@ def is_eager(level: object) -> bool:
     return level is private.eval_trace
 
 
+def runs_at_once() -> bool:
+    """Tell whether operations run at once here; asked at each compiled call, and so in one step."""
+    return private.trace_ctx.trace is private.eval_trace
+
+
 def eagerly() -> AbstractContextManager[Any]:
     """Run operations within the block at once, whatever is being traced around it."""
     return at(private.eval_trace)
