@@ -19,6 +19,7 @@ import jax
 import jax.core
 from jax._src import config
 from jax._src import core as private
+from jax._src import xla_bridge as bridge
 from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
@@ -31,6 +32,7 @@ KNOWN = "0.10 to 0.12"
 extend: Any = jax_extend  # what it exports to type checkers differs between versions; `check` looks for the names
 _NEEDED = (
     ("jax._src.config", "trace_context"),
+    ("jax._src.xla_bridge", "backends_are_initialized"),
     ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx"),
     ("jax._src.core.Trace", "process_primitive process_custom_jvp_call process_custom_vjp_call stage_value"),
     ("jax._src.core.trace_ctx", "trace set_trace"),
@@ -114,6 +116,11 @@ def settings() -> Hashable:
 
 
 register_ambient(settings)
+
+
+def started() -> bool:
+    """Tell whether JAX has looked for its devices, from which on XLA takes no more options."""
+    return bool(bridge.backends_are_initialized())
 
 
 def current_level() -> Any:

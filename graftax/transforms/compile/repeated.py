@@ -44,7 +44,7 @@ class Repeated:
     def after(
         cls, before: Entry | None, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Repeated | None:
-        """Return what recognizes one more call like the last two; None where it takes more than a look at each argument.
+        """Return what recognizes one more call like the last two; None where arguments are more than a few arrays.
 
         Where shapes go to and fro, two calls in turn run different traces, and to expect a third alike is in vain.
         """
