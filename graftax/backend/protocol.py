@@ -213,6 +213,19 @@ class Backend(Protocol):
         """Return the error of graftax that says what an error of its libraries means; None where that is not known."""
         ...
 
+    def options(self) -> dict[str, bool]:
+        """Return how it compiles: options by name, as they are; none where there is nothing to choose."""
+        ...
+
+    def set_option(self, name: str, value: bool) -> None:
+        """Set an option for all that is compiled from now on.
+
+        Raises:
+            BackendError: it is too late.
+            BackendCapabilityError: there is no such option.
+        """
+        ...
+
     @property
     def arrays(self) -> Arrays:
         """Return the group 'arrays': functions of arrays."""
