@@ -12,7 +12,7 @@ FLOORS = (
     ("variables", "variables objectives"),
     ("expressions", "reparam transforms"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),
-    ("programs", "training export"),
+    ("programs", "training generation export"),
     (
         "doors",
         "cli activations adapters callbacks constraints data errors initializers random regularizers summary __init__ "
@@ -67,7 +67,7 @@ LAZY = {
     ): "public classes by name, for files of whole models",
     (
         "graftax.training.exported",
-        "graftax.export.save.save",
+        "graftax.export.saving.save",
     ): "the loader imports an array library, and most models are never exported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }
