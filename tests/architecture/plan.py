@@ -83,7 +83,7 @@ CIRCLES = {
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
-LIGHT = ("__init__", "core.*", "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify")
+LIGHT = ("__init__", "core.*", "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify", "cli.export_show")
 HEAVY = {"numpy", "jax", "jaxlib", "scipy", "ml_dtypes"}
 
 # Everything else is optional and so imported lazily.
