@@ -113,6 +113,7 @@ _NAMES = {
 if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test compares them
     from graftax import backend as backend
     from graftax import checkpoint as checkpoint
+    from graftax import distribution as distribution
     from graftax import layers as layers
     from graftax import losses as losses
     from graftax import metrics as metrics

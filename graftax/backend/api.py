@@ -4,7 +4,8 @@ A backend is an object with a ``name``, ``libraries`` and one attribute for each
 `BackendBase` and list the groups in ``groups``. An entry point of the group ``graftax.backends`` gives it a name for
 ``graftax.backend.use``. `graftax.backend.testing.Conformance` proves all of the following.
 
-**Groups.** `Arrays` and `Random` are required; `Devices` lists and places. `Tracing` says what is traced and takes
+**Groups.** `Arrays` and `Random` are required; `Devices` lists and places; `Meshes` spreads an
+array over several devices. `Tracing` says what is traced and takes
 nested containers apart; `Gradients`, `Vectorizing`, `Compiling`, `ControlFlow` and `Callbacks` stand on it, each
 alone. Without `Compiling` training runs step by step and eager; without `ControlFlow` recurrent layers loop in
 Python; what cannot do without a group raises BackendCapabilityError. `Processes` is for programs that run in several
@@ -57,6 +58,9 @@ from graftax.backend.host import host_dtype as host_dtype
 from graftax.backend.host import limits as limits
 from graftax.backend.host import no_plain_numbers as no_plain_numbers
 from graftax.backend.host import owned as owned
+from graftax.backend.meshes import Axes as Axes
+from graftax.backend.meshes import Mesh as Mesh
+from graftax.backend.meshes import Meshes as Meshes
 from graftax.backend.namespace_names import NAMES as NAMES
 from graftax.backend.neural import Neural as Neural
 from graftax.backend.packing import Packing as Packing
@@ -82,6 +86,7 @@ __all__ = [
     "GROUPS",
     "NAMES",
     "Arrays",
+    "Axes",
     "Backend",
     "BackendBase",
     "Callbacks",
@@ -95,6 +100,8 @@ __all__ = [
     "Joining",
     "Lift",
     "Lowering",
+    "Mesh",
+    "Meshes",
     "Neural",
     "Packing",
     "Processes",

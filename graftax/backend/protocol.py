@@ -5,6 +5,8 @@ package with a class for each group that it has. What each group must do is writ
 
 *arrays*, *random* (required), *devices*
     What there is to compute with, here in this file.
+*meshes*
+    Arrays that several devices keep together (`graftax.backend.meshes`).
 *tracing*
     Levels, and nested containers (`graftax.backend.tracing`). Whoever has one of the next five has it, too.
 *gradients*, *vectorizing*, *compiling*, *control_flow*, *callbacks*
@@ -24,6 +26,7 @@ from graftax.backend.callbacks import Callbacks
 from graftax.backend.compiling import Compiling
 from graftax.backend.control_flow import ControlFlow
 from graftax.backend.gradients import Gradients
+from graftax.backend.meshes import Meshes
 from graftax.backend.neural import Neural
 from graftax.backend.packing import Packing
 from graftax.backend.processes import Processes
@@ -222,6 +225,11 @@ class Backend(Protocol):
     @property
     def devices(self) -> Devices:
         """Return the group 'devices': where arrays lie."""
+        ...
+
+    @property
+    def meshes(self) -> Meshes:
+        """Return the group 'meshes': arrays that several devices keep together."""
         ...
 
     @property

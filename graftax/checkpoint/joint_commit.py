@@ -30,6 +30,8 @@ from graftax.core.errors import ProcessError, SaveError, StorageFailure
 
 _SAME = "the same model, optimizer, seed, path and arguments in every process; what one alone knows is not saved"
 
+_SAVING = "saving with other processes"
+
 
 def commit_together(
     path: str | os.PathLike[str],
@@ -75,10 +77,9 @@ def _commit(
     meeting.agree([*arguments, *_things(draft, boxes)], _SAME)
     meeting.forget()
     plan = draft._replace(items=planned(draft.items, boxes, meeting.processes))
-    with storage_errors(f"saving {final}"):
-        if meeting.index == 0:
-            return _lead(storage, final, plan, meeting, overwrite, base)
-        return _follow(storage, final, plan, meeting, base)
+    if meeting.index == 0:
+        return _lead(storage, final, plan, meeting, overwrite, base)
+    return _follow(storage, final, plan, meeting, base)
 
 
 def _lead(
@@ -201,7 +202,8 @@ def _announced(meeting: Rendezvous, topic: str) -> Iterator[dict[str, Any]]:
     """Let process 0 tell the others what the block puts in there, or how it failed."""
     told: dict[str, Any] = {}
     try:
-        yield told
+        with storage_errors(_SAVING):
+            yield told
     except BaseException as error:
         with suppress(ProcessError):
             meeting.announce(topic, values.pack({"failed": _failure(error)}))
@@ -229,7 +231,8 @@ def _met(meeting: Rendezvous) -> Iterator[None]:
         SaveError: another one failed.
     """
     try:
-        yield
+        with storage_errors(_SAVING):
+            yield
     except BaseException as error:
         with suppress(ProcessError):
             meeting.exchange("written", _failure(error).encode())

@@ -9,6 +9,7 @@ from graftax.backend.base import GROUPS, BackendBase
 from graftax.backend.jax import foreign
 from graftax.backend.jax.arrays import JaxArrays
 from graftax.backend.jax.devices import JaxDevices
+from graftax.backend.jax.meshes import JaxMeshes
 from graftax.backend.jax.processes import JaxProcesses
 from graftax.backend.jax.random import JaxRandom
 from graftax.backend.protocol import Backend
@@ -32,6 +33,7 @@ class JaxBackend(BackendBase):
         self.arrays = JaxArrays()
         self.random = JaxRandom()
         self.devices = JaxDevices()
+        self.meshes = JaxMeshes()
         self.processes = JaxProcesses()
 
     def translated(self, error: Exception) -> GraftaxError | None:

@@ -15,6 +15,7 @@ from graftax.backend.testing import (
     compiling_checks,
     control_flow_checks,
     gradient_checks,
+    mesh_checks,
     op_checks,
     random_checks,
     tracing_checks,
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     *random_checks.CHECKS,
     *tracing_checks.CHECKS,
     *gradient_checks.CHECKS,
+    *mesh_checks.CHECKS,
     *compiling_checks.CHECKS,
     *control_flow_checks.CHECKS,
 )

@@ -108,14 +108,14 @@ class ScheduleFree(Optimizer):
         for variable, state in self._gx_slots.items():
             if "z" in state.slots:
                 z = state.slots["z"].value
-                y = cast_to(variable.value, state.slots["z"].dtype)
+                y = cast_to(variable._gx_stored, state.slots["z"].dtype)
                 x = cast_to(y + (1 / self.beta_1 - 1) * (y - z), variable.dtype)
-                yield variable, ops.where(ops.equal(self.iterations, 0), variable.value, x)
+                yield variable, ops.where(ops.equal(self.iterations, 0), variable._gx_stored, x)
 
     def _gx_averages_assigned(self) -> None:
         for variable, state in self._gx_slots.items():
             if "z" in state.slots:  # else what is the average now would be taken for a mixture, and left again
-                state.slots["z"].assign(cast_to(variable.value, state.slots["z"].dtype))
+                state.slots["z"].assign(cast_to(variable._gx_stored, state.slots["z"].dtype))
         super()._gx_averages_assigned()
 
 

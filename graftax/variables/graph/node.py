@@ -102,6 +102,9 @@ class Leaf(Node):
         for name in ("regularizer", "constraint"):
             if (value := self.__dict__.get(name)) is not None:
                 found[name] = value
+        home: Any = self.__dict__["_storage"].home
+        if home is not None and home.fixed:
+            found["home"] = home
         return found
 
 
