@@ -72,7 +72,7 @@ NAMES: dict[str, str] = {
     "BatchNorm1d": "graftax.layers.BatchNormalization()",
     "BatchNorm2d": "graftax.layers.BatchNormalization()",
     "BatchNorm3d": "graftax.layers.BatchNormalization()",
-    "SyncBatchNorm": "graftax.layers.BatchNormalization()",
+    "SyncBatchNorm": "graftax.layers.BatchNormalization(synchronized=True)",
     "AdaptiveAvgPool1d": "graftax.layers.AdaptiveAveragePooling1D(output_size)",
     "AdaptiveAvgPool2d": "graftax.layers.AdaptiveAveragePooling2D(output_size)",
     "Embed": "graftax.layers.Embedding(input_dim, output_dim)",
