@@ -194,7 +194,7 @@ class JaxTransforms(JaxControl):
 
     def sum_over_axes(self, x: Array, names: tuple[str, ...]) -> Array:
         """Return the sum over all that runs beside it along those axes."""
-        return jax.lax.psum(x, names) if names else x  # type: ignore[no-any-return]
+        return jax.lax.psum(x, names) if names else x
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Compile the function."""
