@@ -9,12 +9,15 @@ from graftax.backend.base import GROUPS, BackendBase
 from graftax.backend.jax import compiler_options, foreign
 from graftax.backend.jax.arrays import JaxArrays
 from graftax.backend.jax.devices import JaxDevices
+from graftax.backend.jax.meshes import JaxMeshes
+from graftax.backend.jax.processes import JaxProcesses
 from graftax.backend.jax.random import JaxRandom
 from graftax.backend.protocol import Backend
 from graftax.backend.wording import Wording
 from graftax.core.errors import GraftaxError
 
 if TYPE_CHECKING:
+    from graftax.backend.jax.exporting import JaxExporting
     from graftax.backend.jax.transforms import JaxTransforms
 
 
@@ -31,6 +34,8 @@ class JaxBackend(BackendBase):
         self.arrays = JaxArrays()
         self.random = JaxRandom()
         self.devices = JaxDevices()
+        self.meshes = JaxMeshes()
+        self.processes = JaxProcesses()
 
     def translated(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of JAX means."""
@@ -72,6 +77,13 @@ class JaxBackend(BackendBase):
     def control_flow(self) -> JaxTransforms:
         """Return the group of loops and branches within a program."""
         return self.tracing
+
+    @cached_property
+    def exporting(self) -> JaxExporting:
+        """Return the group that writes programs down."""
+        from graftax.backend.jax.exporting import JaxExporting  # lazy: few programs export
+
+        return JaxExporting()
 
     @cached_property
     def callbacks(self) -> JaxTransforms:

@@ -66,6 +66,10 @@ class Guard:
             if ref() is node and name in after:
                 before[name] = after[name]
 
+    def _moved(self) -> str | None:
+        """Return which Variable lies elsewhere than at the trace, in words; None if none does."""
+        return None
+
     def is_owed(self) -> bool:
         """Return True if the trace has changed something, was not run yet, and nothing has changed since."""
         if not self._owed:
@@ -181,6 +185,8 @@ class Guard:
             return None
         if self._change is not None:
             return self._change
+        if (moved := self._moved()) is not None:
+            return moved
         for place, (ref, before) in enumerate(self._touched):
             node = ref()
             if node is not None and (after := self._now(place, node)) != before:
