@@ -124,9 +124,11 @@ class JaxArrays:
         groups: int,
         input_dilation: Shape | None = None,
     ) -> Any:
-        """Convolve, channels last; few input channels go through one matrix product."""
+        """Convolve, channels last; on a CPU, few input channels and each by itself take other forms."""
         if groups == 1 and input_dilation is None and windows.prefers_matmul(kernel.shape):
             return windows.conv_by_matmul(x, kernel, strides, padding, dilation)
+        if input_dilation is None and windows.prefers_slices(x.shape[-1], kernel.shape, groups):
+            return windows.conv_by_slices(x, kernel, strides, padding, dilation)
         space = "DHW"[5 - x.ndim :]
         return lax.conv_general_dilated(
             x,
