@@ -54,7 +54,8 @@ settings.load_profile("suite")
 # --- the lanes --------------------------------------------------------------------------------------------------------
 
 PEERS = {
-    "datasets", "grain", "keras", "mlflow", "optax", "pandas", "tensorboard", "tensorboardX", "torch", "wandb",
+    "datasets", "grain", "h5py", "keras", "mlflow", "onnxruntime",
+    "optax", "orbax", "pandas", "polars", "tensorboard", "tensorboardX", "torch", "torchdata", "wandb", "zarr",
 }  # fmt: skip
 """What tests compare with, or feed from, that is not among the requirements of the quick tests."""
 
