@@ -184,15 +184,15 @@ class Distribution:
     def place(self, *modules: Module) -> PlacementReport:
         """Move what is there already to where it would have been made, and return what lies where.
 
-        Slots follow their variables, those of optimizers that are among the modules or below. Compiled functions trace
-        anew.
+        Slots follow their variables: those of the optimizer that a model was compiled with, and of optimizers among the
+        modules. Compiled functions trace anew.
 
         Args:
             *modules: Models, layers, optimizers.
 
         Raises:
             SelectorError: a rule selects nothing; then nothing has moved.
-            ArgumentError: a rule does not fit a shape; then nothing has moved.
+            ArgumentError: a rule does not fit a shape, or there is no Variable yet; then nothing has moved.
         """
         place(self, modules)
         return self.report(*modules)
