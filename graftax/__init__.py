@@ -25,6 +25,8 @@ _MODULES = {
     "data": "graftax.training.data",
     "distribution": "graftax.distribution",
     "errors": "graftax.core.errors",
+    "export": "graftax.export",
+    "generation": "graftax.generation",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
     "losses": "graftax.losses",
@@ -116,6 +118,8 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax import backend as backend
     from graftax import checkpoint as checkpoint
     from graftax import distribution as distribution
+    from graftax import export as export
+    from graftax import generation as generation
     from graftax import layers as layers
     from graftax import losses as losses
     from graftax import metrics as metrics

@@ -37,9 +37,7 @@ os.environ.setdefault(
     else "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     + " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10."),
 )
-EIGHT = "--xla_force_host_platform_device_count=8"
-if "--devices" in sys.argv and EIGHT not in os.environ["XLA_FLAGS"]:  # workers inherit it
-    os.environ["XLA_FLAGS"] += f" {EIGHT}"
+os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8" * ("--devices" in sys.argv)
 
 import pytest
 from hypothesis import settings
@@ -56,7 +54,8 @@ settings.load_profile("suite")
 # --- the lanes --------------------------------------------------------------------------------------------------------
 
 PEERS = {
-    "datasets", "grain", "keras", "mlflow", "optax", "pandas", "tensorboard", "tensorboardX", "torch", "wandb",
+    "datasets", "grain", "h5py", "keras", "mlflow", "onnxruntime",
+    "optax", "orbax", "pandas", "polars", "tensorboard", "tensorboardX", "torch", "torchdata", "wandb", "zarr",
 }  # fmt: skip
 """What tests compare with, or feed from, that is not among the requirements of the quick tests."""
 

@@ -7,9 +7,9 @@ A backend is an object with a ``name``, ``libraries`` and one attribute for each
 **Groups.** `Arrays` and `Random` are required; `Devices` lists and places; `Meshes` spreads an
 array over several devices. `Tracing` says what is traced and takes
 nested containers apart; `Gradients`, `Vectorizing`, `Compiling`, `ControlFlow` and `Callbacks` stand on it, each
-alone. Without `Compiling` training runs step by step and eager; without `ControlFlow` recurrent layers loop in
-Python; what cannot do without a group raises BackendCapabilityError. `Processes` is for programs that run in several
-at once; without it a process is alone.
+alone, and `Exporting` on `Compiling`. Without `Compiling` training runs step by step and eager; without `ControlFlow`
+recurrent layers loop in Python; what cannot do without a group raises BackendCapabilityError. `Processes` is for
+programs that run in several at once; without it a process is alone.
 
 **Native arrays** never change. They have ``shape`` (a tuple of Python integers), ``ndim``, ``size`` (a property) and
 ``dtype``; the methods ``reshape``, ``astype``, ``tolist``, ``item``, and ``T``. The dtype has ``name``, ``kind`` (a
@@ -49,6 +49,9 @@ from graftax.backend.checking import Checking as Checking
 from graftax.backend.compiling import Compiling as Compiling
 from graftax.backend.control_flow import ControlFlow as ControlFlow
 from graftax.backend.control_flow import Staged as Staged
+from graftax.backend.exporting import ExportedArray as ExportedArray
+from graftax.backend.exporting import ExportedProgram as ExportedProgram
+from graftax.backend.exporting import Exporting as Exporting
 from graftax.backend.gradients import Gradients as Gradients
 from graftax.backend.gradients import Recorder as Recorder
 from graftax.backend.host import check_fits as check_fits
@@ -95,6 +98,9 @@ __all__ = [
     "Compiling",
     "ControlFlow",
     "Devices",
+    "ExportedArray",
+    "ExportedProgram",
+    "Exporting",
     "Gradients",
     "Held",
     "Joining",

@@ -1,7 +1,13 @@
 """Programs over several devices and processes: the same model code, the same numbers.
 
 A `Distribution` says where Variables lie over a `mesh` of devices. What is made in its ``scope()`` has its place for
-good, ``fit`` spreads batches by itself, and own loops call ``distribution.shard(batch)``.
+good, ``fit`` spreads batches by itself, and own loops call ``distribution.shard(batch)``. `initialize` makes the
+processes of one program find each other.
+
+Example:
+    >>> import graftax as gx
+    >>> gx.distribution.is_main()
+    True
 """
 
 from graftax.distribution.constrain import constrain as constrain

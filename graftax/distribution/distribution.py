@@ -202,7 +202,7 @@ class Distribution:
         """Return a batch whose rows are spread over the data axes, each device with its share.
 
         Where the rows cannot be shared equally, as in a last batch, each device gets all of them: the numbers are the
-        same, and that step takes longer. What is on the mesh already stays as it is.
+        same, and that step takes longer. What is on the mesh already stays as it is; so does all on one device.
 
         Args:
             batch: Arrays in any structure; None stays None.
@@ -225,6 +225,8 @@ class Distribution:
 
     def _gx_shard(self, batch: Any, steps: bool = False, local: bool = False) -> Any:
         """Return a batch spread over the data axes; its first axis may count steps, its rows be those of a process."""
+        if self.count == 1:
+            return batch
         local = local and several() is not None
         return tree.map_structure(lambda leaf: self._spread(leaf, int(steps), local), batch)
 

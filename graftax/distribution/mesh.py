@@ -33,8 +33,8 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
 
     Example:
         >>> import graftax as gx
-        >>> gx.distribution.mesh(data=1, model=1).shape
-        OrderedDict({'data': 1, 'model': 1})
+        >>> dict(gx.distribution.mesh(data=1, model=1).shape)
+        {'data': 1, 'model': 1}
     """
     meshes = registry.current().meshes
     given = list(meshes.devices() if devices is None else devices)

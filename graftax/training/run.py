@@ -11,6 +11,7 @@ from graftax.backend.rendezvous import Rendezvous, several
 from graftax.checkpoint import values
 from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList
@@ -65,7 +66,7 @@ class RunState(Module):
 
     def roots(self) -> dict[str, Any]:
         """Return what a checkpoint of the run holds."""
-        raise NotImplementedError
+        raise undefined(self, "roots()")
 
     def begin_epoch(self, hooks: CallbackList) -> None:
         """Tell callbacks that the epoch begins.

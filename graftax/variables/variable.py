@@ -12,7 +12,8 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, AssignmentError, CompileError, StateError
+from graftax.core.errors import ArgumentError, AssignmentError, CompileError, ExportError, StateError
+from graftax.core.free_sizes import any_free
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, VariableLike, unwrap
@@ -113,6 +114,12 @@ class Variable(Leaf, Arithmetic):
         checked_flag("trainable", spec.trainable)
         check_name(spec.name, spec.role)
         backend = registry.current()
+        if any_free(spec.shape):
+            raise ExportError(
+                f"the variable {spec.path!r} of shape {list(map(str, spec.shape))}",
+                "a size that is free is known only when the exported program runs, and weights are made before",
+                'a number in place of that name: graftax.export.Spec("batch 8")',
+            )
         if sizes(spec.shape) != spec.shape or not isinstance(spec.dtype, str):
             spec = replace(spec, shape=sizes(spec.shape), dtype=backend.arrays.canonical_dtype(spec.dtype))
         initializer = initializers.get(spec.initializer)

@@ -81,6 +81,15 @@ class JaxProgram:
         new = map(_placed, results[returned:], map(_home_of, self.written))
         return [*results[:returned], *new]
 
+    def whole(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+        """Return results and new values, traced where this is traced."""
+        return self._call(donated, kept, leaves)
+
+    @property
+    def opened(self) -> tuple[Any, list[Any]]:
+        """Return the program as JAX has it, of (constants, values of `read`, leaves), and the constants."""
+        return self._staged.whole, self._constants
+
     def _packed(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
         """Return the program with the cells of each group in one array, as it comes in and as it goes out."""
         grouped = {id(cell) for group in groups for cell in group}

@@ -14,6 +14,7 @@ from graftax.backend.testing import (
     backend_checks,
     compiling_checks,
     control_flow_checks,
+    exporting_checks,
     gradient_checks,
     mesh_checks,
     op_checks,
@@ -32,6 +33,7 @@ CHECKS: tuple[Check, ...] = (
     *mesh_checks.CHECKS,
     *compiling_checks.CHECKS,
     *control_flow_checks.CHECKS,
+    *exporting_checks.CHECKS,
 )
 
 

@@ -49,6 +49,10 @@ class CompileFrame(Frame):
         self._written[storage] = None
         self._touch_owners(storage)
 
+    def moved(self, storage: Storage) -> bool:
+        """Tell whether the function has assigned it."""
+        return storage in self._written
+
     def touch(self, node: Node) -> None:
         """Note that the program depends on the fingerprint of a Module or Variable."""
         if id(node) not in self.touched:
@@ -144,6 +148,7 @@ class Substitution(Frame):
         self.parent = parent
         self.level = level
         self._now: dict[Storage, Array] = dict(given)
+        self._given = frozenset(self._now)
         self.written: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
@@ -156,6 +161,10 @@ class Substitution(Frame):
         """Set the value from here on, inside."""
         self._now[storage] = value
         self.written[storage] = value
+
+    def moved(self, storage: Storage) -> bool:
+        """Tell whether a value was given or assigned here or further out."""
+        return storage in self._given or storage in self.written or super().moved(storage)
 
     def commit(self, but: Container[Storage] = ()) -> None:
         """Assign, in the frame that is on top, what was assigned inside, but for some."""

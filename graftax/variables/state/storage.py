@@ -18,6 +18,7 @@ from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
 from graftax.variables.state.home import Home, HomesMoved
@@ -37,11 +38,15 @@ class Frame:
 
     def read(self, storage: Storage) -> Array:
         """Return the value that the Variable has now, as this frame sees it."""
-        raise AttributeError(f"{type(self).__name__} must define 'read'")
+        raise undefined(self, "read")
 
     def write(self, storage: Storage, value: Array) -> None:
         """Make that the value from now on, as this frame sees it."""
-        raise AttributeError(f"{type(self).__name__} must define 'write'")
+        raise undefined(self, "write")
+
+    def moved(self, storage: Storage) -> bool:
+        """Tell whether the value here may be another one than that of the buffer."""
+        return self.parent is not None and self.parent.moved(storage)
 
     def touch(self, node: Node) -> None:
         """Note that the trace depends on more of a Module or Variable than values: its `_gx_fingerprint`."""
@@ -100,6 +105,10 @@ frames: ScopeStack[Frame] = ScopeStack("state")
 autocast: ScopeStack[str | None] = ScopeStack("autocast")
 """The dtype in which weights are read, inside layers that compute in another one than they store."""
 register_ambient(lambda: autocast.top)
+
+
+stand_ins: ScopeStack[Callable[[Node], Storage | None]] = ScopeStack("values in place of expressions")
+"""Functions that say where the value of an expression lies that is not to be computed; None for one that is."""
 
 
 class Storage:
