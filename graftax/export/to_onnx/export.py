@@ -174,7 +174,7 @@ def _integers(products: str, calibration: Iterable[Any] | None, traced: Traced, 
     batches = calibrating.batches_of(calibration, traced.signature)
     watching = Integers(observes=True)
     written = writing.write(traced, registry.current().exporting.equations, watching, plan.opset)
-    observed = tuple(dict.fromkeys(watching.seen.values()))
+    observed = tuple(dict.fromkeys(name for pair in watching.seen.values() for name in pair))
     path = folder / "calibration.onnx"
     arrays, data, _ = external.placed(written.arrays, folder, "calibration.safetensors")
     (folder / "calibration.safetensors").write_bytes(data)

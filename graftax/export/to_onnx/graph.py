@@ -24,16 +24,25 @@ class File:
     def __init__(self, opset: int) -> None:
         self.opset = opset
         self.arrays: list[tuple[str, Numbers]] = []
-        self.sizes: dict[str, str] = {}
-        """The value, of shape (1,), of each free size."""
+        self.sizes: dict[str, tuple[str, int]] = {}
+        """Of each free size, an input that has it, and along which axis."""
         self.operators: Counter[str] = Counter()
+        self.used: set[str] = set()
+        """Names of what nodes take."""
         self._names: dict[object, str] = {}
+        self._taken: set[str] = set()
         self._said: dict[int, tuple[Numbers, str]] = {}
         self._count = 0
 
     def call(self, array: Numbers, name: str) -> None:
         """Note what an array is called that may become one of the file."""
         self._said[id(array)] = array, name  # which keeps it, and so its identity, alive
+
+    def call_like(self, array: Numbers, source: Numbers) -> Numbers:
+        """Return an array made of another one, which is called like that."""
+        if id(source) in self._said:
+            self.call(array, self._said[id(source)][1])
+        return array
 
     def fresh(self, hint: str) -> str:
         """Return a name that nothing has."""
@@ -45,7 +54,9 @@ class File:
         small = array.size <= _SHARED
         key = (str(array.dtype), array.shape, array.tobytes()) if small else id(array)
         if key not in self._names:
-            self._names[key] = self._said[id(array)][1] if id(array) in self._said else self.fresh("array")
+            name = self._said[id(array)][1] if id(array) in self._said else self.fresh("array")
+            self._names[key] = self.fresh(name) if name in self._taken else name
+            self._taken.add(self._names[key])
             self.arrays.append((self._names[key], array))
         return self._names[key]
 
@@ -67,6 +78,11 @@ class Graph:
         self.sizes: dict[str, str] = {}
         """Sizes computed here, by how they are written."""
 
+    @property
+    def root(self) -> Graph:
+        """Return the graph of the model."""
+        return self if self.outer is None else self.outer.root
+
     def add(self, operator: str, *inputs: str, **settings: Attribute) -> str:
         """Add a node with one result, and return the name of that."""
         return self.add_several(1, operator, *inputs, **settings)[0]
@@ -76,11 +92,13 @@ class Graph:
         names = [self.file.fresh(operator.lower()) for _ in range(count)]
         name = self.file.fresh(f"{self.within}/{operator}" if self.within else operator)
         self.nodes.append(messages.node(operator, inputs, names, name, settings))
+        self.file.used.update(inputs)
         self.file.operators[operator] += 1
         return names
 
     def rename(self, name: str, public: str) -> None:
         """Give a value a name of the caller's choice."""
+        self.file.used.add(name)
         self.nodes.append(messages.node("Identity", [name], [public], self.file.fresh("Identity"), {}))
 
     def array(self, array: Numbers) -> str:
