@@ -33,7 +33,13 @@ class Compared(NamedTuple):
     error: float
 
 
-def compare(session: Session, signature: Signature, names: Sequence[str], tolerance: float | None) -> Compared:
+def compare(
+    session: Session,
+    signature: Signature,
+    names: Sequence[str],
+    tolerance: float | None,
+    like: list[Numbers] | None = None,
+) -> Compared:
     """Run the file and the function, and compare all results.
 
     Args:
@@ -41,6 +47,7 @@ def compare(session: Session, signature: Signature, names: Sequence[str], tolera
         signature: The function, and what it takes.
         names: Those of the results.
         tolerance: How far a number may be off; None for what its dtype allows.
+        like: Inputs in place of the examples, for a file that is made for such. Defaults to None.
 
     Raises:
         ExportMismatch: a result differs.
@@ -48,7 +55,7 @@ def compare(session: Session, signature: Signature, names: Sequence[str], tolera
     """
     worst = 0.0
     seen = []
-    for values, inputs in trials(signature):
+    for values, inputs in trials(signature, like):
         wanted = expected(signature, inputs)
         got = session.run(dict(zip(signature.names, inputs, strict=True)), names)
         for name, one, other in zip(names, wanted, got, strict=True):
@@ -57,15 +64,21 @@ def compare(session: Session, signature: Signature, names: Sequence[str], tolera
     return Compared(seen, worst)
 
 
-def trials(signature: Signature) -> Iterator[tuple[dict[str, int], list[Numbers]]]:
+def trials(signature: Signature, like: list[Numbers] | None = None) -> Iterator[tuple[dict[str, int], list[Numbers]]]:
     """Yield sizes with inputs of these: the examples, if there are, and two values of every free size.
+
+    Args:
+        signature: What the function takes.
+        like: Inputs in place of examples. Defaults to None.
 
     Raises:
         ExportError: no sizes fulfil the constraints.
     """
-    example = signature.example
+    example = like or signature.example
     if example is not None:
-        yield {"batch": len(example[0])} if signature.free else {}, example
+        given = [(spec.shape, one.shape) for spec, one in zip(signature.specs, example, strict=True)]
+        pairs = ((name, size) for names, sizes in given for name, size in zip(names, sizes, strict=True))
+        yield {name: size for name, size in pairs if isinstance(name, str)}, example
     likes = example or [None] * len(signature.specs)
     for least in _SIZES if signature.free else _SIZES[:1]:
         values = trial_sizes(signature, least)
@@ -77,10 +90,12 @@ _SIZES = (2, 5)
 
 
 def _drawn(spec: Spec, shape: tuple[int, ...], like: Numbers | None, seed: int) -> Numbers:
-    """Return an input: numbers of the example in another order, since it knows which indices there are."""
+    """Return an input: of an example a part, or more of the same, since it knows which numbers there are."""
     if like is None or like.size == 0:
         return made_up(spec, shape, seed)
-    return np.asarray(np.random.default_rng(seed).choice(like.reshape(-1), shape), like.dtype)
+    for axis, size in enumerate(shape):
+        like = np.take(like, np.arange(size) % like.shape[axis], axis)
+    return like
 
 
 def expected(signature: Signature, inputs: Sequence[Numbers]) -> list[Numbers]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,10 @@ class File:
         self.sizes: dict[str, tuple[str, int]] = {}
         """Of each free size, an input that has it, and along which axis."""
         self.operators: Counter[str] = Counter()
-        self.used: set[str] = set()
-        """Names of what nodes take."""
+        self.uses: Counter[str] = Counter()
+        """How often nodes take what has a name."""
+        self.at_most_zero: dict[str, str] = {}
+        """Truth values that say whether the number of another name is at most 0, by which a choice may be a `Relu`."""
         self._names: dict[object, str] = {}
         self._taken: set[str] = set()
         self._said: dict[int, tuple[Numbers, str]] = {}
@@ -61,6 +64,15 @@ class File:
         return self._names[key]
 
 
+class _Node(NamedTuple):
+    """A node that is written, and what it takes and gives."""
+
+    message: bytes
+    operator: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+
+
 class Graph:
     """The nodes of the model, or of the body of a loop or branch in it.
 
@@ -74,9 +86,26 @@ class Graph:
         self.file = file
         self.outer = outer
         self.within = within
-        self.nodes: list[bytes] = []
+        self._nodes: list[_Node] = []
         self.sizes: dict[str, str] = {}
         """Sizes computed here, by how they are written."""
+
+    @property
+    def nodes(self) -> list[bytes]:
+        """Return the nodes, in order."""
+        return [one.message for one in self._nodes]
+
+    def prune(self) -> None:
+        """Take away nodes of which nothing is used."""
+        kept = []
+        for one in reversed(self._nodes):
+            if any(self.file.uses[name] > 0 for name in one.outputs):
+                kept.append(one)
+                continue
+            self.file.uses.subtract(one.inputs)
+            self.file.operators[one.operator] -= 1
+        self._nodes = kept[::-1]
+        self.file.operators += Counter()  # without those that are 0
 
     @property
     def root(self) -> Graph:
@@ -91,15 +120,16 @@ class Graph:
         """Add a node, and return the names of its results."""
         names = [self.file.fresh(operator.lower()) for _ in range(count)]
         name = self.file.fresh(f"{self.within}/{operator}" if self.within else operator)
-        self.nodes.append(messages.node(operator, inputs, names, name, settings))
-        self.file.used.update(inputs)
+        self._nodes.append(_Node(messages.node(operator, inputs, names, name, settings), operator, inputs, names))
+        self.file.uses.update(inputs)
         self.file.operators[operator] += 1
         return names
 
     def rename(self, name: str, public: str) -> None:
         """Give a value a name of the caller's choice."""
-        self.file.used.add(name)
-        self.nodes.append(messages.node("Identity", [name], [public], self.file.fresh("Identity"), {}))
+        message = messages.node("Identity", [name], [public], self.file.fresh("Identity"), {})
+        self._nodes.append(_Node(message, "Identity", (name,), [public]))
+        self.file.uses.update([name, public])
 
     def array(self, array: Numbers) -> str:
         """Return the name of an array that is known."""

@@ -43,7 +43,7 @@ class Written:
     @property
     def arrays(self) -> list[tuple[str, Numbers]]:
         """Return the arrays with their names."""
-        return [one for one in self.file.arrays if one[0] in self.file.used]
+        return [one for one in self.file.arrays if self.file.uses[one[0]] > 0]
 
     def model(self, arrays: list[bytes], version: str, notes: dict[str, str], observed: tuple[str, ...] = ()) -> bytes:
         """Return the whole file.
@@ -92,6 +92,7 @@ def write(traced: Traced, equations: Equations, integers: Integers, opset: int) 
         sizes = message_sizes(variable.aval.shape)
         outputs.append(messages.value(name, str(variable.aval.dtype), sizes))
         kinds[name] = f"{variable.aval.dtype}[{', '.join(map(str, sizes))}]"
+    graph.prune()
     return Written(file, graph, said, outputs, kinds)
 
 
