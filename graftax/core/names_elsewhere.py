@@ -85,6 +85,12 @@ NAMES: dict[str, str] = {
     "ModuleList": "a list of layers, kept in an attribute",
     "ModuleDict": "a dict of layers, kept in an attribute",
     "Policy": _MIXED,
+    # generation
+    "generate": "graftax.generation.Generator(model.step, max_new_tokens=32)(prompt, cache)",
+    "BeamSampler": "graftax.generation.BeamSearch(4)",
+    "TopKSampler": "graftax.generation.RandomSampler(top_k=5)",
+    "TopPSampler": "graftax.generation.RandomSampler(top_p=0.9)",
+    "ContrastiveSampler": "a graftax.generation.Sampler of your own",
     # losses, metrics
     "MSELoss": "graftax.losses.MeanSquaredError()",
     "MSE": "graftax.losses.MeanSquaredError()",

@@ -64,7 +64,7 @@ def _made(make: Make, optional: bool, value: object) -> Any:
 
 
 def _refused(op: str, parameter: Parameter, value: object, wants: str, instead: str) -> ArgumentTypeError:
-    shown = repr(value)
+    shown = f"{value!r}"
     shown = shown if len(shown) < 60 else shown[:57] + "..."
     return ArgumentTypeError(f"{op}: {parameter.name} = {shown} of type {type(value).__name__}", wants, instead)
 

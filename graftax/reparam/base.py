@@ -9,6 +9,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
+from graftax.core.undefined import undefined
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.calls import training
@@ -68,7 +69,7 @@ class Reparam(Module, Arithmetic):
 
     def forward(self) -> Array:
         """Compute the value, computed from the parts."""
-        raise AttributeError(f"{type(self).__name__} must define forward()")
+        raise undefined(self, "forward()")
 
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""

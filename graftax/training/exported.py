@@ -62,7 +62,7 @@ class Exported(Wired):
             (5, 2)
         """
         # lazy: the loader imports an array library, and most models are never exported
-        from graftax.export.save import save
+        from graftax.export.saving import save
 
         given: tuple[Any, ...] = inputs
         return save(

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from operator import index
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError
 from graftax.core.free_sizes import is_free
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.variables.graph.node import Branch
+
+if TYPE_CHECKING:
+    from graftax.variables.state.home import Placement
 
 Regularizer: TypeAlias = Callable[[Array], Array]
 Constraint: TypeAlias = Callable[[Array], Array]
@@ -37,6 +40,8 @@ class VariableSpec:
             trained all the same. Defaults to 0.
         adapter: The name of the adapter that this is a part of, and all that stands in its place. Defaults to None, no
             adapter.
+        placement: What says where it lies on several devices, asked in the end; parts of a weight have that of the
+            weight. Defaults to None, the default device.
 
     Example:
         >>> from graftax.variables.initializers import Zeros
@@ -58,6 +63,7 @@ class VariableSpec:
     constraint: Constraint | None = None
     resting: int = 0
     adapter: str | None = None
+    placement: Placement | None = None
 
     def replace(self, **changes: Any) -> VariableSpec:
         """Return a spec with some fields changed.

@@ -12,7 +12,7 @@ FLOORS = (
     ("variables", "variables objectives"),
     ("expressions", "reparam transforms"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),
-    ("programs", "training export"),
+    ("programs", "training generation export"),
     (
         "doors",
         "cli activations adapters callbacks constraints data errors initializers random regularizers summary __init__ "
@@ -67,7 +67,7 @@ LAZY = {
     ): "public classes by name, for files of whole models",
     (
         "graftax.training.exported",
-        "graftax.export.save.save",
+        "graftax.export.saving.save",
     ): "the loader imports an array library, and most models are never exported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }
@@ -83,7 +83,7 @@ CIRCLES = {
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
-LIGHT = ("__init__", "core.*", "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify")
+LIGHT = ("__init__", "core.*", "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify", "cli.export_show")
 HEAVY = {"numpy", "jax", "jaxlib", "scipy", "ml_dtypes"}
 
 # Everything else is optional and so imported lazily.

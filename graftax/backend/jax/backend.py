@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from graftax.backend.base import GROUPS, BackendBase
-from graftax.backend.jax import foreign
+from graftax.backend.jax import compiler_options, foreign
 from graftax.backend.jax.arrays import JaxArrays
 from graftax.backend.jax.devices import JaxDevices
+from graftax.backend.jax.meshes import JaxMeshes
+from graftax.backend.jax.processes import JaxProcesses
 from graftax.backend.jax.random import JaxRandom
 from graftax.backend.protocol import Backend
 from graftax.backend.wording import Wording
@@ -32,10 +34,22 @@ class JaxBackend(BackendBase):
         self.arrays = JaxArrays()
         self.random = JaxRandom()
         self.devices = JaxDevices()
+        self.meshes = JaxMeshes()
+        self.processes = JaxProcesses()
 
     def translated(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of JAX means."""
         return foreign.translated(error)
+
+    def options(self) -> dict[str, bool]:
+        """Return how XLA compiles."""
+        return compiler_options.options()
+
+    def set_option(self, name: str, value: bool) -> None:
+        """Tell XLA how to compile, before it starts."""
+        if name not in self.options():
+            super().set_option(name, value)
+        compiler_options.set_option(name, value)
 
     @cached_property
     def tracing(self) -> JaxTransforms:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from graftax.backend import registry
+from graftax.backend.meshes import Mesh
 from graftax.backend.program import Lift
 from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
@@ -103,6 +105,17 @@ class CompileFrame(Frame):
         # by identity: == of traced arrays is another traced array
         found = (value for traced, value in self._arguments if traced is tracer)
         return next(found, None)
+
+    def mesh(self) -> Mesh | None:
+        """Return the mesh of a Variable that was read, or that the function is known to reach; else of an argument."""
+        nodes = (node for node in self.touched.values() if isinstance(node, Module))
+        storages = chain(self._lift.cells, self._now, (v._storage for node in nodes for v in node.variables))
+        homes = (storage.home for storage in storages)
+        found = next((home.mesh for home in homes if home is not None and home.fixed), None)
+        if found is None and (backend := registry.current()).has("meshes"):
+            meshes = (backend.meshes.mesh_of(value) for _, value in self._arguments)
+            found = next((mesh for mesh in meshes if mesh is not None), None)
+        return found
 
     def _touch_owners(self, storage: Storage) -> None:
         # a Variable may go with its owner, and another one come: whatever leads to it counts

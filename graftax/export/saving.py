@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import graftax
 from graftax.backend import registry
 from graftax.backend.exporting import ExportedProgram
 from graftax.core.errors import ArgumentError, ArgumentTypeError
@@ -160,7 +160,7 @@ class _Artefact:
         del files["weights.safetensors"]  # each value has a hash of its own, so that some may be read alone
         self.manifest = {
             "format": FORMAT,
-            "graftax": graftax.__version__,
+            "graftax": sys.modules["graftax"].__version__,
             **exporting.versions(),
             "calling_convention": next(iter(self.programs.values())).convention,
             "platforms": list(self.options.platforms),
