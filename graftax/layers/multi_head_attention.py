@@ -305,13 +305,16 @@ class MultiHeadAttention(Layer):
 
     def _extended(self, cache: AttentionCache, key: Array, value: Array, visible: Array | None) -> AttentionCache:
         begin = ops.stack([0, cache.position, 0, 0])
-        if visible is None:
-            visible = ops.ones(key.shape[:2], "bool")
+        seen = cache.visible
+        if visible is not None or seen is not None:
+            visible = ops.ones(key.shape[:2], "bool") if visible is None else visible
+            seen = ops.ones(cache.key.shape[:2], "bool") if seen is None else seen
+            seen = ops.slice_update(seen, begin[:2], visible)
         return AttentionCache(
             ops.slice_update(cache.key, begin, key),
             ops.slice_update(cache.value, begin, value),
             cache.position + key.shape[1],
-            ops.slice_update(cache.visible, begin[:2], visible),
+            seen,
         )
 
     def _filled(self, queries: int, keys: int, start: object) -> Array:

@@ -122,3 +122,16 @@ def test_positions_are_counted(start):
     for dtype in ("float32", "bfloat16"):
         with pytest.raises(gx.errors.DTypeError, match="positions are counted"):
             layers.RotaryEmbedding(dtype=dtype)(np.ones((1, 2, 1, 2), "float32"), start=start)
+
+
+def test_a_cache_without_what_is_visible_shows_all_and_takes_masks_later():
+    layer = layers.MultiHeadAttention(2, 4)
+    x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
+    wanted = layer(x, use_causal_mask=True)
+    empty = layer.make_cache(2, 5)
+    out, cache = layer(x, cache=layers.AttentionCache(empty.key, empty.value, empty.position))
+    assert cache.visible is None
+    np.testing.assert_allclose(out, wanted, rtol=1e-5, atol=1e-6)
+    mask = np.array([[True], [False]])
+    _, masked = layer(x[:, :1], cache=cache, mask=mask)
+    np.testing.assert_array_equal(masked.visible[:, :4], [[True] * 4, [True] * 3 + [False]])
