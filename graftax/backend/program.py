@@ -10,7 +10,10 @@ from graftax.core.typedefs import Array
 
 
 class Cell(Protocol):
-    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.state.storage.Storage`)."""
+    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.state.storage.Storage`).
+
+    It may have a ``home``, whose ``stored`` says how new values of it are to lie over a mesh.
+    """
 
     buffer: Any
 

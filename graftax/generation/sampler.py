@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 
 
 class Sampler:
@@ -32,4 +33,4 @@ class Sampler:
         Shape:
             ``(batch, vocabulary) -> (batch,)``
         """
-        raise NotImplementedError(f"{type(self).__name__} needs a method sample(self, logits, seed)")
+        raise undefined(self, "sample(logits, seed)")

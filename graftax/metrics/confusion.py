@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.core.undefined import undefined
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives import per_sample
@@ -37,7 +38,7 @@ class ElementMetric(Metric):
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add to the sums; subclasses must define it."""
-        raise AttributeError(f"{type(self).__name__} must define count(positive, y_pred, amount)")
+        raise undefined(self, "count(positive, y_pred, amount)")
 
     def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
         """Return targets and predictions of one shape."""

@@ -227,6 +227,16 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         "control_flow/branches",
         {"control_flow/branches"},
     ),
+    "what is placed on the default device stays on the mesh": (
+        lambda: of_jax(meshes={"place": lambda x, sharding: x if sharding is None else JAX.meshes.place(x, sharding)}),
+        "meshes/",
+        {"meshes/placing"},
+    ),
+    "a mesh has one axis": (
+        lambda: of_jax(meshes={"mesh": lambda axes, devices: JAX.meshes.mesh({"data": len(devices)}, devices)}),
+        "meshes/axes",
+        {"meshes/axes"},
+    ),
     "effects are dropped": (
         lambda: of_jax(callbacks={"effect": lambda function, args: None}),
         "callbacks/",

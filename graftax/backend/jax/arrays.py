@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
+from jax import export as jax_export
 from jax import lax
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, imaginary_lost, no_plain_numbers, owned
 from graftax.backend.jax import ctc, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
+from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 _config: Any = jax.config
+free_sizes.add(cast(Callable[[object], bool], jax_export.is_symbolic_dim))
 _convert: Any = jax.jit(jnp.astype, static_argnums=1, inline=True)
 
 
@@ -41,6 +44,8 @@ class JaxArrays:
             if x.dtype.kind == "c" and name != "bool" and not is_complex(name):
                 raise imaginary_lost(x.dtype.name, name)
             return _convert(x, name)
+        if free_sizes.is_free(x):
+            return jnp.asarray(x, dtype=name)
         # JAX reads the memory of NumPy later, when its owner may have written there; what is read here is our own
         host = host_array(x, name, not _config.jax_enable_x64)
         array = jnp.array(host)
@@ -165,6 +170,20 @@ class JaxArrays:
     def standardize(self, x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
         """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         return neural.standardize(x, axes, epsilon)
+
+    def attention_kernel(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        mask: Any,
+        bias: Any,
+        scale: float,
+        is_causal: bool,
+        implementation: str,
+    ) -> Any:
+        """Attend by a kernel of `jax.nn.dot_product_attention`."""
+        return neural.attention_kernel(query, key, value, mask, bias, scale, is_causal, implementation)
 
     def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
         """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""

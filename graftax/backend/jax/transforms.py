@@ -36,7 +36,7 @@ class JaxTransforms(JaxControl):
 
     def eager(self) -> bool:
         """Tell whether operations run at once."""
-        return tracing.is_eager(tracing.current_level())
+        return tracing.runs_at_once()
 
     def staged_within(self, level: object) -> bool:
         """Tell whether, inside ``level``, a program is being written down."""
