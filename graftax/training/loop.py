@@ -29,6 +29,7 @@ from graftax.training.sources import choosing as data
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
+from graftax.training.spread import Spread, shown_by_main, whole
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
@@ -53,7 +54,7 @@ def fit(
     """Run `train_step` over the batches of some epochs."""
     refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
-    history, progress = History(), Progress(verbose)
+    history, progress = History(), Progress(shown_by_main(verbose))
     params: dict[str, Any] = {
         "verbose": verbose,
         "epochs": epochs.stop,
@@ -175,13 +176,14 @@ def _train_epoch(
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
     )
     ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
+    spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = required_objectives(model).results() if run.index else {}
     batches = run.source.epoch(run.epoch, run.index)
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
         last.run("on_train_batch_begin", run.index)
         hooks.run("on_train_batch_begin", run.index)
         try:
-            logs = _run(model, step, group, ready)
+            logs = _run(model, step, group, ready, spread)
         except NumericsError as error:
             error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
@@ -198,10 +200,13 @@ def _train_epoch(
     return logs
 
 
-def _run(model: Trained, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
+def _run(
+    model: Trained, step: Callable[..., Any], group: list[Batch], ready: FirstStep, spread: Spread
+) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
-        run, given = model._gx_compiled_step("train_steps"), stacked([plain(batch) for batch in group])
+        run = model._gx_compiled_step("train_steps")
+        given = spread(stacked([plain(batch) for batch in group]), steps=True)
         try:
             ready.before(run, given, [host_of(batch) for batch in group])
             return loss_first(run(given), "train_step")
@@ -209,7 +214,7 @@ def _run(model: Trained, step: Callable[..., Any], group: list[Batch], ready: Fi
             pass
     logs: Mapping[str, Any] = {}
     for batch in group:
-        given = plain(batch)
+        given = spread(plain(batch))
         ready.before(step, given, [host_of(batch)])
         logs = loss_first(step(given), "train_step")
     return logs
@@ -234,7 +239,7 @@ def _no_batch(source: Source, reason: str) -> DataError:
 
 def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
-    progress = Progress(verbose)
+    progress = Progress(shown_by_main(verbose))
     with _own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), progress], params)
@@ -258,12 +263,12 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model._gx_compiled_step("test_step")
-    ready = FirstStep(model, required_objectives(model), builds=False)
+    ready, spread = FirstStep(model, required_objectives(model), builds=False), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
-        given = plain(batch)
+        given = spread(plain(batch))
         ready.before(step, given, [host_of(batch)])
         logs = loss_first(step(given), "test_step")
         required_objectives(model).warn_of_scores()
@@ -278,28 +283,28 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
 
 def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
-    progress = Progress(0 if verbose == 2 else verbose)
+    progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), progress], params)
-    step = model._gx_compiled_step("predict_step")
+    step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)
     parts = []
     with _ended(hooks, progress):
         hooks.run("on_predict_begin")
         for i, batch in enumerate(source.epoch(0)):
             hooks.run("on_predict_batch_begin", i)
-            parts.append(step(unpack(batch)[0]))
+            parts.append(step(spread(unpack(batch)[0])))
             _require_alike(parts[0], parts[-1], i)
             hooks.run("on_predict_batch_end", i)
         hooks.run("on_predict_end")
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+    return tree.map_structure(lambda *rows: np.concatenate([whole(r) for r in rows]), *parts)
 
 
 def predict_on_batch(model: Trained, batch: Batch) -> Any:
     """Run `predict_step` on one batch."""
-    return tree.map_structure(_host, model._gx_compiled_step("predict_step")(batch[0]))
+    return tree.map_structure(whole, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
@@ -343,8 +348,9 @@ def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     own = step == "train_step" and model._gx_has_own_train_step
     ready = FirstStep(model, required_objectives(model), builds=own)
     try:
-        ready.before(run, batch, [batch])
-        logs = loss_first(run(batch), step)
+        given = Spread(model)(batch)
+        ready.before(run, given, [batch])
+        logs = loss_first(run(given), step)
     except GraftaxError as error:
         ready.explain(error)
         raise

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
+from graftax.core.undefined import undefined
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
 from graftax.variables.trainability import Trainability
@@ -82,7 +83,7 @@ class Branch(Node):
     @property
     def name(self) -> str:
         """Return what it is called in messages."""
-        raise NotImplementedError
+        raise undefined(self, "name")
 
 
 class Leaf(Node):
@@ -103,6 +104,9 @@ class Leaf(Node):
         for name in ("regularizer", "constraint"):
             if (value := self.__dict__.get(name)) is not None:
                 found[name] = value
+        home: Any = self.__dict__["_storage"].home
+        if home is not None and home.fixed:
+            found["home"] = home
         return found
 
 
