@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
-from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
+from graftax.training.groups import Group, groups_of
 from graftax.training.objectives import required_objectives
+from graftax.training.repeated_step import RepeatedStep
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
@@ -31,6 +33,11 @@ from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
+
+
+def shown(progress: Progress) -> list[Progress]:
+    """Return the bar in a list, unless it shows nothing: it would be told of each batch."""
+    return [] if progress.is_silent else [progress]
 
 
 def rows_of(outputs: object) -> int:
@@ -66,7 +73,7 @@ def fit(
     }
     given = listed(callbacks)
     savers = [one for one in given if isinstance(one, ModelCheckpoint)]  # after all others, and first at the end
-    others = [*(one for one in given if one not in savers), history, progress]
+    others = [*(one for one in given if one not in savers), history, *shown(progress)]
     run = params["run"] = Run(model, source, [*given, history], params)
     run.epoch = epochs.start
     if isinstance(source, IterableSource):
@@ -115,7 +122,9 @@ def _epochs(
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)
         logs = Logs(_with_rate(model, numbers))
-        _progress_of(hooks).clear()
+        for one in hooks.callbacks:
+            if isinstance(one, Progress):
+                one.clear()
         steps = run.index
         run.begin_end_of_epoch()
         hooks.run("on_epoch_end", epoch, logs=logs)
@@ -130,10 +139,6 @@ def _epochs(
             )
             break
     return logs
-
-
-def _progress_of(hooks: CallbackList) -> Progress:
-    return next(one for one in hooks.callbacks if isinstance(one, Progress))
 
 
 @contextmanager
@@ -171,26 +176,30 @@ def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
 def _train_epoch(
     model: Trained, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
 ) -> Mapping[str, Any]:
-    step = (
-        model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
+    step = RepeatedStep(model._gx_compiled_step("train_step", check_nans=check_nans))
+    objectives = required_objectives(model)
+    ready = FirstStep(model, objectives, builds=model._gx_has_own_train_step)
+    logs: Mapping[str, Any] = objectives.results() if run.index else {}
+    size = 1 if check_nans else model.steps_per_execution
+    take = (
+        partial(_one, step, ready)
+        if size == 1
+        else partial(_several, step, RepeatedStep(model._gx_compiled_step("train_steps")), ready)
     )
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
-    logs: Mapping[str, Any] = required_objectives(model).results() if run.index else {}
-    batches = run.source.epoch(run.epoch, run.index)
-    for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
+    batches: Iterator[Any] = run.source.epoch(run.epoch, run.index)
+    for some in batches if size == 1 else groups_of(run.source, run.epoch, run.index, size):
         last.run("on_train_batch_begin", run.index)
         hooks.run("on_train_batch_begin", run.index)
         try:
-            logs = _run(model, step, group, ready)
+            logs = take(some)
         except NumericsError as error:
             error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
         except GraftaxError as error:
             ready.explain(error)
             raise
-        required_objectives(model).warn_of_scores()
-        run.index += len(group)
-        run.params["step"] += len(group)
+        objectives.warn_of_scores()
+        run.advance(1 if size == 1 else len(some))
         hooks.run("on_train_batch_end", run.index - 1, logs=logs)
         last.run("on_train_batch_end", run.index - 1, logs=logs)
         if model.stop_training:
@@ -198,20 +207,25 @@ def _train_epoch(
     return logs
 
 
-def _run(model: Trained, step: Callable[..., Any], group: list[Batch], ready: FirstStep) -> Mapping[str, Any]:
+def _one(step: RepeatedStep, ready: FirstStep, batch: Batch) -> Mapping[str, Any]:
+    """Train on a batch."""
+    given = plain(batch)
+    ready.before(step.step, given, [host_of(batch)])
+    return loss_first(step(given), "train_step")
+
+
+def _several(step: RepeatedStep, steps: RepeatedStep, ready: FirstStep, group: Group) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
-        run, given = model._gx_compiled_step("train_steps"), stacked([plain(batch) for batch in group])
+        given = group.stacked()
         try:
-            ready.before(run, given, [host_of(batch) for batch in group])
-            return loss_first(run(given), "train_step")
+            ready.before(steps.step, given, group)
+            return loss_first(steps(given), "train_step")
         except ChangingBodyError:
             pass
     logs: Mapping[str, Any] = {}
-    for batch in group:
-        given = plain(batch)
-        ready.before(step, given, [host_of(batch)])
-        logs = loss_first(step(given), "train_step")
+    for batch in group.batches():
+        logs = _one(step, ready, batch)
     return logs
 
 
@@ -237,7 +251,7 @@ def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequ
     progress = Progress(verbose)
     with _own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
-        hooks = model._gx_hooks([*listed(callbacks), progress], params)
+        hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
         with states_kept(model), _ended(hooks, progress):
             return _test(model, source, hooks)
 
@@ -257,16 +271,16 @@ def _own_count(model: Trained, what: str) -> Iterator[None]:
 def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
-    step = model._gx_compiled_step("test_step")
-    ready = FirstStep(model, required_objectives(model), builds=False)
+    step, objectives = RepeatedStep(model._gx_compiled_step("test_step")), required_objectives(model)
+    ready = FirstStep(model, objectives, builds=False)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
         given = plain(batch)
-        ready.before(step, given, [host_of(batch)])
+        ready.before(step.step, given, [host_of(batch)])
         logs = loss_first(step(given), "test_step")
-        required_objectives(model).warn_of_scores()
+        objectives.warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
         raise _no_batch(source, "there is nothing to evaluate")
@@ -280,8 +294,8 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
     """Run `predict_step` over all batches and put the rows together again."""
     progress = Progress(0 if verbose == 2 else verbose)
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = model._gx_hooks([*listed(callbacks), progress], params)
-    step = model._gx_compiled_step("predict_step")
+    hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
+    step = RepeatedStep(model._gx_compiled_step("predict_step"))
     parts = []
     with _ended(hooks, progress):
         hooks.run("on_predict_begin")

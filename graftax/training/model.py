@@ -69,7 +69,7 @@ class Model(Described):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"_gx_objectives", "_gx_functions", "stop_training", "_gx_history", "_gx_limits", "_gx_never_called"}
+        "_gx_objectives _gx_functions stop_training _gx_history _gx_limits _gx_never_called _gx_parts".split()
     )
 
     _gx_words: ClassVar[Words] = OF_MODELS
