@@ -19,6 +19,11 @@ from graftax.variables.graph.module import Module
 class CompiledSteps(dict[str, Callable[..., Any]]):
     """The compiled steps of a model, by name; a copy of the model compiles its own."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_batch: dict[str, Any] = {}
+        """What runs them batch by batch, for whoever has a loop of his own, by name."""
+
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
 

@@ -12,7 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
-from graftax.training.at_work import at_work
+from graftax.training.at_work import at_work, own_count
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.callback_list import CallbackList, listed
@@ -118,7 +118,7 @@ def _epochs(
         if run.index == 0:
             _nothing_left(epoch, epochs, source)
             break
-        numbers = {name: _host(value) for name, value in found.items()}
+        numbers = {name: host_value(value) for name, value in found.items()}
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)
         logs = Logs(_with_rate(model, numbers))
@@ -249,23 +249,11 @@ def _no_batch(source: Source, reason: str) -> DataError:
 def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
     progress = Progress(verbose)
-    with _own_count(model, "evaluate"):
+    with own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
         with states_kept(model), _ended(hooks, progress):
             return _test(model, source, hooks)
-
-
-@contextmanager
-def _own_count(model: Trained, what: str) -> Iterator[None]:
-    """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
-    with at_work(model, what) as nested:
-        kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
-        try:
-            yield
-        finally:
-            for variable, value in kept:
-                variable.assign(value)
 
 
 def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, float]:
@@ -308,12 +296,7 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
-
-
-def predict_on_batch(model: Trained, batch: Batch) -> Any:
-    """Run `predict_step` on one batch."""
-    return tree.map_structure(_host, model._gx_compiled_step("predict_step")(batch[0]))
+    return tree.map_structure(lambda *rows: np.concatenate([host_value(r) for r in rows]), *parts)
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
@@ -341,29 +324,6 @@ def _require_alike(first: object, part: object, number: int) -> None:
 def _warn_if_short(steps: int, source: Source) -> None:
     if source.steps is not None and steps < source.steps:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
-
-
-def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
-    """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
-    what = "train_on_batch" if step == "train_step" else "test_on_batch"
-    with _own_count(model, what) if starts_over else at_work(model, what):
-        if starts_over:
-            model.reset_metrics()
-        return _on_batch(model, step, batch)
-
-
-def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
-    run = model._gx_compiled_step(step)
-    own = step == "train_step" and model._gx_has_own_train_step
-    ready = FirstStep(model, required_objectives(model), builds=own)
-    try:
-        ready.before(run, batch, [batch])
-        logs = loss_first(run(batch), step)
-    except GraftaxError as error:
-        ready.explain(error)
-        raise
-    required_objectives(model).warn_of_scores()
-    return dict(Logs(logs))
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:
@@ -395,5 +355,6 @@ def _shown(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
-def _host(value: Any) -> Any:
+def host_value(value: Any) -> Any:
+    """Return an array as one of NumPy, and other values as they are."""
     return registry.current().arrays.to_numpy(value) if hasattr(value, "dtype") else value

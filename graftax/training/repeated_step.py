@@ -43,7 +43,7 @@ class RepeatedStep:
         """Run the step on a batch."""
         leaves = batch if type(batch) is tuple else (batch,)
         entry = self._entry
-        if entry is None or not self._is_like_the_last(batch, leaves) or entry.difference() is not None:
+        if entry is None or not self.is_good_for(batch):
             return self._anew(batch, leaves)
         try:
             results = run_donating(entry, [owned(leaf) if type(leaf) is np.ndarray else leaf for leaf in leaves])
@@ -55,9 +55,13 @@ class RepeatedStep:
             raise
         return self._backend.compiling.unflatten(entry.out_structure, results[: entry.results])
 
-    def _is_like_the_last(self, batch: object, leaves: tuple[Any, ...]) -> bool:
-        kinds = self._kinds
-        if len(leaves) != len(kinds) or (type(batch) is tuple) is not self._is_tuple:
+    def is_good_for(self, batch: object) -> bool:
+        """Return True if what the last call ran is run for this batch, too."""
+        entry, kinds = self._entry, self._kinds
+        if entry is None or (type(batch) is tuple) is not self._is_tuple:
+            return False
+        leaves = batch if type(batch) is tuple else (batch,)
+        if len(leaves) != len(kinds):
             return False
         for leaf, (kind, shape, dtype, weak) in zip(leaves, kinds, strict=True):
             if type(leaf) is not kind or leaf.shape != shape or leaf.dtype != dtype:
@@ -70,6 +74,7 @@ class RepeatedStep:
             or eagerly.count
             or registry.current() is not self._backend
             or scopes.ambient() != self._settings
+            or entry.difference() is not None
         )
 
     def _anew(self, batch: object, leaves: tuple[Any, ...]) -> Any:

@@ -36,7 +36,6 @@ class ArraySource:
         self, x: object, y: object, sample_weight: object, batch_size: int, shuffle: bool, steps: int | None = None
     ) -> None:
         self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
-        self._is_plain = all(part is None or tree.is_leaf(part) for part in self._data)
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size
         self._full = min(batch_size, self.rows)
@@ -75,9 +74,6 @@ class ArraySource:
             yield rows if order is None else order[rows], rows.stop - begin == self._full
 
     def _batch(self, rows: Any) -> Batch:
-        x, y, sample_weight = self._data
-        if self._is_plain:  # at each batch: there is nothing to look for in an array
-            return pack(x[rows], None if y is None else y[rows], None if sample_weight is None else sample_weight[rows])
         return pack(*(take_rows(part, rows) for part in self._data))
 
     def epoch_in_groups(self, number: int, start: int, size: int) -> Iterator[tuple[Batch, int]]:
