@@ -158,13 +158,14 @@ class Tally:
         self._roles: set[str] = set()
         self._classes: dict[str, None] = {}
         self._hit: set[int] = set()
+        self._has_classes = "class" in selector.kinds
 
     def see(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         """Return True if it is selected."""
         self.paths.append(paths[0])
         if role:
             self._roles.add(role)
-        if "class" in self.selector.kinds:
+        if self._has_classes:
             self._classes |= dict.fromkeys(type(one).__name__ for one in above(item))
         return self._see(self.selector, paths, role, item)
 

@@ -32,7 +32,7 @@ def join(parts: Sequence[Any]) -> Any:
     return _joined(parts)
 
 
-def split(row: object, shapes: Sequence[Shape]) -> list[Any]:
+def split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
     """Split the array into its parts again."""
     shapes = tuple(shapes)
     if _are_concrete([row]) and _are_on_the_host([row]) and _is_rare("split", shapes):
@@ -51,9 +51,13 @@ def _are_on_the_host(values: Sequence[Any]) -> bool:
     return (
         len(devices) == 1
         and devices[0].platform == "cpu"
-        and all(isinstance(value, jax.Array) and getattr(value.dtype, "isbuiltin", 0) == 1 for value in values)
+        and all(isinstance(value, jax.Array) and _is_of_numpy(value.dtype) for value in values)
         and all(value.devices() == {devices[0]} for value in values)
     )
+
+
+def _is_of_numpy(dtype: object) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.isbuiltin == 1  # not bfloat16 and its like
 
 
 _OFTEN = 100  # times, after which the time to compile has been spent otherwise
