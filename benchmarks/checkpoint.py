@@ -1,4 +1,4 @@
-"""Saving and restoring beside the bare device and beside safetensors: ``python -m benchmarks.checkpoint [FOLDER]``.
+"""Saving and restoring beside the bare device and other libraries: ``python -m benchmarks.checkpoint [FOLDER]``.
 
 Each contestant leaves its bytes on the device: what a library does not sync itself is synced here. All run in every
 round, so that a slow moment of the machine hits all alike; a ratio is the median of the ratios round by round.
@@ -17,13 +17,16 @@ import jax
 import numpy as np
 
 import graftax as gx
-
-try:
-    from safetensors import numpy as safetensors
-except ImportError:
-    safetensors = None
+from benchmarks.checkpoint_peers import peers, synced
 
 Run = Callable[[str], Any]
+
+
+class Took(NamedTuple):
+    """Seconds of one run."""
+
+    clock: float
+    processor: float
 
 
 class Size(NamedTuple):
@@ -57,16 +60,8 @@ class Net(gx.Layer):
         self.blocks = [Layer(10, size.elements) for _ in range(size.count // 10)]
 
 
-def synced(path: str) -> None:
-    """Wait until a file and its name are on the device."""
-    for name in (path, os.path.dirname(path)):
-        descriptor = os.open(name, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
-
-
 def savers(net: Net) -> dict[str, Run]:
-    """What writes all arrays to a path."""
+    """What writes all arrays to a path, by name of the contestant."""
     checkpoint = gx.Checkpoint(net=net)
     variables = net.variables
 
@@ -76,19 +71,15 @@ def savers(net: Net) -> dict[str, Run]:
                 os.writev(file.fileno(), [memoryview(v.numpy()).cast("B") for v in variables[first : first + 500]])
         synced(path)
 
-    def library(path: str) -> None:
-        safetensors.save_file({v.path: v.numpy() for v in variables}, path)
-        synced(path)
-
     def ours(path: str) -> None:
         checkpoint.save(path)
 
     found: dict[str, Run] = {"raw": raw, "graftax": ours}
-    return found | ({"safetensors": library} if safetensors else {})
+    return found | {name: peer.saver({v.path: v.value for v in variables}) for name, peer in peers().items()}
 
 
 def restorers(net: Net, folder: str) -> dict[str, Run]:
-    """What reads all arrays of a path into arrays on the device."""
+    """What reads all arrays of a path into arrays on the device, by name of the contestant."""
     checkpoint = gx.Checkpoint(net=net)
     checkpoint.save(f"{folder}/saved-{len(net.variables)}")
 
@@ -96,26 +87,25 @@ def restorers(net: Net, folder: str) -> dict[str, Run]:
         checkpoint.restore(f"{folder}/saved-{len(net.variables)}")
         return [v.value for v in net.variables]
 
-    if not safetensors:
-        return {"graftax": ours}
-    safetensors.save_file({v.path: v.numpy() for v in net.variables}, f"{folder}/file-{len(net.variables)}")
+    found: dict[str, Run] = {"graftax": ours}
+    arrays = {v.path: v.value for v in net.variables}
+    for name, peer in peers().items():
+        saved = f"{folder}/{name}-{len(net.variables)}"
+        peer.saver(arrays)(saved)
+        found[name] = peer.restorer(saved, arrays)
+    return found
 
-    def library(path: str) -> Any:
-        return jax.device_put(list(safetensors.load_file(f"{folder}/file-{len(net.variables)}").values()))
 
-    return {"graftax": ours, "safetensors": library}
-
-
-def measure(runs: dict[str, Run], folder: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
+def measure(runs: dict[str, Run], folder: str, rounds: int) -> dict[str, list[Took]]:
     """Seconds on the clock and of the processor, for each contestant and round; the first round is not counted."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    times: dict[str, list[Took]] = {name: [] for name in runs}
     for turn in range(rounds + 1):
         for name, run in runs.items():
             path = os.path.join(folder, f"{name}-{turn}")
             start = time.perf_counter(), time.process_time()
             jax.block_until_ready(run(path))
             if turn:
-                times[name].append((time.perf_counter() - start[0], time.process_time() - start[1]))
+                times[name].append(Took(time.perf_counter() - start[0], time.process_time() - start[1]))
             if os.path.isdir(path):
                 shutil.rmtree(path)
             elif os.path.exists(path):
@@ -123,14 +113,14 @@ def measure(runs: dict[str, Run], folder: str, rounds: int) -> dict[str, list[tu
     return times
 
 
-def held(net: Net, folder: str, rounds: int) -> list[tuple[float, float]]:
+def held(net: Net, folder: str, rounds: int) -> list[Took]:
     """How long a save beside the program holds the program: seconds on the clock and of this thread's processor."""
     checkpoint = gx.Checkpoint(net=net)
     found = []
     for turn in range(rounds + 1):
         start = time.perf_counter(), time.thread_time()
         checkpoint.save(f"{folder}/held-{turn}", async_=True)
-        took = time.perf_counter() - start[0], time.thread_time() - start[1]
+        took = Took(time.perf_counter() - start[0], time.thread_time() - start[1])
         checkpoint.wait()
         shutil.rmtree(f"{folder}/held-{turn}")
         if turn:
@@ -138,34 +128,64 @@ def held(net: Net, folder: str, rounds: int) -> list[tuple[float, float]]:
     return found
 
 
+def part(net: Net, folder: str, rounds: int) -> list[Took]:
+    """What the restore of one array of a hundred costs, named by its layers."""
+    checkpoint = gx.Checkpoint(net=net)
+    chosen = [f"net/blocks/{i}/**" for i in range(max(1, len(net.blocks) // 100))]
+
+    def run(path: str) -> None:
+        checkpoint.restore(f"{folder}/saved-{len(net.variables)}", only=chosen)
+
+    return measure({"graftax": run}, folder, rounds)["graftax"]
+
+
+def peak(net: Net, folder: str) -> float:
+    """The most memory that a restore has taken, the state itself included, in sizes of the state; Linux only."""
+    size = sum(v.numpy().nbytes for v in net.variables)
+    before = _kilobytes("VmRSS")
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak starts over
+    gx.Checkpoint(net=net).restore(f"{folder}/saved-{len(net.variables)}")
+    return 1 + (_kilobytes("VmHWM") - before) * 1024 / size
+
+
+def _kilobytes(name: str) -> int:
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name))
+
+
 def rows(sizes: tuple[Size, ...], folder: str) -> list[str]:
     """The table, a row for each kind of work."""
-    lines = ["| work | " + " | ".join(HEADS) + " |", "|---|" + "---|" * len(HEADS)]
+    others = ["raw", *peers()]
+    heads = ["graftax: ms, of the processor", *(f"to {name}{' + fsync' if name != 'orbax' else ''}" for name in others)]
+    lines = ["| work | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     for size in sizes:
         net = Net(size)
         for what, runs in (("save", savers(net)), ("restore", restorers(net, folder))):
             times = measure(runs, folder, size.rounds)
             cells = [milliseconds(times["graftax"])]
-            for other in ("raw", "safetensors"):
+            for other in others:
                 pairs = zip(times["graftax"], times.get(other, ()), strict=False)
-                ratios = [ours[0] / theirs[0] for ours, theirs in pairs]
+                ratios = [ours.clock / theirs.clock for ours, theirs in pairs]
                 cells.append(f"{statistics.median(ratios):.2f} ({min(ratios):.2f})" if ratios else "-")
             lines.append(f"| {what} {size} | {' | '.join(cells)} |")
-        name = f"held by a save beside the program, {size}"
-        lines.append(f"| {name} | {milliseconds(held(net, folder, size.rounds))} | | |")
+        blank = " |" * len(others)
+        lines.append(f"| restore 1 % of {size} | {milliseconds(part(net, folder, size.rounds))} |{blank}")
+        lines.append(
+            f"| held by a save beside the program, {size} | {milliseconds(held(net, folder, size.rounds))} |{blank}"
+        )
+        if os.path.exists("/proc/self/clear_refs"):
+            lines.append(f"| peak memory of a restore, {size} | {peak(net, folder):.2f} × the state |{blank}")
     return lines
 
 
-HEADS = ("graftax: ms, of the processor", "to write + fsync: median (least)", "to safetensors + fsync / device_put")
-
-
-def milliseconds(times: list[tuple[float, float]]) -> str:
+def milliseconds(times: list[Took]) -> str:
     """Medians of the clock and of the processor."""
     return ", ".join(f"{statistics.median(column) * 1e3:.0f}" for column in zip(*times, strict=True))
 
 
 def main(where: str | None = None, sizes: tuple[Size, ...] = (LARGE, SMALL)) -> None:
-    """Print the table."""
+    """Print the table: medians, and of the ratios the least in brackets."""
     folder = tempfile.mkdtemp(dir=where)
     try:
         print("\n".join(rows(sizes, folder)))

@@ -23,7 +23,10 @@ _MODULES = {
     "checkpoint": "graftax.checkpoint",
     "constraints": "graftax.variables.constraints",
     "data": "graftax.training.data",
+    "distribution": "graftax.distribution",
     "errors": "graftax.core.errors",
+    "export": "graftax.export",
+    "generation": "graftax.generation",
     "initializers": "graftax.variables.initializers",
     "layers": "graftax.layers",
     "losses": "graftax.losses",
@@ -112,6 +115,9 @@ _NAMES = {
 if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test compares them
     from graftax import backend as backend
     from graftax import checkpoint as checkpoint
+    from graftax import distribution as distribution
+    from graftax import export as export
+    from graftax import generation as generation
     from graftax import layers as layers
     from graftax import losses as losses
     from graftax import metrics as metrics

@@ -19,7 +19,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Namespaces that are public, besides the names of graftax itself.
 NAMESPACES = ("adapters", "layers", "optimizers", "losses", "metrics", "reparam", "callbacks", "data")
-NAMESPACES += ("summary", "training")
+NAMESPACES += ("summary", "training", "generation")
 
 # Public names without an example of their own, and why.
 NO_EXAMPLE: dict[str, str] = {}

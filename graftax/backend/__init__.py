@@ -3,6 +3,7 @@
 import typing as _typing
 from importlib import import_module
 
+from graftax.backend.compiler_options import options as options
 from graftax.backend.registry import available as available
 from graftax.backend.registry import current as current
 from graftax.backend.registry import use as use
@@ -24,6 +25,7 @@ __all__ = [
     "api",
     "available",
     "current",
+    "options",
     "testing",
     "use",
 ]

@@ -4,10 +4,12 @@ A backend is an object with a ``name``, ``libraries`` and one attribute for each
 `BackendBase` and list the groups in ``groups``. An entry point of the group ``graftax.backends`` gives it a name for
 ``graftax.backend.use``. `graftax.backend.testing.Conformance` proves all of the following.
 
-**Groups.** `Arrays` and `Random` are required; `Devices` lists and places. `Tracing` says what is traced and takes
+**Groups.** `Arrays` and `Random` are required; `Devices` lists and places; `Meshes` spreads an
+array over several devices. `Tracing` says what is traced and takes
 nested containers apart; `Gradients`, `Vectorizing`, `Compiling`, `ControlFlow` and `Callbacks` stand on it, each
-alone. Without `Compiling` training runs step by step and eager; without `ControlFlow` recurrent layers loop in
-Python; what cannot do without a group raises BackendCapabilityError.
+alone, and `Exporting` on `Compiling`. Without `Compiling` training runs step by step and eager; without `ControlFlow`
+recurrent layers loop in Python; what cannot do without a group raises BackendCapabilityError. `Processes` is for
+programs that run in several at once; without it a process is alone.
 
 **Native arrays** never change. They have ``shape`` (a tuple of Python integers), ``ndim``, ``size`` (a property) and
 ``dtype``; the methods ``reshape``, ``astype``, ``tolist``, ``item``, and ``T``. The dtype has ``name``, ``kind`` (a
@@ -47,6 +49,9 @@ from graftax.backend.checking import Checking as Checking
 from graftax.backend.compiling import Compiling as Compiling
 from graftax.backend.control_flow import ControlFlow as ControlFlow
 from graftax.backend.control_flow import Staged as Staged
+from graftax.backend.exporting import ExportedArray as ExportedArray
+from graftax.backend.exporting import ExportedProgram as ExportedProgram
+from graftax.backend.exporting import Exporting as Exporting
 from graftax.backend.gradients import Gradients as Gradients
 from graftax.backend.gradients import Recorder as Recorder
 from graftax.backend.host import check_fits as check_fits
@@ -56,9 +61,15 @@ from graftax.backend.host import host_dtype as host_dtype
 from graftax.backend.host import limits as limits
 from graftax.backend.host import no_plain_numbers as no_plain_numbers
 from graftax.backend.host import owned as owned
+from graftax.backend.meshes import Axes as Axes
+from graftax.backend.meshes import Mesh as Mesh
+from graftax.backend.meshes import Meshes as Meshes
 from graftax.backend.namespace_names import NAMES as NAMES
 from graftax.backend.neural import Neural as Neural
 from graftax.backend.packing import Packing as Packing
+from graftax.backend.processes import Held as Held
+from graftax.backend.processes import Joining as Joining
+from graftax.backend.processes import Processes as Processes
 from graftax.backend.program import Cell as Cell
 from graftax.backend.program import Lift as Lift
 from graftax.backend.program import Lowering as Lowering
@@ -78,6 +89,7 @@ __all__ = [
     "GROUPS",
     "NAMES",
     "Arrays",
+    "Axes",
     "Backend",
     "BackendBase",
     "Callbacks",
@@ -86,11 +98,19 @@ __all__ = [
     "Compiling",
     "ControlFlow",
     "Devices",
+    "ExportedArray",
+    "ExportedProgram",
+    "Exporting",
     "Gradients",
+    "Held",
+    "Joining",
     "Lift",
     "Lowering",
+    "Mesh",
+    "Meshes",
     "Neural",
     "Packing",
+    "Processes",
     "Program",
     "Random",
     "Recorder",

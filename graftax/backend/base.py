@@ -10,8 +10,8 @@ from graftax.backend.wording import Wording
 from graftax.core.errors import BackendCapabilityError, GraftaxError
 
 GROUPS = (
-    "arrays", "random", "devices",
-    "tracing", "gradients", "vectorizing", "compiling", "control_flow", "callbacks",
+    "arrays", "random", "devices", "meshes", "processes",
+    "tracing", "gradients", "vectorizing", "compiling", "control_flow", "callbacks", "exporting",
 )  # fmt: skip
 """The names of all groups."""
 
@@ -39,6 +39,18 @@ class BackendBase:
     def translated(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of the libraries means; None where that is not known."""
         return None
+
+    def options(self) -> dict[str, bool]:
+        """Return how it compiles: nothing to choose."""
+        return {}
+
+    def set_option(self, name: str, value: bool) -> None:
+        """Raise: there is no option."""
+        raise BackendCapabilityError(
+            f"the backend {self.name!r} has no option {name!r}",
+            "its options are: " + (", ".join(self.options()) or "none"),
+            "the program without it: an option changes how fast it runs, never what it computes",
+        )
 
     def missing(self, group: str) -> BackendCapabilityError:
         """Return the error for a group that this backend lacks."""

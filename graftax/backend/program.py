@@ -10,7 +10,10 @@ from graftax.core.typedefs import Array
 
 
 class Cell(Protocol):
-    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.state.storage.Storage`)."""
+    """The handle of one piece of mutable state, as the tracer sees it (a `graftax.variables.state.storage.Storage`).
+
+    It may have a ``home``, whose ``stored`` says how new values of it are to lie over a mesh.
+    """
 
     buffer: Any
 
@@ -72,6 +75,13 @@ class Program(Protocol):
 
     names: list[str]
     """What the leaves are called, for messages."""
+    read: list[Any]
+    """Cells that it reads, in the order in which their values are inputs of `opened`."""
+
+    @property
+    def opened(self) -> tuple[Any, list[Any]]:
+        """Return the program of constants, values of ``read`` and leaves, as `Equations` know it, and the constants."""
+        ...
 
     @property
     def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:

@@ -5,11 +5,15 @@ package with a class for each group that it has. What each group must do is writ
 
 *arrays*, *random* (required), *devices*
     What there is to compute with, here in this file.
+*meshes*
+    Arrays that several devices keep together (`graftax.backend.meshes`).
 *tracing*
-    Levels, and nested containers (`graftax.backend.tracing`). Whoever has one of the next five has it, too.
-*gradients*, *vectorizing*, *compiling*, *control_flow*, *callbacks*
+    Levels, and nested containers (`graftax.backend.tracing`). Whoever has one of the next six has it, too.
+*gradients*, *vectorizing*, *compiling*, *control_flow*, *callbacks*, *exporting*
     Derivatives; rows computed together; functions traced once and run as programs; loops and branches within a
-    program; Python called from one. Each has its own module.
+    program; Python called from one; programs as files. Each has its own module.
+*processes*
+    Several processes that run one program, and arrays over the devices of all (`graftax.backend.processes`).
 """
 
 from __future__ import annotations
@@ -21,9 +25,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graftax.backend.callbacks import Callbacks
 from graftax.backend.compiling import Compiling
 from graftax.backend.control_flow import ControlFlow
+from graftax.backend.exporting import Exporting
 from graftax.backend.gradients import Gradients
+from graftax.backend.meshes import Meshes
 from graftax.backend.neural import Neural
 from graftax.backend.packing import Packing
+from graftax.backend.processes import Processes
 from graftax.backend.tracing import Tracing
 from graftax.backend.vectorizing import Vectorizing
 from graftax.backend.wording import Wording
@@ -206,6 +213,19 @@ class Backend(Protocol):
         """Return the error of graftax that says what an error of its libraries means; None where that is not known."""
         ...
 
+    def options(self) -> dict[str, bool]:
+        """Return how it compiles: options by name, as they are; none where there is nothing to choose."""
+        ...
+
+    def set_option(self, name: str, value: bool) -> None:
+        """Set an option for all that is compiled from now on.
+
+        Raises:
+            BackendError: it is too late.
+            BackendCapabilityError: there is no such option.
+        """
+        ...
+
     @property
     def arrays(self) -> Arrays:
         """Return the group 'arrays': functions of arrays."""
@@ -219,6 +239,11 @@ class Backend(Protocol):
     @property
     def devices(self) -> Devices:
         """Return the group 'devices': where arrays lie."""
+        ...
+
+    @property
+    def meshes(self) -> Meshes:
+        """Return the group 'meshes': arrays that several devices keep together."""
         ...
 
     @property
@@ -249,6 +274,16 @@ class Backend(Protocol):
     @property
     def callbacks(self) -> Callbacks:
         """Return the group 'callbacks': Python called from a program."""
+        ...
+
+    @property
+    def processes(self) -> Processes:
+        """Return the group 'processes': several of them that run one program."""
+        ...
+
+    @property
+    def exporting(self) -> Exporting:
+        """Return the group 'exporting': programs as files."""
         ...
 
     def has(self, group: str) -> bool:

@@ -22,11 +22,12 @@ PLAIN: Final = "plain"
 RANGES: Final = "ranges"
 RESULTS: Final = "results"
 EAGER: Final = "eager"
+EXPORTED: Final = "exported"
 
 traces: ScopeStack[str] = ScopeStack("trace")
 """How the function that is being compiled is checked: `CHECKED` (everything), `RESULTS` (what it returns and assigns
-has no nan), `RANGES` (indices, which must lie in their range), `PLAIN` (only what it asks for itself) or `EAGER` (all
-checks that eager code makes: it is a program behind an eager call)."""
+has no nan), `RANGES` (indices, which must lie in their range), `PLAIN` (only what it asks for itself), `EAGER` (all
+checks that eager code makes: it is a program behind an eager call) or `EXPORTED` (none, since nobody could look)."""
 
 perhaps: ScopeStack[str] = ScopeStack("part that may not run")
 """Branches and bodies that are being traced, of which nobody knows whether they will run: what is wrong there and known
@@ -47,6 +48,18 @@ def wanted(of_ranges: bool = False) -> bool:
     """
     looked_at = traces.top in (CHECKED, EAGER) or (of_ranges and traces.top == RANGES)
     return looked_at or not registry.current().tracing.staged_within(None)
+
+
+leaving_out: ScopeStack[Callable[[str], None]] = ScopeStack("checks left out")
+"""Functions that are told which checks of the user's a program does without, since it is exported."""
+
+
+def leave_out(what: str) -> bool:
+    """Tell whether a check of the user's is left out of the program; who exports it hears what it would have said."""
+    heard = leaving_out.top
+    if heard is not None:
+        heard(what)
+    return heard is not None
 
 
 def tell(explain: Explain, wrong: Callable[[Any], Any], value: object) -> None:

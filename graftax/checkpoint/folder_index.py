@@ -36,9 +36,9 @@ def summary(storage: Storage, path: str) -> Summary:
         count = folder.read_into(memoryview(data), GRAPH, 0)
     finally:
         folder.close()
-    top = values.unpack(opened(bytes(data[:count])))
+    top = values.unpack_some(opened(bytes(data[:count])), ("created", "files", "step", "meta"), "tensors")
     match top:
-        case {"created": int(created), "files": list(files), "tensors": list(tensors)}:
+        case {"created": int(created), "files": list(files), "tensors": int(tensors)}:
             step, meta = top.get("step"), top.get("meta")
             sizes, targets = 0, []
             for file in files:
@@ -51,7 +51,7 @@ def summary(storage: Storage, path: str) -> Summary:
                 step if type(step) is int else None,
                 created,
                 sizes,
-                len(tensors),
+                tensors,
                 meta if type(meta) is dict else {},
                 tuple(dict.fromkeys(targets)),
             )

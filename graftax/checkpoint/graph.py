@@ -171,7 +171,7 @@ class Graph:
         return None
 
     def find(self, path: str) -> Place | None:
-        """The object at a path, any of its paths."""
+        """The object at a path, any of its paths; names that Modules were given stand for the edges that lead there."""
         first, *rest = path.split("/")
         place = next((p for name, p in self.roots.items() if escaped(name) == first), None)
         for component in rest:
@@ -180,8 +180,14 @@ class Graph:
             found = place.edges.get(component)
             if found is None:
                 found = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
-            place = found
+            place = _called(place, component) if found is None else found
         return place
+
+
+def _called(place: Place, name: str) -> Place | None:
+    """The one Module among those held here that was given this name."""
+    found = [child for child in place.edges.values() if getattr(child.thing, "_gx_name", None) == name]
+    return found[0] if len(found) == 1 else None
 
 
 def all_of(place: Place) -> dict[Place, None]:

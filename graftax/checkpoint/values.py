@@ -7,7 +7,7 @@ and named tuples as what `graftax.checkpoint.state` makes them again from.
 
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 import msgpack  # type: ignore[import-untyped]
@@ -146,6 +146,21 @@ def unpack(data: bytes | memoryview) -> Any:
     return _Decoder().unpack(data)
 
 
+def unpack_some(data: bytes | memoryview, keys: Collection[str], counted: str) -> dict[str, Any]:
+    """Decode some entries of a map, and how many elements another one has; the rest is passed over, which is quick.
+
+    Args:
+        data: The map.
+        keys: Those to decode.
+        counted: One with a list, of which the length is returned.
+
+    Raises:
+        CorruptMetadata: it is not what `pack` writes, as far as it is decoded.
+        LimitExceeded: it is nested too deep.
+    """
+    return _Decoder().unpack_some(data, keys, counted)
+
+
 class _Decoder:
     """One decoding; counts how deep extensions lie in one another, since each level takes its own C stack."""
 
@@ -154,19 +169,44 @@ class _Decoder:
 
     def unpack(self, data: bytes | memoryview) -> Any:
         try:
-            return msgpack.unpackb(
-                data,
-                strict_map_key=True,
-                timestamp=0,
-                ext_hook=self.extension,
-                object_pairs_hook=_unique,
-                max_array_len=MAX_LENGTH,
-                max_map_len=MAX_LENGTH,
-            )
+            return msgpack.unpackb(data, **self.options())
+        except CorruptMetadata:
+            raise
         except (ValueError, TypeError, RecursionError) as error:  # msgpack's own errors are ValueErrors
-            if isinstance(error, CorruptMetadata):
-                raise
-            raise CorruptMetadata("the index is no valid msgpack", f"{type(error).__name__}: {error}") from error
+            raise _no_msgpack(error) from error
+
+    def options(self) -> dict[str, Any]:
+        """Return what may be in it."""
+        return {
+            "strict_map_key": True,
+            "timestamp": 0,
+            "ext_hook": self.extension,
+            "object_pairs_hook": _unique,
+            "max_array_len": MAX_LENGTH,
+            "max_map_len": MAX_LENGTH,
+        }
+
+    def unpack_some(self, data: bytes | memoryview, keys: Collection[str], counted: str) -> dict[str, Any]:
+        found: list[tuple[str, Any]] = []
+        try:
+            stream = msgpack.Unpacker(max_buffer_size=len(data), **self.options())
+            stream.feed(data)
+            for _ in range(stream.read_map_header()):
+                key = stream.unpack()
+                if key == counted:
+                    found.append((key, stream.read_array_header()))
+                    for _ in range(found[-1][1]):
+                        stream.skip()
+                elif key in keys:
+                    found.append((key, stream.unpack()))
+                else:
+                    found.append((key, None))
+                    stream.skip()
+        except CorruptMetadata:
+            raise
+        except (ValueError, TypeError, RecursionError, msgpack.OutOfData) as error:
+            raise _no_msgpack(error) from error
+        return _unique(found)
 
     def extension(self, code: int, data: bytes) -> Any:
         if code == BIG_INTEGER and data:
@@ -192,6 +232,10 @@ class _Decoder:
             if code == NAMED_TUPLE and [type(field) for field in content] == [str, list, list]:
                 return _named_tuple(*content)
         raise CorruptMetadata(f"a msgpack extension {code} of {len(data)} bytes", "no such value is ever written")
+
+
+def _no_msgpack(error: Exception) -> CorruptMetadata:
+    return CorruptMetadata("the index is no valid msgpack", f"{type(error).__name__}: {error}")
 
 
 def _named_tuple(kind: str, fields: list[Any], items: list[Any]) -> SavedNamedTuple:

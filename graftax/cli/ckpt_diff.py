@@ -4,12 +4,9 @@ import os
 from argparse import Namespace
 from collections.abc import Callable
 
-from graftax.checkpoint.derived.difference import Held, difference, held_by_file, held_by_sheet
-from graftax.checkpoint.derived.sheet import Sheet
-from graftax.checkpoint.extract import part_of
+from graftax.checkpoint.derived.difference import Held, difference, held_by_checkpoint, held_by_file
 from graftax.checkpoint.foreign.opening import opened
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.subset import Subset
 from graftax.cli.output import print_json, printable
 from graftax.cli.selection import chosen
 
@@ -48,7 +45,7 @@ def _held(path: str) -> tuple[dict[str, Held], Callable[[], None]]:
         return held_by_file(file), file.close
     reader = Reader(path)
     try:
-        return held_by_sheet(Sheet.of(part_of(reader, Subset()))), reader.close
+        return held_by_checkpoint(reader), reader.close
     except BaseException:
         reader.close()
         raise

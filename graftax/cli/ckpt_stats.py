@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graftax.checkpoint.derived.difference import Held, held_by_file, held_by_sheet
-from graftax.checkpoint.derived.opening import sheet_at
+from graftax.checkpoint.derived.difference import Held, held_by_checkpoint, held_by_file
 from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.cli.output import print_json, printable, table
 from graftax.core.dtypes import is_complex
@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
         if os.path.isfile(options.checkpoint):
             held = held_by_file(stack.enter_context(opened(options.checkpoint)))
         else:
-            held = held_by_sheet(stack.enter_context(sheet_at(options.checkpoint, Subset())))
+            held = held_by_checkpoint(stack.enter_context(Reader(options.checkpoint)))
         subset = Subset(options.only)
         spots = {path: Spot(path, one.role) for path, one in held.items() if one.dtype}
         subset.check(spots.values())

@@ -6,10 +6,7 @@ exception that a Python programmer would expect, so that ``except IndexError`` c
 ``docs/errors.md`` shows common mistakes with their messages.
 """
 
-import sys
-from typing import Any, ClassVar
-
-from graftax.core import user_line
+from graftax.core.graftax_error import GraftaxError
 
 __all__ = [
     "AmbiguousSharing",
@@ -32,6 +29,8 @@ __all__ = [
     "DTypeMismatch",
     "DataError",
     "DestinationExists",
+    "ExportError",
+    "ExportMismatch",
     "ForeignFile",
     "FormatTooNew",
     "FormatTooOld",
@@ -52,6 +51,7 @@ __all__ = [
     "NotBuiltError",
     "NumericsError",
     "PathViolation",
+    "ProcessError",
     "RenameConflict",
     "RetraceError",
     "SaveError",
@@ -66,75 +66,11 @@ __all__ = [
     "TapeError",
     "TracerLeakError",
     "TruncatedFile",
+    "UndefinedMethodError",
     "UnsafeCheckpoint",
     "UnsupportedValue",
     "UnusedInCheckpoint",
 ]
-
-
-class GraftaxError(Exception):
-    """Base of all errors of graftax.
-
-    Args:
-        received: What came: names, values, shapes, paths.
-        reason: Why it cannot be. Defaults to ``""``.
-        instead: The line to write instead. Defaults to ``""``.
-
-    ``place`` is the user's line, as file and number: the innermost one outside of graftax and JAX; None where the user
-    makes the error.
-
-    Example:
-        >>> print(GraftaxError("got 7", reason="only 0 to 2 exist", instead="write 2"))
-        got 7
-          why: only 0 to 2 exist
-          instead: write 2
-    """
-
-    longest: ClassVar[int | None] = 360
-    """How many characters of what came are told, the middle left out; None for all. A value may be of any length."""
-
-    def __init__(self, received: str, reason: str = "", instead: str = "") -> None:
-        received = _cut(received, self.longest)
-        super().__init__(received)  # one argument: OSError would take three for errno, strerror and filename
-        self.received = received
-        self.reason = _cut(reason, self.longest and 2 * self.longest)
-        self.instead = _cut(instead, self.longest and 4 * self.longest)  # names of all that there is, often
-        self.context: list[str] = []
-        self.place: user_line.Place | None = user_line.of_stack(sys._getframe(1))
-
-    def add_context(self, line: str) -> None:
-        """Append where it happened, for example the layer path; shown as a line of its own, innermost first."""
-        line = _cut(line, self.longest)
-        if line not in self.context:
-            self.context.append(line)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.received, self.reason, self.instead), self.__dict__
-
-    def __str__(self) -> str:
-        lines = [self.received]
-        if self.place is not None:
-            lines.append(f"  at: {user_line.shown(self.place)}")
-        lines += [f"  where: {line}" for line in self.context]
-        if self.reason:
-            lines.append(f"  why: {self.reason}")
-        if self.instead:
-            lines.append(f"  instead: {self.instead}")
-        return "\n".join(lines)
-
-
-def _cut(text: str, longest: int | None) -> str:
-    """Return the text without its middle, if it is longer.
-
-    Example:
-        >>> _cut("x = " + 100 * "1, ", 40)
-        'x = 1, 1, 1, 1, 1, 1, 1,  ...  1, 1, 1, '
-    """
-    if longest is None or len(text) <= longest:
-        return text
-    tail = longest // 4
-    return f"{text[: longest - tail - 5]} ... {text[-tail:]}"
-
 
 # --- arrays and ops -------------------------------------------------------------------------------------------------
 
@@ -181,6 +117,10 @@ class BackendCapabilityError(GraftaxError, NotImplementedError):
 # --- variables, modules, selectors ----------------------------------------------------------------------------------
 
 
+class ProcessError(GraftaxError, RuntimeError):
+    """Processes of one program that miss one another, or do not do the same."""
+
+
 class CreatorError(GraftaxError, TypeError):
     """A creator that returned nothing, or passed a field that does not exist."""
 
@@ -213,6 +153,10 @@ class MissingAttributeError(GraftaxError, AttributeError):
     """An attribute or a slot that nobody has made."""
 
 
+class UndefinedMethodError(GraftaxError, NotImplementedError):
+    """A method that a subclass must define, and does not."""
+
+
 class NotBuiltError(GraftaxError, ValueError):
     """Weights asked for before the layer was built."""
 
@@ -242,6 +186,14 @@ class GradientError(GraftaxError, ValueError):
 
 class TapeError(GraftaxError, RuntimeError, ValueError):
     """A GradientTape used at the wrong time: twice, nested in itself, outside its block or its compiled function."""
+
+
+class ExportError(GraftaxError, ValueError):
+    """A function that cannot be exported, or an artefact that cannot be used."""
+
+
+class ExportMismatch(ExportError):
+    """What was exported computes something else than the function; nothing is left of it."""
 
 
 # --- training -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from graftax.core.names_elsewhere import NAMES
 
 SPACES = (
     "layers", "activations", "losses", "metrics", "optimizers", "optimizers.schedules", "initializers", "regularizers",
-    "constraints", "callbacks", "data", "summary", "training", "reparam", "adapters", "random", "backend", "ops",
+    "constraints", "callbacks", "data", "summary", "training", "reparam", "adapters", "random", "backend", "export",
+    "ops", "generation", "distribution",
 )  # fmt: skip
 _MANY = 60
 

@@ -10,6 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -53,11 +54,11 @@ class AdaptivePooling(Layer):
 
     def reduced(self, x: Array, axis: int) -> Array:
         """Return one axis pooled whole; subclasses must define it."""
-        raise TypeError(f"{type(self).__name__} must define reduced(x, axis)")
+        raise undefined(self, "reduced(x, axis)")
 
     def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
         """Return one axis pooled by windows of several sizes; subclasses must define it."""
-        raise TypeError(f"{type(self).__name__} must define pooled_unevenly(x, axis, m)")
+        raise undefined(self, "pooled_unevenly(x, axis, m)")
 
 
 def bounds(n: int, m: int) -> tuple[Any, Any]:

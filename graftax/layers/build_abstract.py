@@ -10,6 +10,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.layers.layer import Layer
+from graftax.ops.symbolic import Symbolic
 from graftax.transforms.py_function import ArraySpec
 from graftax.variables.state.unallocated import allocating_nothing
 
@@ -66,7 +67,7 @@ def build_abstract(model: L, *inputs: Any) -> L:
 def _outline(leaf: object) -> Any:
     if isinstance(leaf, ArraySpec):
         return leaf.zeros()
-    if leaf is None or isinstance(leaf, int | float | bool) or not hasattr(leaf, "shape"):
+    if leaf is None or isinstance(leaf, int | float | bool | Symbolic) or not hasattr(leaf, "shape"):
         raise ArgumentTypeError(
             f"build_abstract got {leaf!r:.60} as an input",
             "the shape and dtype of each array are needed",

@@ -18,6 +18,7 @@ from graftax.core.known_names import closest
 from graftax.core.scopes import ScopeStack
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.core.wrapping import wraps
 from graftax.layers import several_shapes, shapes
 from graftax.layers.policy import DTypePolicy
@@ -69,19 +70,19 @@ class Buildable(Module):
 
     def build_for(self, *args: Any, **kwargs: Any) -> Any:
         """Make all weights below for inputs like these, computing nothing; give the shapes and dtypes of the output."""
-        raise NotImplementedError
+        raise undefined(self, "build_for(*args, **kwargs)")
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the output for a shape of the input; builds the layer if need be."""
-        raise NotImplementedError
+        raise undefined(self, "compute_output_shape(input_shape)")
 
     @property
     def _gx_dtypes(self) -> DTypePolicy:
-        raise NotImplementedError
+        raise undefined(self, "_gx_dtypes")
 
     def _gx_example_of(self, shape: object) -> Array:
         """Return zeros of a shape, as an input for which the layer is built."""
-        raise NotImplementedError
+        raise undefined(self, "_gx_example_of(shape)")
 
     # --- what is known of it ------------------------------------------------------------------------------------------
 

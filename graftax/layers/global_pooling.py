@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
+from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, flag, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.masking import checked, hide
@@ -30,7 +31,7 @@ class GlobalPooling(Layer):
 
     def pooled(self, x: Array) -> Array:
         """Return what is left of the axes of space; subclasses must define it."""
-        raise TypeError(f"{type(self).__name__} must define pooled(x)")
+        raise undefined(self, "pooled(x)")
 
 
 def mean(x: Array, axes: Shape, keepdims: bool) -> Array:

@@ -362,10 +362,6 @@ class Layer(AddsLosses):
 
         return transforms.eval_shape(run)
 
-    def __repr__(self) -> str:
-        built = "" if building.is_built(self) else ", not built"
-        return f"<{type(self).__name__} {self._gx_path or self.name!r}{built}>"
-
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _gx_abstract_shapes(self, input_shape: object) -> Any:

@@ -12,6 +12,7 @@ from graftax import ops
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, Shape
+from graftax.core.undefined import undefined
 from graftax.layers import shapes
 from graftax.layers.arguments import axis_number, narrow, wide
 from graftax.layers.layer import Layer
@@ -28,7 +29,7 @@ class Merge(Layer):
 
     def pair(self, x: Array, y: Array) -> Array:
         """Combine two arrays; subclasses must define it."""
-        raise TypeError(f"{type(self).__name__} must define pair(x, y)")
+        raise undefined(self, "pair(x, y)")
 
     def call(self, inputs: Sequence[Array]) -> Array:
         return reduce(self.pair, self.checked(inputs))

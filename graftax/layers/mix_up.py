@@ -11,6 +11,7 @@ import numpy as np
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.layers.arguments import single_shape, wide, within
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_erasing import rectangle
@@ -55,7 +56,7 @@ class Mixing(RandomImage):
 
     def mixed(self, images: Array, labels: Array) -> tuple[Array, Array]:
         """Return images and labels mixed; subclasses must define it."""
-        raise TypeError(f"{type(self).__name__} must define mixed(images, labels)")
+        raise undefined(self, "mixed(images, labels)")
 
     def others(self, images: Array) -> Array:
         """Return for each image which one it is mixed with."""

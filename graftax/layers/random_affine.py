@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.layers.arguments import one_of, within
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage, bounds_of
@@ -41,7 +42,7 @@ class RandomAffine(RandomImage):
 
     def numbers(self, images: Array) -> tuple[Array | float, ...]:
         """Return ``a, b, c, d, e, f``: the pixel (x, y) is taken from (a x + b y + c, d x + e y + f)."""
-        raise TypeError(f"{type(self).__name__} must define numbers(images)")
+        raise undefined(self, "numbers(images)")
 
 
 class RandomTranslation(RandomAffine):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
+from graftax.core.undefined import undefined
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
 from graftax.layers.arguments import flag, positive
@@ -82,7 +83,7 @@ class RecurrentWeights(Layer):
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
         """Return the next state, its output first; ``drive`` is what the input adds, ``seen`` the output before."""
-        raise TypeError(f"{type(self).__name__} must define step(drive, state, seen, kernel, bias)")
+        raise undefined(self, "step(drive, state, seen, kernel, bias)")
 
     def gate(self, x: Array) -> Array:
         """Return the recurrent activation of an array, for one gate or several."""

@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Shape
 
 
@@ -88,7 +89,9 @@ def agree(first: Any, second: Any) -> bool:
 
 def is_shape(value: object) -> bool:
     """Return True for one shape, False for a structure of shapes."""
-    return isinstance(value, tuple | list) and all(size is None or isinstance(size, int) for size in value)
+    return isinstance(value, tuple | list) and all(
+        size is None or isinstance(size, int) or is_free(size) for size in value
+    )
 
 
 def map_shapes(function: Callable[[Any], Any], structure: Any) -> Any:

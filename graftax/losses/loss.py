@@ -10,6 +10,7 @@ from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.core.undefined import undefined
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.objectives.targets import check_weights, floating, prepared, spread, with_rank_of
 from graftax.variables import masks
@@ -73,7 +74,7 @@ class Loss(Module):
                 as ``(n, 1)``, and the other way round, so that a difference of both is no ``(n, n)``.
             y_pred: Predictions as arrays, floating ones in at least float32.
         """
-        raise AttributeError(f"{type(self).__name__} must define call(y_true, y_pred)")
+        raise undefined(self, "call(y_true, y_pred)")
 
     @property
     def _gx_written(self) -> Callable[..., Any]:

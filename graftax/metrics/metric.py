@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
+from graftax.core.undefined import undefined
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_METRICS, Own, Words
@@ -126,13 +127,13 @@ class Metric(Module):
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Take a batch into account; subclasses must define it, with any arguments they like."""
-        raise AttributeError(f"{type(self).__name__} must define update(...)")
+        raise undefined(self, "update(...)")
 
     update_state = update
 
     def result(self) -> Array:
         """Return the value so far; subclasses must define it."""
-        raise AttributeError(f"{type(self).__name__} must define result()")
+        raise undefined(self, "result()")
 
     def reset(self) -> None:
         """Start over, with the metrics that this one holds."""

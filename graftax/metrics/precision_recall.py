@@ -6,6 +6,7 @@ from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.metrics import exact
 from graftax.metrics.confusion import ElementMetric, checked_thresholds
 
@@ -41,7 +42,7 @@ class _Share(ElementMetric):
 
     def compared(self, positive: Array, predicted: Array) -> Array:
         """Return which ones the true positives are a share of."""
-        raise AttributeError(f"{type(self).__name__} must define compared(positive, predicted)")
+        raise undefined(self, "compared(positive, predicted)")
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add the true positives, and what they are a share of."""

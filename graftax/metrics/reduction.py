@@ -10,6 +10,7 @@ from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.core.undefined import undefined
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
@@ -130,7 +131,7 @@ class SampleMetric(_Mean):
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """Return one number or boolean for each sample; subclasses must define it."""
-        raise AttributeError(f"{type(self).__name__} must define values(y_true, y_pred)")
+        raise undefined(self, "values(y_true, y_pred)")
 
     @property
     def _written(self) -> Callable[..., Any]:

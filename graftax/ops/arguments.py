@@ -11,6 +11,7 @@ import numpy as np
 
 from graftax.core import foreign_errors
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
+from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
 from graftax.core.typedefs import VariableLike
 from graftax.ops.parameter_kinds import Takes
@@ -63,7 +64,7 @@ def _made(make: Make, optional: bool, value: object) -> Any:
 
 
 def _refused(op: str, parameter: Parameter, value: object, wants: str, instead: str) -> ArgumentTypeError:
-    shown = repr(value)
+    shown = f"{value!r}"
     shown = shown if len(shown) < 60 else shown[:57] + "..."
     return ArgumentTypeError(f"{op}: {parameter.name} = {shown} of type {type(value).__name__}", wants, instead)
 
@@ -75,7 +76,9 @@ def _flag(op: str, parameter: Parameter, value: object) -> bool:
     raise _refused(op, parameter, value, "it is a flag", f"{name}=True, or {name}=False")
 
 
-def _integer(op: str, parameter: Parameter, value: object) -> int:
+def _integer(op: str, parameter: Parameter, value: Any) -> int:
+    if not parameter.kind.axis and is_free(value):  # known when the exported program runs
+        return value  # type: ignore[no-any-return]
     found = _index(op, parameter, value)
     name, least = parameter.name, parameter.kind.least
     if least is not None and found < least:
@@ -100,7 +103,8 @@ def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) ->
     """Raise what JAX has to say of a traced value, in our words."""
     known: GraftaxError | None = foreign_errors.translated(error)
     if known is not None:
-        known.add_context(f"ops.{op}({parameter.name} {value.dtype}{list(value.shape)})")
+        shown = f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else value
+        known.add_context(f"ops.{op}({parameter.name} {shown})")
         raise known from error
 
 
@@ -122,6 +126,8 @@ def _real(op: str, parameter: Parameter, value: Any) -> float:
 def _numeric(op: str, parameter: Parameter, value: Any) -> Any:
     """Return a number as it came: an array of NumPy keeps its dtype."""
     flags, example = parameter.kind.flags, f"{parameter.name}=1.0"
+    if is_free(value):
+        return value
     if isinstance(value, (bool, np.bool_)) and not flags:
         raise _refused(op, parameter, value, "a number is needed, not a flag", example)
     if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__") or (flags and np.ndim(value)):

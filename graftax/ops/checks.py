@@ -11,6 +11,7 @@ import numpy as np
 from graftax.backend import traced_checks
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
+from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array, VariableLike
 
 CHECKS: dict[str, Callable[..., None]] = {}
@@ -257,16 +258,22 @@ def _block(arrays: Arrays, op: str, x: Array, begin: Array, sizes: tuple[int, ..
     have = tuple(x.shape)
     if begin.dtype.kind not in "iu":
         check_range(arrays, op, "begin", begin, 0)
-    if tuple(begin.shape) != (len(have),) or len(sizes) != len(have) or any(map(int.__gt__, sizes, have)):
+    if tuple(begin.shape) != (len(have),) or len(sizes) != len(have) or any(map(_exceeds, sizes, have)):
         raise ShapeError(
             f"{op}: x {list(have)}, begin {list(begin.shape)}, a block of {list(sizes)}",
             "begin and block need one number for each axis of x, and the block must fit in x",
             f"begin of shape [{len(have)}], a block of at most {list(have)}",
         )
+    if any_free((*have, *sizes)):  # they are known when the program runs
+        return
     explain = partial(_leaves, op, have, sizes)
     room = np.array(have, "int32") - np.array(sizes, "int32") + 1
     if at_hand(arrays, explain, partial(outside, room), begin) and (error := explain(arrays.to_numpy(begin))):
         raise error
+
+
+def _exceeds(size: int, limit: int) -> bool:
+    return not any_free((size, limit)) and size > limit
 
 
 def _leaves(op: str, have: tuple[int, ...], sizes: tuple[int, ...], host: Any) -> GraftaxError | None:

@@ -12,6 +12,7 @@ from graftax.backend.host import check_fits, limits
 from graftax.backend.protocol import Arrays
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError
+from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array
 from graftax.ops.numbers import check_filling
 from graftax.ops.structure import FUNCTIONS, row
@@ -70,13 +71,13 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
             "a step of 0 never arrives",
             "a step that is not 0; ops.full(n, value) for equal values",
         )
-    kind = np.result_type(*(type(n) if isinstance(n, (int, float)) else n for n in (start, stop, step)))
-    dtype = dtype or a.canonical_dtype(kind)
     bounds: Any = (start, stop, step)
+    kind = np.result_type(*(int if is_free(n) else type(n) if isinstance(n, (int, float)) else n for n in bounds))
+    dtype = dtype or a.canonical_dtype(kind)
     if all(type(n) is int for n in bounds) and len(range(*bounds)):
         for value in (start, range(*bounds)[-1]):
             check_filling(a, "arange", "the value", np.asarray(value), dtype)
-    elif not any(a.is_array(n) for n in bounds) and dtype.startswith(("int", "uint")):
+    elif not any(a.is_array(n) or is_free(n) for n in bounds) and dtype.startswith(("int", "uint")):
         count = math.ceil((stop - start) / step)
         _check_ends(a, "arange", (start, start + (count - 1) * step) if count > 0 else (), dtype)
     return a.numpy.arange(start, stop, step, dtype=dtype)

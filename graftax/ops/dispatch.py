@@ -165,7 +165,7 @@ def to_array(arrays: Arrays, value: object, op: str, argument: str) -> Any:
 
 
 def _no_array(op: str, argument: str, value: object) -> ArgumentTypeError:
-    shown = repr(value)
+    shown = f"{value!r}"
     return ArgumentTypeError(
         f"{op}: {argument} = {shown if len(shown) < 60 else shown[:57] + '...'} of type {type(value).__name__}",
         "it is no array and cannot be made one",

@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, GraftError
 from graftax.core.selectors import select
 from graftax.core.typedefs import Array, VariableLike
+from graftax.core.undefined import undefined
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator
 from graftax.variables.graph.module import Module, structure
@@ -53,11 +54,11 @@ class Adapter(Module):
 
     def __call__(self, value: Array) -> Array:
         """Return the weight, changed."""
-        raise NotImplementedError(f"{type(self).__name__} must define __call__(value)")
+        raise undefined(self, "__call__(value)")
 
     def inverse(self, value: Array) -> Array:
         """Return the weight of which it makes this value."""
-        raise NotImplementedError(f"{type(self).__name__} must define inverse(value)")
+        raise undefined(self, "inverse(value)")
 
     def rest(self, resting: bool) -> None:
         """Keep it as it is while it is not in use, whatever is frozen and unfrozen meanwhile."""
@@ -156,7 +157,7 @@ class AdapterCreator(CheckedCreator):
 
     def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
         """Make the adapter of a weight; ``part(name, shape=..., initializer=...)`` makes a part of it."""
-        raise NotImplementedError(f"{type(self).__name__} must define adapter(part, spec)")
+        raise undefined(self, "adapter(part, spec)")
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the adapted weight for a matrix or kernel, anything else as it would have been."""

@@ -9,6 +9,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
+from graftax.core.undefined import undefined
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.calls import training
@@ -68,7 +69,7 @@ class Reparam(Module, Arithmetic):
 
     def forward(self) -> Array:
         """Compute the value, computed from the parts."""
-        raise AttributeError(f"{type(self).__name__} must define forward()")
+        raise undefined(self, "forward()")
 
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
@@ -110,6 +111,8 @@ class Reparam(Module, Arithmetic):
     @property
     def value(self) -> Array:
         """Return the value now; a constraint of the weight is part of the expression."""
+        if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
+            return stand_in.read()
         memo = storage.memo()
         if memo is None:
             return self._compute()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
@@ -14,6 +14,9 @@ from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable, make
+
+if TYPE_CHECKING:
+    from graftax.variables.state.home import Placement
 
 
 class Weight(NamedTuple):
@@ -180,7 +183,14 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
         owner=node._gx_owner,
         regularizer=node.regularizer,
         constraint=node.constraint,
+        placement=_placement_of(node),
     )
+
+
+def _placement_of(node: Any) -> Placement | None:
+    """Return what gave the Variables of a weight their homes."""
+    homes = [leaf._storage.home for leaf in leaves_of(node)]
+    return next((home.placement for home in homes if home is not None and home.placement is not None), None)
 
 
 def is_trainable(node: object) -> bool:

@@ -31,6 +31,7 @@ from graftax.training.sources import choosing as data
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
+from graftax.training.spread import Spread, shown_by_main, whole
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
@@ -60,7 +61,7 @@ def fit(
     """Run `train_step` over the batches of some epochs."""
     refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
-    history, progress = History(), Progress(verbose)
+    history, progress = History(), Progress(shown_by_main(verbose))
     params: dict[str, Any] = {
         "verbose": verbose,
         "epochs": epochs.stop,
@@ -118,7 +119,7 @@ def _epochs(
         if run.index == 0:
             _nothing_left(epoch, epochs, source)
             break
-        numbers = {name: host_value(value) for name, value in found.items()}
+        numbers = {name: _host(value) for name, value in found.items()}
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)
         logs = Logs(_with_rate(model, numbers))
@@ -179,12 +180,13 @@ def _train_epoch(
     step = RepeatedStep(model._gx_compiled_step("train_step", check_nans=check_nans))
     objectives = required_objectives(model)
     ready = FirstStep(model, objectives, builds=model._gx_has_own_train_step)
+    spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = objectives.results() if run.index else {}
     size = 1 if check_nans else model.steps_per_execution
     take = (
-        partial(_one, step, ready)
+        partial(_one, step, ready, spread)
         if size == 1
-        else partial(_several, step, RepeatedStep(model._gx_compiled_step("train_steps")), ready)
+        else partial(_several, step, RepeatedStep(model._gx_compiled_step("train_steps")), ready, spread)
     )
     batches: Iterator[Any] = run.source.epoch(run.epoch, run.index)
     for some in batches if size == 1 else groups_of(run.source, run.epoch, run.index, size):
@@ -207,17 +209,19 @@ def _train_epoch(
     return logs
 
 
-def _one(step: RepeatedStep, ready: FirstStep, batch: Batch) -> Mapping[str, Any]:
+def _one(step: RepeatedStep, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
     """Train on a batch."""
-    given = plain(batch)
+    given = spread(plain(batch))
     ready.before(step.step, given, [host_of(batch)])
     return loss_first(step(given), "train_step")
 
 
-def _several(step: RepeatedStep, steps: RepeatedStep, ready: FirstStep, group: Group) -> Mapping[str, Any]:
+def _several(
+    step: RepeatedStep, steps: RepeatedStep, ready: FirstStep, spread: Spread, group: Group
+) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
-        given = group.stacked()
+        given = spread(group.stacked(), steps=True)
         try:
             ready.before(steps.step, given, group)
             return loss_first(steps(given), "train_step")
@@ -225,7 +229,7 @@ def _several(step: RepeatedStep, steps: RepeatedStep, ready: FirstStep, group: G
             pass
     logs: Mapping[str, Any] = {}
     for batch in group.batches():
-        logs = _one(step, ready, batch)
+        logs = _one(step, ready, spread, batch)
     return logs
 
 
@@ -248,7 +252,7 @@ def _no_batch(source: Source, reason: str) -> DataError:
 
 def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
-    progress = Progress(verbose)
+    progress = Progress(shown_by_main(verbose))
     with own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
@@ -260,12 +264,12 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
     model.reset_metrics()
     hooks.run("on_test_begin")
     step, objectives = RepeatedStep(model._gx_compiled_step("test_step")), required_objectives(model)
-    ready = FirstStep(model, objectives, builds=False)
+    ready, spread = FirstStep(model, objectives, builds=False), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
-        given = plain(batch)
+        given = spread(plain(batch))
         ready.before(step.step, given, [host_of(batch)])
         logs = loss_first(step(given), "test_step")
         objectives.warn_of_scores()
@@ -280,23 +284,23 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
 
 def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
-    progress = Progress(0 if verbose == 2 else verbose)
+    progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
-    step = RepeatedStep(model._gx_compiled_step("predict_step"))
+    step, spread = RepeatedStep(model._gx_compiled_step("predict_step")), Spread(model, source)
     parts = []
     with _ended(hooks, progress):
         hooks.run("on_predict_begin")
         for i, batch in enumerate(source.epoch(0)):
             hooks.run("on_predict_batch_begin", i)
-            parts.append(step(unpack(batch)[0]))
+            parts.append(step(spread(unpack(batch)[0])))
             _require_alike(parts[0], parts[-1], i)
             hooks.run("on_predict_batch_end", i)
         hooks.run("on_predict_end")
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([host_value(r) for r in rows]), *parts)
+    return tree.map_structure(lambda *rows: np.concatenate([whole(r) for r in rows]), *parts)
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
@@ -355,6 +359,5 @@ def _shown(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
-def host_value(value: Any) -> Any:
-    """Return an array as one of NumPy, and other values as they are."""
+def _host(value: Any) -> Any:
     return registry.current().arrays.to_numpy(value) if hasattr(value, "dtype") else value

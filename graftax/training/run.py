@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graftax.core.errors import StateError
+from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList
@@ -62,7 +63,7 @@ class RunState(Module):
 
     def roots(self) -> dict[str, Any]:
         """Return what a checkpoint of the run holds."""
-        raise NotImplementedError
+        raise undefined(self, "roots()")
 
     def begin_epoch(self, hooks: CallbackList) -> None:
         """Tell callbacks that the epoch begins.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList
@@ -28,21 +29,21 @@ class Trained(Saved):
     @property
     def steps_per_execution(self) -> int:
         """Return how many batches are trained on in one run."""
-        raise NotImplementedError
+        raise undefined(self, "steps_per_execution")
 
     @property
     def metrics(self) -> list[Metric]:
         """Return all that is measured."""
-        raise NotImplementedError
+        raise undefined(self, "metrics")
 
     def reset_metrics(self) -> None:
         """Start all metrics over."""
-        raise NotImplementedError
+        raise undefined(self, "reset_metrics()")
 
     @property
     def _gx_has_own_train_step(self) -> bool:
         """Tell whether the step of training is one of the user's."""
-        raise NotImplementedError
+        raise undefined(self, "_gx_has_own_train_step")
 
     def _gx_beside(self) -> Mapping[str, Module]:
         """Return the optimizer: its slots are those of whatever it trains, so that it is saved as a root of its own."""
@@ -51,8 +52,8 @@ class Trained(Saved):
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """Return a step by name, compiled where that can be; with ``check_nans`` it raises for what is not finite."""
-        raise NotImplementedError
+        raise undefined(self, "_gx_compiled_step(step, check_nans)")
 
     def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
         """Return the callbacks as a loop runs them, each told of this model and of what the loop is to do."""
-        raise NotImplementedError
+        raise undefined(self, "_gx_hooks(callbacks, params)")

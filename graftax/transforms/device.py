@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentTypeError, CompileError
+from graftax.core.errors import ArgumentTypeError, CompileError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike
 from graftax.transforms.lifting.frames import CompileFrame
-from graftax.variables.creation import NextCreator, variable_creator_scope
+from graftax.variables.creation import NextCreator, scopes, variable_creator_scope
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import frames
@@ -19,6 +19,8 @@ from graftax.variables.variable import Variable
 
 def _put(variable: Variable, name: str | None) -> None:
     storage = variable._storage
+    if storage.home is not None:
+        raise _within_a_distribution(name, f"the variable {variable.path!r}")
     arrays, devices = storage.backend.arrays, storage.backend.devices
     value = arrays.to_numpy(storage.buffer)
     with devices.scope(name):
@@ -31,6 +33,14 @@ def _is_of(variable: Variable, made: VariableLike) -> bool:
     while node is not made and node is not None:
         node = getattr(node, "_gx_owner", None)
     return node is made
+
+
+def _within_a_distribution(name: str | None, what: str) -> StateError:
+    return StateError(
+        f"device({name!r}) and the scope of a distribution, one inside of the other",
+        f"{what} would lie on one device and over a mesh at once",
+        "gx.distribution.mesh(devices=...) of the devices that are meant, or one of the two scopes",
+    )
 
 
 @door
@@ -48,6 +58,7 @@ def device(name: str | None) -> Iterator[None]:
     Raises:
         ArgumentTypeError: ``name`` is no text.
         ArgumentError: there is no such device; the message lists those there are.
+        StateError: in the scope of a distribution, which says where Variables lie.
         CompileError: while a function is being compiled: a program runs on one device.
 
     Example:
@@ -71,6 +82,9 @@ def device(name: str | None) -> Iterator[None]:
             "a compiled program runs on one device, and the block would change nothing",
             f"with graftax.device({name!r}): around the call of the compiled function",
         )
+
+    if any(scope.distributes for scope in scopes.items):
+        raise _within_a_distribution(name, "what is made there")
 
     def place(next_creator: NextCreator, spec: VariableSpec) -> VariableLike:
         made = next_creator(spec)

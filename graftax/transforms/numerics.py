@@ -67,7 +67,7 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
     if arrays.is_concrete(holds):
         if not bool(arrays.numpy.all(holds)):
             raise _failed(message, tuple(values), *(unwrap(value) for value in values.values()))
-    elif traced_checks.wanted():
+    elif not traced_checks.leave_out(f"check: {message}") and traced_checks.wanted():
         shown = [arrays.asarray(unwrap(value)) for value in values.values()]
         explain = partial(_failed, message, tuple(values))
         traced_checks.emit(explain, arrays.numpy.logical_not(arrays.numpy.all(holds)), *shown)
@@ -123,7 +123,7 @@ def check_numerics(x: ArrayLike, message: str = "") -> Array:
     if backend.arrays.is_concrete(array):
         if (error := _not_finite(message, backend.arrays.to_numpy(array))) is not None:
             raise error
-    else:
+    elif not traced_checks.leave_out(f"check_numerics{message and ': '}{message}"):
         traced_checks.require_compiled("check_numerics")
         numpy = backend.arrays.numpy
         bad = numpy.logical_not(numpy.all(numpy.isfinite(array)))

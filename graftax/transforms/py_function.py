@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend import registry
+from graftax.backend import registry, traced_checks
 from graftax.core import tree
 from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
     CompileError,
     DTypeError,
+    ExportError,
     GradientError,
     ShapeError,
     StateError,
@@ -153,6 +154,12 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object
 
 
 def _check_allowed(fn: Callable[..., Any]) -> None:
+    if traced_checks.traces.top == traced_checks.EXPORTED:
+        raise ExportError(
+            f"py_function({function_name(fn)}) inside an exported function",
+            "what is exported runs without this Python",
+            "functions of graftax.ops in its place; or let the signature end before it, and go on in Python",
+        )
     for frame in frames.items:
         if not frame.allows_callback:
             raise CompileError(

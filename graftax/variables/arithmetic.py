@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
+from graftax.core.undefined import undefined
 from graftax.ops.checks import check_subscript
 from graftax.variables import numpy_functions
 from graftax.variables.array_names import missing
@@ -85,7 +86,7 @@ class Arithmetic(VariableLike):
     @abstractmethod
     def assign(self, value: ArrayLike) -> Self:
         """Give it a new value of the same shape and dtype, and return it."""
-        raise AttributeError(f"{type(self).__name__} must define 'assign'")
+        raise undefined(self, "assign")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()

@@ -7,6 +7,7 @@ from typing import ClassVar
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import DTypeError
 from graftax.core.typedefs import Array, Shape
+from graftax.core.undefined import undefined
 from graftax.variables.graph.adjustable import Adjustable
 
 
@@ -24,7 +25,7 @@ class BaseInitializer(Adjustable):
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         """Return values of that shape and dtype."""
-        raise TypeError(f"{type(self).__name__} must define __call__(key, shape, dtype)")
+        raise undefined(self, "__call__(key, shape, dtype)")
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)

@@ -54,7 +54,14 @@ class CallContext:
 
 
 contexts: ScopeStack[CallContext] = ScopeStack("layer call")
-register_ambient(lambda: contexts.top.training if contexts.top is not None else None)
+
+
+def _asked_training() -> bool | None:
+    context = contexts.top
+    return None if context is None else context.training
+
+
+register_ambient(_asked_training)
 
 
 def training() -> bool:

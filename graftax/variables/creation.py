@@ -30,6 +30,9 @@ _DEEPEST = 100
 class CreatorScope:
     """One entered creator, with what it has seen so far."""
 
+    distributes = False
+    """Whether it places Variables over a mesh."""
+
     def __init__(self, creator: Creator, where: Selector | None, roles: tuple[str, ...] | None) -> None:
         self.creator = creator
         self.where = None if where is None else Tally(where)

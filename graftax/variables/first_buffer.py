@@ -8,26 +8,40 @@ from typing import Any
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.core.typedefs import Array, Initializer
+from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.given_back import initial_value
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
+from graftax.variables.state.home import Home
 from graftax.variables.state.storage import concretely
 
 _LARGE = 2**20
 
 
-def first_buffer(spec: VariableSpec, initializer: Initializer, backend: Backend) -> Array:
-    """Return what a Variable starts as."""
+def first_buffer(spec: VariableSpec, initializer: Initializer, backend: Backend, home: Home | None = None) -> Array:
+    """Return what a Variable starts as, where it is to lie."""
     with concretely():
         key: Any = None
         if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
             key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
-        with registry.scope(_drawing_backend(spec, backend)):
+        drawing = _drawing_backend(spec, backend)
+        if home is not None and drawing is backend and _is_made_in_parts(initializer):
+            return backend.meshes.make(
+                lambda: backend.arrays.asarray(initializer(key, spec.shape, spec.dtype), spec.dtype), home.stored
+            )
+        with registry.scope(drawing):
             made = initializer(key, spec.shape, spec.dtype)
         buffer = initial_value(initializer, made, spec.shape, spec.dtype, spec.path, backend)
         if backend.arrays.is_weak(buffer):  # else the first assignment would change the type, and compile again
             buffer = buffer.astype(spec.dtype)
-        return buffer
+        return buffer if home is None else backend.meshes.place(buffer, home.stored)
+
+
+def _is_made_in_parts(initializer: Initializer) -> bool:
+    """Tell whether each device can compute its part of what an initializer gives: it is ours, and holds no array."""
+    if not isinstance(initializer, BaseInitializer) or not type(initializer).__module__.startswith("graftax."):
+        return False
+    return not any(getattr(setting, "shape", ()) for setting in vars(initializer).values())
 
 
 def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:

@@ -12,6 +12,7 @@ from graftax.core.known_names import not_made, unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.objectives.targets import floating
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import Regularizer
@@ -33,7 +34,7 @@ class BaseRegularizer(Adjustable):
 
     def __call__(self, value: Array) -> Array:
         """Return the penalty, a scalar."""
-        raise TypeError(f"{type(self).__name__} must define __call__(value)")
+        raise undefined(self, "__call__(value)")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

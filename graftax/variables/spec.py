@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from operator import index
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError
+from graftax.core.free_sizes import is_free
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.variables.graph.node import Branch
+
+if TYPE_CHECKING:
+    from graftax.variables.state.home import Placement
 
 Regularizer: TypeAlias = Callable[[Array], Array]
 Constraint: TypeAlias = Callable[[Array], Array]
@@ -36,6 +40,8 @@ class VariableSpec:
             trained all the same. Defaults to 0.
         adapter: The name of the adapter that this is a part of, and all that stands in its place. Defaults to None, no
             adapter.
+        placement: What says where it lies on several devices, asked in the end; parts of a weight have that of the
+            weight. Defaults to None, the default device.
 
     Example:
         >>> from graftax.variables.initializers import Zeros
@@ -57,6 +63,7 @@ class VariableSpec:
     constraint: Constraint | None = None
     resting: int = 0
     adapter: str | None = None
+    placement: Placement | None = None
 
     def replace(self, **changes: Any) -> VariableSpec:
         """Return a spec with some fields changed.
@@ -89,14 +96,14 @@ VariableSpec.__init__ = door(VariableSpec.__init__)  # type: ignore[method-assig
 
 
 def sizes(shape: Any) -> Shape:
-    """Return the shape as a tuple of integers.
+    """Return the shape as a tuple of integers, among which sizes that are free stay as they are.
 
     Raises:
         ArgumentTypeError: it is something else.
         ArgumentError: a size is below 0.
     """
     try:
-        found = tuple(index(size) for size in shape)
+        found = tuple(size if is_free(size) else index(size) for size in shape)
     except TypeError:
         found = None
     if found is None or any(isinstance(size, bool) for size in shape):
@@ -105,6 +112,6 @@ def sizes(shape: Any) -> Shape:
             "a shape is a tuple of integers",
             f"shape=({shape},)" if isinstance(shape, int) else "shape=(2, 3)",
         )
-    if any(size < 0 for size in found):
+    if any(size < 0 for size in found if not is_free(size)):
         raise ArgumentError(f"shape={shape!r}", "sizes are not below 0", "shape=(2, 3); sizes of inputs come to build")
     return found

@@ -40,6 +40,8 @@ class SeedGenerator(Module):
         (False, (2,))
     """
 
+    _gx_in_tree = False
+
     def __init__(self, seed: int | None = None, name: str | None = None) -> None:
         super().__init__(name)
         self.seed = None if seed is None else keys.checked_seed(seed)

@@ -12,7 +12,8 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, AssignmentError, CompileError
+from graftax.core.errors import ArgumentError, AssignmentError, CompileError, ExportError, StateError
+from graftax.core.free_sizes import any_free
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, VariableLike, unwrap
@@ -113,6 +114,12 @@ class Variable(Leaf, Arithmetic):
         checked_flag("trainable", spec.trainable)
         check_name(spec.name, spec.role)
         backend = registry.current()
+        if any_free(spec.shape):
+            raise ExportError(
+                f"the variable {spec.path!r} of shape {list(map(str, spec.shape))}",
+                "a size that is free is known only when the exported program runs, and weights are made before",
+                'a number in place of that name: graftax.export.Spec("batch 8")',
+            )
         if sizes(spec.shape) != spec.shape or not isinstance(spec.dtype, str):
             spec = replace(spec, shape=sizes(spec.shape), dtype=backend.arrays.canonical_dtype(spec.dtype))
         initializer = initializers.get(spec.initializer)
@@ -124,10 +131,12 @@ class Variable(Leaf, Arithmetic):
         self.__dict__["constraint"] = constraints.get(spec.constraint)
         self._shape = spec.shape
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)
+        home = None if spec.placement is None else spec.placement.home(spec)
         if allocates():
-            self._storage = Storage(first_buffer(spec, initializer, backend), backend, self)
+            self._storage = Storage(first_buffer(spec, initializer, backend, home), backend, self)
         else:
             self._storage = UnallocatedStorage(self._shape, self._dtype, backend, self)
+        self._storage.home = home
         return self
 
     # --- what it is -------------------------------------------------------------------------------------------------
@@ -209,11 +218,18 @@ class Variable(Leaf, Arithmetic):
     @property
     def value(self) -> Array:
         """Return the array as it is now; inside a layer of mixed precision, a weight in the layer's compute dtype."""
-        value = self._storage.read()
+        storage = self._storage
+        value = storage.read()
         wanted = autocast.top
         if wanted is not None and wanted != self._dtype and self.role == "weight" and is_floating(self._dtype):
-            return value.astype(wanted)
-        return value
+            value = value.astype(wanted)
+        home = storage.home
+        return value if home is None or home.computed is None else storage.as_computed(value)
+
+    @property
+    def _gx_stored(self) -> Array:
+        """Return the array as it is kept: for what moves a Variable as a whole, such as an optimizer."""
+        return self._storage.read()
 
     def assign(self, value: ArrayLike) -> Self:
         """Give it a new value of the same shape and dtype, and return it; ``variable[...] = 1.0`` fills it.
@@ -299,6 +315,7 @@ class Variable(Leaf, Arithmetic):
             if key not in _OWN:
                 new.__dict__[key] = copy.deepcopy(value, memo)
         new._storage = Storage(self._storage.concrete(), self._storage.backend, new)
+        new._storage.home = self._storage.home
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -312,7 +329,10 @@ class Variable(Leaf, Arithmetic):
         value = self.value
         if self.size > 8 or not self._storage.backend.arrays.is_concrete(value):
             return head + ")"
-        return f"{head}, value={self._storage.backend.arrays.to_numpy(value)})"
+        try:
+            return f"{head}, value={self._storage.backend.arrays.to_numpy(value)})"
+        except StateError:  # other processes have a part of it
+            return head + ")"
 
 
 _OWN = BOOKKEEPING | {"_storage"}

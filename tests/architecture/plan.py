@@ -12,7 +12,7 @@ FLOORS = (
     ("variables", "variables objectives"),
     ("expressions", "reparam transforms"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),
-    ("programs", "training export"),
+    ("programs", "training generation export"),
     (
         "doors",
         "cli activations adapters callbacks constraints data errors initializers random regularizers summary __init__ "
@@ -47,10 +47,12 @@ LAZY = {
         "import_module",
     ): "looked through when a name is missing",
     ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
+    ("graftax.export.__init__", "import_module"): "the command line looks at artefacts without an array library",
     ("graftax.training.__init__", "import_module"): "`session` needs callbacks and checkpoints; most look for `Model`",
     ("graftax.backend.__init__", "import_module"): "what authors of backends need reaches into everything",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
     ("graftax.backend.jax.backend", "graftax.backend.jax.transforms.JaxTransforms"): "arrays alone need no tracing",
+    ("graftax.backend.jax.backend", "graftax.backend.jax.exporting.JaxExporting"): "few programs export",
     ("graftax.backend.host", "import_module"): "ml_dtypes is optional: JAX brings it, NumPy does without",
     (
         "graftax.checkpoint.foreign.readers.optional_library",

@@ -69,3 +69,15 @@ def test_the_measure_counts_what_it_says():
 def test_a_verb_is_an_imperative_and_nothing_else():
     said = {first: prose.begins_with_a_verb(first) for first in ("Return it.", "Returns it.", "The size.", "``x``.")}
     assert said == {"Return it.": True, "Returns it.": False, "The size.": False, "``x``.": False}
+
+
+def test_who_must_define_a_method_is_told_in_the_same_words():
+    """``undefined(self, "call(x)")`` in every place, so that nobody meets a bare NotImplementedError."""
+    found = [
+        f"{path.relative_to(PACKAGE)}: {line.strip()}"
+        for path in PACKAGE.rglob("*.py")
+        if path != PACKAGE / "core/typedefs.py"  # imports nothing of the package, errors neither
+        for line in path.read_text().splitlines()
+        if "raise NotImplementedError" in line or ("raise " in line and "} must define " in line)
+    ]
+    assert found == []

@@ -182,6 +182,11 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         "vectorizing/",
         {"vectorizing/levels"},
     ),
+    "an axis has a name that nobody gave it": (
+        lambda: of_jax(vectorizing={"named_axes": lambda: ("rows",)}),
+        "vectorizing/",
+        {"vectorizing/named axes"},
+    ),
     "one of the largest gets the gradient": (
         lambda: of_jax(arrays=space(JAX, max=one_winner)),
         "gradients/kinks/max with",
@@ -221,6 +226,16 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         lambda: of_jax(control_flow={"switch": lambda index, branches, x: branches[int(index)](x)}),
         "control_flow/branches",
         {"control_flow/branches"},
+    ),
+    "what is placed on the default device stays on the mesh": (
+        lambda: of_jax(meshes={"place": lambda x, sharding: x if sharding is None else JAX.meshes.place(x, sharding)}),
+        "meshes/",
+        {"meshes/placing"},
+    ),
+    "a mesh has one axis": (
+        lambda: of_jax(meshes={"mesh": lambda axes, devices: JAX.meshes.mesh({"data": len(devices)}, devices)}),
+        "meshes/axes",
+        {"meshes/axes"},
     ),
     "effects are dropped": (
         lambda: of_jax(callbacks={"effect": lambda function, args: None}),

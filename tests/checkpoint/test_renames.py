@@ -46,6 +46,21 @@ def test_other_shapes_in_the_old_place_do_not_matter(saved, toys):
     assert (value(m.a), value(m.b), report.missing) == ([0, 0, 0], [1, 1], ("m/a",))
 
 
+def test_names_of_layers_stand_for_their_places_in_the_program(tmp_path):
+    def network(*layers):
+        net = gx.Sequential([gx.layers.Dense(2, name=name) for name in layers])
+        net(np.ones((1, 2), "float32"))
+        return net
+
+    old, new = network("a", "b"), network("a", "x", "b")
+    Checkpoint(net=old).save(tmp_path / "saved")
+    Checkpoint(net=new).restore(tmp_path / "saved", map={"net/layers/b": "net/layers/1"}, skip="net/layers/x/**")
+    assert (new.layers[2].kernel.numpy() == old.layers[1].kernel.numpy()).all()
+    assert (new.layers[0].kernel.numpy() == old.layers[0].kernel.numpy()).all()
+    with pytest.raises(ArgumentError, match="map= names 'net/layers/c'"):
+        Checkpoint(net=new).restore(tmp_path / "saved", map={"net/layers/c": "net/layers/1"})
+
+
 def test_a_value_is_taken_twice_where_both_places_are_named(saved, numbers):
     path = saved(m=numbers(1, 2))
     m = numbers(0, 0, 0)

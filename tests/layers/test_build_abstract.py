@@ -99,8 +99,9 @@ def test_whatever_asks_for_a_value_is_told(use, tmp_path, monkeypatch):
         ((), "without an input"),
         (((2, 3),), "got 2 as an input"),
         (("x",), "got 'x' as an input"),
+        ((gx.Input((3,)),), "got <.*> as an input"),
     ],
-    ids="nothing shape text".split(),
+    ids="nothing shape text symbolic".split(),
 )
 def test_what_is_no_input_is_refused(given, said):
     with pytest.raises(errors.ArgumentTypeError, match=said):

@@ -141,7 +141,7 @@ def test_what_cannot_be_raises():
     loss.reduction = "mean"
     with pytest.raises(ArgumentError, match="reduction='mean'"):
         loss([1.0], [1.0])
-    with pytest.raises(AttributeError, match=r"must define call\(y_true, y_pred\)"):
+    with pytest.raises(NotImplementedError, match=r"must define call\(y_true, y_pred\)"):
         losses.Loss()([1.0], [1.0])
     with pytest.raises(ArgumentTypeError, match="not the class"):
         losses.FunctionLoss(losses.Huber)

@@ -103,9 +103,9 @@ def test_gradients_do_not_lose_updates():
 
 
 def test_what_a_subclass_must_define():
-    with pytest.raises(AttributeError, match="must define update"):
+    with pytest.raises(NotImplementedError, match="must define update"):
         metrics.Metric().update()
-    with pytest.raises(AttributeError, match="must define result"):
+    with pytest.raises(NotImplementedError, match="must define result"):
         metrics.Metric().result()
-    with pytest.raises(AttributeError, match="must define values"):
+    with pytest.raises(NotImplementedError, match="must define values"):
         metrics.SampleMetric().update([1.0], [1.0])

@@ -172,7 +172,7 @@ def test_fv6_with_an_inverse():
 def test_without_forward():
     with variable_creator_scope(lambda next_creator, spec: Reparam(spec)):
         w = Variable([1.0])
-    with pytest.raises(AttributeError, match="Reparam must define forward"):
+    with pytest.raises(NotImplementedError, match="Reparam must define forward"):
         w.value  # noqa: B018
 
 

@@ -67,6 +67,7 @@ def test_what_is_frozen_between_two_fits_stays():
     np.testing.assert_array_equal(model.layers[0].kernel.numpy(), before)
 
 
+@pytest.mark.slow
 def test_one_by_one_where_steps_are_not_compiled_or_nans_are_looked_for():
     for options, arguments in (({"run_eagerly": True}, {}), ({}, {"check_nans": True})):
         model, hooks = net(steps_per_execution=4, **options), Hooks()
@@ -127,7 +128,7 @@ class Changing(gx.Model):
         return {"loss": loss}
 
 
-@pytest.mark.parametrize("counts", [0, 1])
+@pytest.mark.parametrize("counts", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_steps_that_change_what_the_next_one_is_train_as_one_by_one(counts):
     found = []
     for options in ({}, {"steps_per_execution": 3}, {"run_eagerly": True}):

@@ -6,15 +6,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from graftax.backend.base import GROUPS, BackendBase
-from graftax.backend.jax import foreign
+from graftax.backend.jax import compiler_options, foreign
 from graftax.backend.jax.arrays import JaxArrays
 from graftax.backend.jax.devices import JaxDevices
+from graftax.backend.jax.meshes import JaxMeshes
+from graftax.backend.jax.processes import JaxProcesses
 from graftax.backend.jax.random import JaxRandom
 from graftax.backend.protocol import Backend
 from graftax.backend.wording import Wording
 from graftax.core.errors import GraftaxError
 
 if TYPE_CHECKING:
+    from graftax.backend.jax.exporting import JaxExporting
     from graftax.backend.jax.transforms import JaxTransforms
 
 
@@ -31,10 +34,22 @@ class JaxBackend(BackendBase):
         self.arrays = JaxArrays()
         self.random = JaxRandom()
         self.devices = JaxDevices()
+        self.meshes = JaxMeshes()
+        self.processes = JaxProcesses()
 
     def translated(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of JAX means."""
         return foreign.translated(error)
+
+    def options(self) -> dict[str, bool]:
+        """Return how XLA compiles."""
+        return compiler_options.options()
+
+    def set_option(self, name: str, value: bool) -> None:
+        """Tell XLA how to compile, before it starts."""
+        if name not in self.options():
+            super().set_option(name, value)
+        compiler_options.set_option(name, value)
 
     @cached_property
     def tracing(self) -> JaxTransforms:
@@ -62,6 +77,13 @@ class JaxBackend(BackendBase):
     def control_flow(self) -> JaxTransforms:
         """Return the group of loops and branches within a program."""
         return self.tracing
+
+    @cached_property
+    def exporting(self) -> JaxExporting:
+        """Return the group that writes programs down."""
+        from graftax.backend.jax.exporting import JaxExporting  # lazy: few programs export
+
+        return JaxExporting()
 
     @cached_property
     def callbacks(self) -> JaxTransforms:

@@ -49,7 +49,8 @@ class JaxControl:
         self, function: Callable[[Any, Any], tuple[Any, Any]], init: object, xs: object, length: int, reverse: bool
     ) -> tuple[Any, Any]:
         """Run the steps; return the last carry and the stacked results."""
-        result: tuple[Any, Any] = lax.scan(function, init, xs, length=length, reverse=reverse)
+        counted = None if jax.tree.leaves(xs) else length  # rows tell their number, which may be a free size
+        result: tuple[Any, Any] = lax.scan(function, init, xs, length=counted, reverse=reverse)
         return result
 
     def remat(self, function: Callable[[Any], Any], policy: str | None) -> Callable[[Any], Any]:

@@ -73,7 +73,22 @@ class JaxProgram:
             self._donating = jax.jit(self._call, donate_argnums=0)
 
     def _call(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-        return self._staged.run_whole(self._constants, self._arranged([*donated, *kept]), leaves)
+        return self._at_home(self._staged.run_whole(self._constants, self._arranged([*donated, *kept]), leaves))
+
+    def _at_home(self, results: list[Any]) -> list[Any]:
+        """Return results with new values where their cells lie, lest the compiler choose."""
+        returned = len(results) - len(self.written)
+        new = map(_placed, results[returned:], map(_home_of, self.written))
+        return [*results[:returned], *new]
+
+    def whole(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+        """Return results and new values, traced where this is traced."""
+        return self._call(donated, kept, leaves)
+
+    @property
+    def opened(self) -> tuple[Any, list[Any]]:
+        """Return the program as JAX has it, of (constants, values of `read`, leaves), and the constants."""
+        return self._staged.whole, self._constants
 
     def _packed(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
         """Return the program with the cells of each group in one array, as it comes in and as it goes out."""
@@ -88,10 +103,12 @@ class JaxProgram:
 
         def call(taken: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
             parts = [part for row, kinds in zip(taken, shapes, strict=False) for part in packing.split(row, kinds)]
-            results = self._staged.run_whole(self._constants, read([*parts, *taken[count:], *kept]), leaves)
+            results = self._at_home(
+                self._staged.run_whole(self._constants, read([*parts, *taken[count:], *kept]), leaves)
+            )
             returned = len(results) - len(self.written)
             new = iter(write(results[returned:]))
-            rows = [packing.join([*islice(new, len(group))]) for group in groups]
+            rows = [_placed(packing.join([*islice(new, len(group))]), _home_of(group[0])) for group in groups]
             return [*results[:returned], *rows, *new]
 
         return jax.jit(call, donate_argnums=0)
@@ -125,6 +142,7 @@ class JaxProgram:
         def call(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], Any]:
             values = [*self._constants, *self._arranged([*donated, *kept]), *leaves]
             results, code = self._checked.run(values)
+            results = self._at_home(results)
             if self._looks == RESULTS:
                 returned = len(results) - len(self.written)
                 bad = [jnp.any(~jnp.isfinite(one)) for one in results[:returned] if is_floating(one)]
@@ -190,6 +208,15 @@ class JaxProgram:
         with tracing.eagerly():
             values = [jnp.asarray(value) for value in [*self._constants, *cells, *leaves]]
             return replay.find(self._staged.whole, values, called)
+
+
+def _home_of(cell: Any) -> Any:
+    return getattr(cell, "home", None)
+
+
+def _placed(value: Any, home: Any) -> Any:
+    """Return a value that is to lie as a home says."""
+    return value if home is None else jax.lax.with_sharding_constraint(value, home.stored)
 
 
 def _outlined(buffers: list[Any]) -> list[Any]:

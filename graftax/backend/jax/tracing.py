@@ -17,8 +17,9 @@ from typing import Any
 
 import jax
 import jax.core
-from jax._src import config
+from jax._src import config, distributed
 from jax._src import core as private
+from jax._src import xla_bridge as bridge
 from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
@@ -31,7 +32,9 @@ KNOWN = "0.10 to 0.12"
 extend: Any = jax_extend  # what it exports to type checkers differs between versions; `check` looks for the names
 _NEEDED = (
     ("jax._src.config", "trace_context"),
-    ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx"),
+    ("jax._src.distributed.global_state", "client process_id num_processes preemption_sync_manager"),
+    ("jax._src.xla_bridge", "backends_are_initialized"),
+    ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx get_axis_env"),
     ("jax._src.core.Trace", "process_primitive process_custom_jvp_call process_custom_vjp_call stage_value"),
     ("jax._src.core.trace_ctx", "trace set_trace"),
     ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
@@ -52,6 +55,11 @@ def missing(root: object) -> list[str]:
             here = getattr(here, part, None)
         found += [f"{place}.{name}" for name in names.split() if not hasattr(here, name)]
     return found
+
+
+def named_axes() -> tuple[str, ...]:
+    """Return the names of the axes that maps around this code have given names to."""
+    return tuple(name for name in private.get_axis_env().axis_sizes if isinstance(name, str))
 
 
 def check(root: Any) -> None:
@@ -116,6 +124,27 @@ def settings() -> Hashable:
 register_ambient(settings)
 
 
+def coordination() -> Any:
+    """Return what speaks with the service of several processes: values by key, barriers; None for one that is alone."""
+    return distributed.global_state.client
+
+
+def coordination_place() -> tuple[int, int]:
+    """Return the number of this process and how many there are; starts no devices."""
+    state = distributed.global_state
+    return (0, 1) if state.client is None else (state.process_id, state.num_processes)
+
+
+def preemption_manager() -> Any:
+    """Return what hears that a process is to end, and finds the step at which all do; None where nobody listens."""
+    return distributed.global_state.preemption_sync_manager
+
+
+def started() -> bool:
+    """Tell whether JAX has looked for its devices, from which on XLA takes no more options."""
+    return bool(bridge.backends_are_initialized())
+
+
 def current_level() -> Any:
     """Return the trace that operations go to now; an opaque object, the same one while nothing changes."""
     return private.trace_ctx.trace
@@ -124,6 +153,11 @@ def current_level() -> Any:
 def is_eager(level: object) -> bool:
     """Tell whether it is the level on which operations run at once."""
     return level is private.eval_trace
+
+
+def runs_at_once() -> bool:
+    """Tell whether operations run at once here; asked at each compiled call, and so in one step."""
+    return private.trace_ctx.trace is private.eval_trace
 
 
 def eagerly() -> AbstractContextManager[Any]:

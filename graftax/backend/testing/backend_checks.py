@@ -6,7 +6,7 @@ from graftax.backend.base import GROUPS
 from graftax.backend.testing.check import Kit, raises, rows
 from graftax.core.errors import BackendCapabilityError
 
-_STAND_ON_TRACING = ("gradients", "vectorizing", "compiling", "control_flow", "callbacks")
+_STAND_ON_TRACING = ("gradients", "vectorizing", "compiling", "control_flow", "callbacks", "exporting")
 
 
 def _name(kit: Kit) -> None:

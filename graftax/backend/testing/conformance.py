@@ -14,7 +14,9 @@ from graftax.backend.testing import (
     backend_checks,
     compiling_checks,
     control_flow_checks,
+    exporting_checks,
     gradient_checks,
+    mesh_checks,
     op_checks,
     random_checks,
     tracing_checks,
@@ -28,8 +30,10 @@ CHECKS: tuple[Check, ...] = (
     *random_checks.CHECKS,
     *tracing_checks.CHECKS,
     *gradient_checks.CHECKS,
+    *mesh_checks.CHECKS,
     *compiling_checks.CHECKS,
     *control_flow_checks.CHECKS,
+    *exporting_checks.CHECKS,
 )
 
 

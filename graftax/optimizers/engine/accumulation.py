@@ -40,12 +40,12 @@ def accumulate(
     def last() -> None:
         earlier = [update.slots[SLOT] for update, _ in absent]
         had_one = [ops.any(ops.not_equal(slot.value, 0)) for slot in earlier]
-        before = [[(part, part.value) for part in (update.variable, *slots)] for update, slots in absent]
+        before = [[(part, part._gx_stored) for part in (update.variable, *slots)] for update, slots in absent]
         both = zip((*updates, *(update for update, _ in absent)), (*sums, *earlier), strict=True)
         then([update.with_gradient(slot.value / ops.cast(gathered, slot.dtype)) for update, slot in both])
         for changes, parts in zip(had_one, before, strict=True):  # without a gradient nothing changes, nor decays
             for part, value in parts:
-                part.assign(ops.where(changes, part.value, value))
+                part.assign(ops.where(changes, part._gx_stored, value))
         for slot in (*sums, *earlier, *frozen):
             slot.assign(ops.zeros_like(slot))
         gathered.assign(ops.zeros_like(gathered))

@@ -42,7 +42,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             [update] = group
             variable, rows, declared = update.variable, update.rows, update.rule_slots()
             dtype = compute_dtype(variable.dtype)
-            gradient, value = update.gradient, variable.value
+            gradient, value = update.gradient, variable._gx_stored
             slots = {name: slot.value for name, slot in declared.items()}
             if rows is not None:  # other rows, and those of the slots, stay
                 gradient, value = rows.share(gradient), rows.of(value)
@@ -69,7 +69,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
 def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> None:
     """Update several variables that are alike as one array."""
     first = group[0]
-    value = join([update.variable.value for update in group])
+    value = join([update.variable._gx_stored for update in group])
     gradient = join([update.gradient for update in group])
     slots = {name: join([update.slots[name].value for update in group]) for name in first.rule_slots()}
     given = _rule_input(rule, first, gradient, value, slots, step_for)
@@ -90,7 +90,7 @@ def _update_all(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
     given = []
     for update in updates:
         slots = {name: slot.value for name, slot in update.rule_slots().items()}
-        given.append(_rule_input(rule, update, update.gradient, update.variable.value, slots, step_for))
+        given.append(_rule_input(rule, update, update.gradient, update.variable._gx_stored, slots, step_for))
     results = rule.update_all(given)
     if not isinstance(results, list | tuple) or len(results) != len(given):
         got = f"{len(results)} results" if isinstance(results, list | tuple) else _described(results)
@@ -143,11 +143,11 @@ def _fitted(update: Update, new: Array) -> Array:
     rows = update.rows
     if rows is None:
         return constrained(variable, new)
-    whole: Array = rows.put(variable.value, new)
+    whole: Array = rows.put(variable._gx_stored, new)
     if variable.constraint is None:
         return whole
     # the others stay, within the bounds or not
-    kept: Array = rows.put(variable.value, rows.of(constrained(variable, whole)))
+    kept: Array = rows.put(variable._gx_stored, rows.of(constrained(variable, whole)))
     return kept
 
 

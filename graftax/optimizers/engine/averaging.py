@@ -24,7 +24,7 @@ def slot_for(variable: Variable) -> Slot:
     """Return the average of a variable, which starts as its value."""
 
     def start(key: object, shape: object, dtype: str) -> Array:
-        return cast_to(variable.value, dtype)
+        return cast_to(variable._gx_stored, dtype)
 
     return Slot(dtype=compute_dtype(variable.dtype), initializer=start)
 
@@ -49,7 +49,7 @@ def two_averages(rule: Averaging) -> ArgumentError:
 @contextmanager
 def swapped(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
     """Give each variable the value beside it for the block, and at the end its own again, whatever happens."""
-    before = [variable.value for variable, _ in pairs]
+    before = [variable._gx_stored for variable, _ in pairs]
     try:
         for variable, average in pairs:
             variable.assign(average)
@@ -82,7 +82,7 @@ class Averaging(SlotKeeper):
         first = ops.equal(self.averaged_updates, 0)
         for update in updates:
             average = update.slots[SLOT]
-            value = cast_to(update.variable.value, average.dtype)
+            value = cast_to(update.variable._gx_stored, average.dtype)
             nearer = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
             # also where the update is differentiated
             average.assign(ops.stop_gradient(ops.where(first, value, nearer)))
@@ -152,7 +152,7 @@ class Averaging(SlotKeeper):
         for variable, state in self._gx_slots.items() if self.ema_momentum is not None else ():
             if SLOT in state.slots:
                 average = cast_to(state.slots[SLOT].value, variable.dtype)
-                yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable.value, average)
+                yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable._gx_stored, average)
 
     def _gx_is_swapped(self) -> bool:
         return self in _swapped or any(other._gx_is_swapped() for other in self.others)

@@ -65,7 +65,7 @@ def _clip_units(gradient: Array, variable: Variable, limit: object) -> Array:
     if 0 in variable.shape:
         return gradient
     dtype = compute_dtype(variable.dtype)
-    most = number(limit, dtype) * ops.maximum(_unit_norms(cast_to(variable.value, dtype)), 1e-3)
+    most = number(limit, dtype) * ops.maximum(_unit_norms(cast_to(variable._gx_stored, dtype)), 1e-3)
     norms = _unit_norms(gradient)
     return ops.where(norms > most, gradient * (most / ops.maximum(norms, 1e-6)), gradient)
 

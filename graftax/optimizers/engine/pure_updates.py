@@ -8,6 +8,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, NotBuiltError, StateError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.core.undefined import undefined
 from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.transforms.functional import state as state_of
@@ -21,11 +22,11 @@ class PureUpdates(SlotKeeper):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
-        raise NotImplementedError(f"{type(self).__name__} must define build(variables)")
+        raise undefined(self, "build(variables)")
 
     def apply(self, gradients: Any, variables: Variables) -> None:
         """Move each variable along its gradient."""
-        raise NotImplementedError(f"{type(self).__name__} must define apply(gradients, variables)")
+        raise undefined(self, "apply(gradients, variables)")
 
     def pure_state(self, variables: Variables) -> dict[str, Array]:
         """Return what `pure_update` starts from: the values of all that this optimizer keeps, by path.

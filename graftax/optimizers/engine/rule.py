@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.variables.variable import Variable
@@ -63,7 +64,7 @@ class Rule:
             slots: The slots as attributes; those without a new value stay as they are.
             step: ``learning_rate``, ``iterations`` and ``count``; see `Step`.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define update(gradient, value, slots, step)")
+        raise undefined(self, "update(gradient, value, slots, step)")
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """Return what `update` returns for each of the variables, in order; by `update` unless a subclass defines it.

@@ -67,6 +67,7 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
         name=name,
         path=path,
         owner=variable._gx_owner,
+        placement=None if (home := variable._storage.home) is None else home.for_slot(variable.shape),
     )
     there = is_allocated(variable._storage)
     with creation.remembered(owner._gx_captured), allocating_nothing(not there):

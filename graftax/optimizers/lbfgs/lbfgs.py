@@ -137,7 +137,7 @@ class LBFGS(SlotKeeper):
         for variable in moving:
             self._gx_make_slots(variable)
         self._gx_leave_scopes()
-        before = [variable.value for variable in moving]
+        before = [variable._gx_stored for variable in moving]
         try:
             return _Descent(self, loss_fn, moving, has_aux).run()
         except BaseException:
@@ -200,7 +200,7 @@ class _Descent:
 
     def step(self, state: _State) -> _State:
         """Take one step: find the direction, search along it, and learn from what was found."""
-        settings, origin, gradient = self.settings, self.joined([v.value for v in self.moving]), state.gradient
+        settings, origin, gradient = self.settings, self.joined([v._gx_stored for v in self.moving]), state.gradient
         direction = state.history.direction(gradient)
         slope = ops.sum(direction * gradient)
         usable = ops.logical_and(state.history.pairs > 0, ops.logical_and(ops.isfinite(slope), slope < 0))
@@ -223,7 +223,7 @@ class _Descent:
             settings.tolerance_change / ops.max(ops.abs(direction)),
         )
         self.place(origin, direction, search.low.step)
-        moved = self.joined([v.value for v in self.moving]) - origin  # as it was rounded
+        moved = self.joined([v._gx_stored for v in self.moving]) - origin  # as it was rounded
         changed = ops.logical_and(
             ops.max(ops.abs(moved)) > settings.tolerance_change,
             state.loss - search.low.value > settings.tolerance_change * ops.abs(state.loss),

@@ -87,7 +87,7 @@ class Optax(Optimizer):
         def slot(leaf: Leaf) -> Slot:
             def start(key: object, shape: object, dtype: str) -> Array:
                 if not begun:  # all of this variable at once
-                    begun.update(self._layout.begin(path, cast_to(variable.value, wide)))
+                    begun.update(self._layout.begin(path, cast_to(variable._gx_stored, wide)))
                 return begun[leaf.name]
 
             return Slot(leaf.shape, None if leaf.dtype == wide else leaf.dtype, start)

@@ -141,11 +141,11 @@ class Lookahead(PureUpdates):
 
     def _set_out(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:  # again: values may have been loaded, or assigned in this trace, since it was made
-            slow.assign(cast_to(fast.value, slow.dtype))
+            slow.assign(cast_to(fast._gx_stored, slow.dtype))
 
     def _come_back(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:
-            slow.assign_add(self.rate * (cast_to(fast.value, slow.dtype) - slow))
+            slow.assign_add(self.rate * (cast_to(fast._gx_stored, slow.dtype) - slow))
             fast.assign(cast_to(slow.value, fast.dtype))
 
     def __repr__(self) -> str:

@@ -88,7 +88,7 @@ class SAM(Checked):
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
         norm = ops.sqrt(ops.sum(ops.stack(squares)))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
-        before = [variable.value for variable in trainable]
+        before = [variable._gx_stored for variable in trainable]
         try:
             for variable, gradient in zip(trainable, gradients, strict=True):
                 variable.assign_add(cast_to(factor, variable.dtype) * gradient)

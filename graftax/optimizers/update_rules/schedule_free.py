@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Unpack
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for, two_averages
@@ -102,20 +103,20 @@ class ScheduleFree(Optimizer):
 
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Return where the fast sequence goes, and new values of other slots."""
-        raise NotImplementedError(f"{type(self).__name__} must define _direction(gradient, slots, step)")
+        raise undefined(self, "_direction(gradient, slots, step)")
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
         for variable, state in self._gx_slots.items():
             if "z" in state.slots:
                 z = state.slots["z"].value
-                y = cast_to(variable.value, state.slots["z"].dtype)
+                y = cast_to(variable._gx_stored, state.slots["z"].dtype)
                 x = cast_to(y + (1 / self.beta_1 - 1) * (y - z), variable.dtype)
-                yield variable, ops.where(ops.equal(self.iterations, 0), variable.value, x)
+                yield variable, ops.where(ops.equal(self.iterations, 0), variable._gx_stored, x)
 
     def _gx_averages_assigned(self) -> None:
         for variable, state in self._gx_slots.items():
             if "z" in state.slots:  # else what is the average now would be taken for a mixture, and left again
-                state.slots["z"].assign(cast_to(variable.value, state.slots["z"].dtype))
+                state.slots["z"].assign(cast_to(variable._gx_stored, state.slots["z"].dtype))
         super()._gx_averages_assigned()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -75,7 +75,18 @@ _places: list[_Place] = []
 """Of the whole process, since what a compiled function records comes from a thread of the library that runs it."""
 _recording: ScopeStack[bool] = ScopeStack("summary.record_if")
 _names: ScopeStack[str] = ScopeStack("summary.name_scope")
-register_ambient(lambda: ("summary", bool(_places), all(_recording.items), "/".join(_names.items)))
+_NOTHING_RECORDED = "summary", False, True, ""
+
+
+def _setting() -> Hashable:
+    """Return what a trace depends on; most programs record nothing, and each compiled call asks."""
+    recording, names = _recording.items, _names.items
+    if not (_places or recording or names):
+        return _NOTHING_RECORDED
+    return "summary", bool(_places), all(recording), "/".join(names)
+
+
+register_ambient(_setting)
 
 
 @contextmanager

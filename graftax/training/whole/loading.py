@@ -37,7 +37,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
         >>> _ = gx.Sequential([gx.Input((3,)), gx.layers.Dense(2)]).save(path)
         >>> again = load_model(path)
         >>> again.layers
-        [<Dense 'layers/0'>]
+        [<Dense(2) 'layers/0', kernel (3, 2), bias (2,)>]
     """
     own = given(custom)
     with read(path) as saved:

@@ -30,7 +30,7 @@ def blueprint(module: Module) -> Hashable | None:
     try:
         for node in nodes:
             if type(node) is Variable:
-                parts.append((node.shape, node.dtype, node.trainable))
+                parts.append((node.shape, node.dtype, node.trainable, node._storage.home))
             elif isinstance(node, Module) and _is_ours(type(node)) and getattr(node, "compiles_call", True):
                 parts.append((type(node), *_settings(node, number)))
             else:

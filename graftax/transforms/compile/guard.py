@@ -66,6 +66,10 @@ class Guard:
             if ref() is node and name in after:
                 before[name] = after[name]
 
+    def _moved(self) -> str | None:
+        """Return which Variable lies elsewhere than at the trace, in words; None if none does."""
+        return None
+
     def is_owed(self) -> bool:
         """Return True if the trace has changed something, was not run yet, and nothing has changed since."""
         if not self._owed:
@@ -95,6 +99,7 @@ class Guard:
         self._around: list[tuple[list[Any], list[Any]]] = []  # a list in the surroundings, and what was in it
         self._empty: list[Any] = []
         self._kept: list[Any] = []
+        self._constant = False
 
     def _look(self) -> None:
         """Note how everything is now, which is as it was at the trace."""
@@ -126,6 +131,8 @@ class Guard:
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
                         else:
                             self._others.append((one, [*ids_in(one)]))
+        looked_at = (self._lists, self._others, self._arrays, self._bound, self._around, self._empty)
+        self._constant = not any(looked_at)  # as of most small functions
 
     def _same_content(self) -> bool:
         try:
@@ -134,13 +141,18 @@ class Guard:
                     return False
         except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
             return False
-        if not all([*ids_in(container)] == ids for container, ids in self._others):
+        for container, ids in self._others:  # loops: a generator costs as much as what it looks at, at every call
+            if [*ids_in(container)] != ids:
+                return False
+        for one, held in self._around:
+            if len(one) != len(held) or False in map(is_, one, held):
+                return False
+        for look, number in self._bound:
+            if id(look()) != number:
+                return False
+        if self._empty and self._is_filled():
             return False
-        if any(len(one) != len(held) or False in map(is_, one, held) for one, held in self._around):
-            return False
-        if not all(id(look()) == number for look, number in self._bound) or self._is_filled():
-            return False
-        return all(array.tobytes() == content for array, content in self._arrays)
+        return not self._arrays or all(array.tobytes() == content for array, content in self._arrays)
 
     def _is_filled(self) -> bool:
         """Return True if there are Modules or Variables where there was nothing."""
@@ -169,10 +181,12 @@ class Guard:
 
     def difference(self) -> str | None:
         """Return what has changed since the trace, in words; None if nothing has."""
-        if self._version == structure.version and self._same_content():
+        if self._version == structure.version and (self._constant or self._same_content()):
             return None
         if self._change is not None:
             return self._change
+        if (moved := self._moved()) is not None:
+            return moved
         for place, (ref, before) in enumerate(self._touched):
             node = ref()
             if node is not None and (after := self._now(place, node)) != before:

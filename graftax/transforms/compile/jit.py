@@ -29,6 +29,7 @@ from graftax.transforms.compile.guard import BY_ITSELF
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.repeated import MISSED, Repeated
 from graftax.transforms.compile.run import run_donating, run_nested
 from graftax.transforms.compile.trace import Entry
 from graftax.transforms.lifting.carried import carrying, given_masks, masks_of, with_masks
@@ -58,9 +59,11 @@ class CompiledFunction(Generic[P, R]):
         "__dict__",
         "__weakref__",
         "_allow_callback",
+        "_before",
         "_bound",
         "_entries",
         "_fn",
+        "_last",
         "_looks",
         "_max_retraces",
         "trace_count",
@@ -75,6 +78,8 @@ class CompiledFunction(Generic[P, R]):
         self._looks = looks
         self._entries: dict[Hashable, list[Entry]] = {}  # for each key, the one used last first
         self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
+        self._last: Repeated | None = None
+        self._before: Entry | None = None  # what the last call ran that was looked at as a whole
         self.trace_count = 0
         carry_names(self, fn)
 
@@ -97,6 +102,9 @@ class CompiledFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run compiled; trace first if need be."""
         try:
+            last = self._last
+            if last is not None and not kwargs and (out := last.run(args)) is not MISSED:
+                return cast(R, out)
             if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
                 return self._plain(args, kwargs)
             transforms = registry.current().compiling
@@ -108,6 +116,8 @@ class CompiledFunction(Generic[P, R]):
             else:
                 entry = entries[0]
             if frames.top is None and transforms.eager():
+                self._last = Repeated.after(self._before, entry, args, kwargs)
+                self._before = entry
                 results = run_donating(entry, dynamic)
             else:
                 results = run_nested(entry, dynamic)
@@ -179,6 +189,7 @@ class CompiledFunction(Generic[P, R]):
     def forget(self) -> None:
         """Forget all traces: the next call traces anew."""
         self._entries.clear()
+        self._last = self._before = None
         self.trace_count = 0
 
     def _names(self, transforms: Tracing, leaves: list[Any], tree: object) -> list[str]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from graftax.backend.program import Lowering
+from graftax.transforms.compile.settle import settle
 from graftax.transforms.compile.trace import Entry
 from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable
@@ -74,6 +75,7 @@ class Lowered:
         """Variables whose values come in."""
         self.written = _variables(entry.written)
         """Variables that are assigned."""
+        settle(entry)
         taken, kept = ([cell.buffer for cell in cells] for cells in (entry.taken(), entry.kept))
         self._lowering: Lowering = entry.program.lower(taken, kept, leaves)
 

@@ -14,9 +14,11 @@ from typing import Any
 from graftax.backend import registry
 from graftax.backend.traced_checks import traces
 from graftax.core.errors import StateError
+from graftax.transforms.compile.settle import before_first_run, settle
 from graftax.transforms.compile.trace import Entry
 from graftax.transforms.lifting.lifted import assign
 from graftax.variables.state.donation import Donation
+from graftax.variables.state.home import HomesMoved
 from graftax.variables.state.unallocated import require_allocated
 
 _LONE = max(map(sys.getrefcount, [object()]))
@@ -27,6 +29,10 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
     if entry.fresh:
         require_allocated([*entry.kept, *entry.written])
+    if entry.settled != HomesMoved.count:
+        settle(entry)
+    if entry.fresh:
+        before_first_run(entry, leaves)
     if not entry.written:  # nothing to lose
         entry.fresh = False
         return entry.program.run_donating([], [storage.buffer for storage in entry.kept], leaves)
@@ -97,6 +103,8 @@ def _uninterrupted() -> Iterator[None]:
 def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run as a part of a gradient, a functional call or a transformation of plain jax: state through the frames."""
     entry.touch()
+    if entry.settled != HomesMoved.count:
+        settle(entry)
     donated = [storage.read() for storage in entry.donated]
     # what its checks find is raised after the outermost compiled function has run
     run = entry.program.run if traces.top is not None else entry.program.run_looking

@@ -31,6 +31,11 @@ class Seen:
         """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
         self._made[id(module)] = weakref.ref(module)
 
+    @property
+    def makes(self) -> bool:
+        """Tell whether Modules are made during the trace."""
+        return bool(self._made)
+
     def part(self, node: Node, name: str) -> None:
         """Note how an attribute is."""
         known = self._parts.setdefault(id(node), {})

@@ -12,6 +12,7 @@ from graftax.core import user_line
 from graftax.transforms.compile.guard import Guard
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.state.donation import Donation, at_rest, lock
+from graftax.variables.state.home import Home
 from graftax.variables.state.pack import Pack, pack_of
 from graftax.variables.state.storage import Moves, Storage, together
 
@@ -37,6 +38,7 @@ class Entry(Guard):
         self.masked = masked  # whether the results come with their masks, as a pair
         self.statics = statics  # and what else is to be kept alive, so that its identity stays its own
         self.fresh = True  # not run yet
+        self.settled = -1  # what `HomesMoved` counted when all that it reads and assigns lay together
         self._groups = [cast("Sequence[Storage]", one) for one in program.taken if isinstance(one, Sequence)]
         count = len(self._groups)
         self._packs: list[Pack] = []
@@ -45,7 +47,14 @@ class Entry(Guard):
         self._buffers: list[Any] = []
         self._moves = -1
         self._takes = 0
+        self._homes = [_fixed(cell) for cell in (*self.kept, *self.written)]
         super().__init__(list(frame.touched.values()), frame.seen)
+
+    def _moved(self) -> str | None:
+        for cell, before in zip((*self.kept, *self.written), self._homes, strict=True):
+            if _fixed(cell) is not before:
+                return f"{cell.path} was placed elsewhere"
+        return None
 
     def taken(self) -> list[Storage | Pack]:
         """Return what its donating program takes, in order."""
@@ -122,6 +131,10 @@ class Entry(Guard):
                 )
         if overlooked:
             self.settle()
+
+
+def _fixed(cell: Storage) -> Home | None:
+    return cell.home if cell.home is not None and cell.home.fixed else None
 
 
 _LOOKED_AT = 1000  # elements of a container, at each trace

@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name, wraps
-from graftax.transforms.gradients.sources import check_sources, expand, first_argument
+from graftax.transforms.gradients.sources import at_home, check_sources, expand, first_argument, value_of
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.lifted import Lifted, Outcome
@@ -65,7 +65,7 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
         sources = leaves_of_it if wrt is None else list(dict.fromkeys(leaves_of_it))  # a Variable twice is still one
         storages = [] if wrt is None else [source._storage for source in sources]
         arrays = registry.current().arrays
-        values = [arrays.asarray(unwrap(source)) for source in sources]
+        values = [arrays.asarray(value_of(source)) for source in sources]
         check_sources(fn, sources, values)
         transforms = registry.current().gradients
         parent = frames.top
@@ -85,6 +85,8 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
         pair = lifted.commit(outcome._replace(leaves=[value, *outcome.leaves]))
         result = pair if has_aux else value
         if wrt is not None:
+            if any(storage.home is not None for storage in storages):
+                gradients = at_home(storages, gradients)
             found = dict(zip(sources, gradients, strict=True))
             gradients = [found[leaf] for leaf in leaves_of_it]
         return result, tree.rebuild(structure, iter(gradients))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError
+from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
 from graftax.variables.graph.module import Module
+from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable
 
 
@@ -37,6 +39,22 @@ def expand(wrt: object) -> Any:
             "wrt=model.trainable_variables",
         )
     return tree.rebuild(wrt, (expand(leaf) for leaf in tree.flatten(wrt)))
+
+
+def value_of(source: Any) -> Any:
+    """Return the value of a source; that of a Variable with a home as it is kept, not as it is computed with."""
+    return source._gx_stored if isinstance(source, Variable) and source._storage.home is not None else unwrap(source)
+
+
+def at_home(storages: Iterable[Storage], gradients: Iterable[Any]) -> list[Any]:
+    """Return gradients with respect to Variables that lie as their Variables do."""
+    found = []
+    for storage, gradient in zip(storages, gradients, strict=True):
+        home = storage.home
+        if home is not None and storage.backend.arrays.is_array(gradient):
+            gradient = storage.backend.meshes.constrain(gradient, home.stored)
+        found.append(gradient)
+    return found
 
 
 def check_once(name: str, primals: list[Any]) -> None:

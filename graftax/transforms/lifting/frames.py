@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from graftax.backend import registry
+from graftax.backend.meshes import Mesh
 from graftax.backend.program import Lift
 from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
@@ -46,6 +48,10 @@ class CompileFrame(Frame):
         self._now[storage] = value
         self._written[storage] = None
         self._touch_owners(storage)
+
+    def moved(self, storage: Storage) -> bool:
+        """Tell whether the function has assigned it."""
+        return storage in self._written
 
     def touch(self, node: Node) -> None:
         """Note that the program depends on the fingerprint of a Module or Variable."""
@@ -100,6 +106,17 @@ class CompileFrame(Frame):
         found = (value for traced, value in self._arguments if traced is tracer)
         return next(found, None)
 
+    def mesh(self) -> Mesh | None:
+        """Return the mesh of a Variable that was read, or that the function is known to reach; else of an argument."""
+        nodes = (node for node in self.touched.values() if isinstance(node, Module))
+        storages = chain(self._lift.cells, self._now, (v._storage for node in nodes for v in node.variables))
+        homes = (storage.home for storage in storages)
+        found = next((home.mesh for home in homes if home is not None and home.fixed), None)
+        if found is None and (backend := registry.current()).has("meshes"):
+            meshes = (backend.meshes.mesh_of(value) for _, value in self._arguments)
+            found = next((mesh for mesh in meshes if mesh is not None), None)
+        return found
+
     def _touch_owners(self, storage: Storage) -> None:
         # a Variable may go with its owner, and another one come: whatever leads to it counts
         node: Node | None = storage.user
@@ -131,6 +148,7 @@ class Substitution(Frame):
         self.parent = parent
         self.level = level
         self._now: dict[Storage, Array] = dict(given)
+        self._given = frozenset(self._now)
         self.written: dict[Storage, Array] = {}
 
     def read(self, storage: Storage) -> Array:
@@ -143,6 +161,10 @@ class Substitution(Frame):
         """Set the value from here on, inside."""
         self._now[storage] = value
         self.written[storage] = value
+
+    def moved(self, storage: Storage) -> bool:
+        """Tell whether a value was given or assigned here or further out."""
+        return storage in self._given or storage in self.written or super().moved(storage)
 
     def commit(self, but: Container[Storage] = ()) -> None:
         """Assign, in the frame that is on top, what was assigned inside, but for some."""

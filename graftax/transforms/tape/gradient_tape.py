@@ -37,6 +37,7 @@ from graftax.core.typedefs import Array, Shape
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import batch_jacobian, jacobian, pull, rows_differ
 from graftax.transforms.gradients.directions import direction
+from graftax.transforms.gradients.sources import at_home
 from graftax.transforms.tape.block import RecordedBlock, Source, Unconnected, unconnected
 from graftax.transforms.tape.replay import Transform, run
 from graftax.variables.variable import Variable
@@ -328,5 +329,7 @@ def _sums(leaves: list[Source], found: dict[int, Any], shape: Shape, skip: int, 
     for leaf, slots in leaves:
         parts = [found[slot] for slot in slots if slot in found]
         total = sum(parts[1:], parts[0]) if parts else unconnected(kind, (*shape, *leaf.shape[skip:]), leaf.dtype)
+        if isinstance(leaf, Variable) and skip == 0 and total is not None and tuple(total.shape) == leaf.shape:
+            [total] = at_home([leaf._storage], [total])
         results.append(total)
     return results

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.core.undefined import undefined
 from graftax.variables.graph.candidates import candidates
 from graftax.variables.graph.node import Branch, Edge, Leaf, Node
 from graftax.variables.graph.structure import structure
@@ -24,7 +25,7 @@ class Freezing(Branch):
 
     def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         """Yield this and every Node below it, with its edges."""
-        raise NotImplementedError
+        raise undefined(self, "_gx_walked()")
 
     @property
     def trainable(self) -> bool:

@@ -31,6 +31,7 @@ from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
 from graftax.variables.graph.structure import structure as structure
+from graftax.variables.graph.tree_repr import tree_repr
 from graftax.variables.graph.walking import walk as walk
 from graftax.variables.graph.walking import walk_with_edges as walk_with_edges
 from graftax.variables.state import storage
@@ -256,6 +257,9 @@ class Module(Adopting, Holder, Constructed):
         """Tell the function being compiled, if any, that it asks what there is below."""
         if (frame := storage.frames.top) is not None:
             frame.looked(list(walk(self)))
+
+    def __repr__(self) -> str:
+        return tree_repr(self)
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 

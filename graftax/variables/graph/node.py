@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
+from graftax.core.undefined import undefined
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
 from graftax.variables.trainability import Trainability
@@ -78,11 +79,12 @@ class Branch(Node):
     _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_lacks_weights = False  # a layer that is not built
     _gx_looked_through = False  # for plain objects that hold Variables
+    _gx_in_tree = True  # has a line in what is shown of the Module that holds it
 
     @property
     def name(self) -> str:
         """Return what it is called in messages."""
-        raise NotImplementedError
+        raise undefined(self, "name")
 
 
 class Leaf(Node):
@@ -103,6 +105,9 @@ class Leaf(Node):
         for name in ("regularizer", "constraint"):
             if (value := self.__dict__.get(name)) is not None:
                 found[name] = value
+        home: Any = self.__dict__["_storage"].home
+        if home is not None and home.fixed:
+            found["home"] = home
         return found
 
 

@@ -137,6 +137,8 @@ def in_groups(kinds: Iterable[tuple[T, Hashable | None]]) -> Iterator[list[T]]:
 
 def place_of(storage: Storage) -> Hashable | None:
     """Return what is equal for storages that may share a pack: its dtype and devices; None for none."""
+    if storage.home is not None and storage.home.splits:  # in a row it could not stay split
+        return None
     if not is_allocated(storage):
         return None
     buffer: Any = storage.buffer

@@ -13,12 +13,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from graftax.backend import registry
+from graftax.backend.meshes import Mesh
 from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
+from graftax.core.undefined import undefined
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
+from graftax.variables.state.home import Home, HomesMoved
 from graftax.variables.state.memo import Memo, computations
 
 
@@ -35,11 +38,15 @@ class Frame:
 
     def read(self, storage: Storage) -> Array:
         """Return the value that the Variable has now, as this frame sees it."""
-        raise AttributeError(f"{type(self).__name__} must define 'read'")
+        raise undefined(self, "read")
 
     def write(self, storage: Storage, value: Array) -> None:
         """Make that the value from now on, as this frame sees it."""
-        raise AttributeError(f"{type(self).__name__} must define 'write'")
+        raise undefined(self, "write")
+
+    def moved(self, storage: Storage) -> bool:
+        """Tell whether the value here may be another one than that of the buffer."""
+        return self.parent is not None and self.parent.moved(storage)
 
     def touch(self, node: Node) -> None:
         """Note that the trace depends on more of a Module or Variable than values: its `_gx_fingerprint`."""
@@ -71,6 +78,10 @@ class Frame:
         if self.parent is not None:
             self.parent.group(storages)
 
+    def mesh(self) -> Mesh | None:
+        """Return the mesh over which the program lies that is being traced, as far as that is known."""
+        return self.parent.mesh() if self.parent is not None else None
+
     def first_value(self, tracer: object) -> Any:
         """Return what a traced argument is at the call under which it is traced; None for any other traced value."""
         return self.parent.first_value(tracer) if self.parent is not None else None
@@ -92,10 +103,14 @@ autocast: ScopeStack[str | None] = ScopeStack("autocast")
 register_ambient(lambda: autocast.top)
 
 
+stand_ins: ScopeStack[Callable[[Node], Storage | None]] = ScopeStack("values in place of expressions")
+"""Functions that say where the value of an expression lies that is not to be computed; None for one that is."""
+
+
 class Storage:
     """One device buffer. Everything else reads and writes it through here."""
 
-    __slots__ = ("__weakref__", "_user", "backend", "place")
+    __slots__ = ("__weakref__", "_user", "backend", "home", "place")
 
     passing = False
     """Whether it may go with the one run that made it, instead of being kept by somebody."""
@@ -104,6 +119,8 @@ class Storage:
         self.place: tuple[Any, int] = [buffer], 0
         """The list that the buffer is in, and where; `together` puts several into one list, a `Pack` into one array."""
         self.backend = backend
+        self.home: Home | None = None
+        """Where the buffer lies on several devices; None for the default device."""
         self._user = weakref.ref(user)
 
     @property
@@ -153,6 +170,8 @@ class Storage:
         self.check(value)
         frame = frames.top
         if frame is None:
+            if self.home is not None:
+                value = self.backend.meshes.place(value, self.home.stored)
             with lock:
                 buffers, index = self.place
                 if type(buffers) is list and type(buffers[index]) is not Donation:
@@ -178,10 +197,30 @@ class Storage:
                 self.write(after)
                 return
             self.check(after)
+            if self.home is not None:
+                after = self.backend.meshes.place(after, self.home.stored)
             if exchange((self,), (before,), (after,)):
                 return
         with at_rest((self,)):
             self.write(change(self.read()))
+
+    def as_computed(self, value: Array) -> Array:
+        """Return the value as a program computes with it: gathered, where each device keeps a part."""
+        if self.home is None or frames.top is None or not tracer_of(self.backend, value):
+            return value
+        return self.backend.meshes.constrain(value, self.home.computed)
+
+    def move(self, home: Home | None) -> None:
+        """Let the buffer lie there from now on; None for the default device."""
+        if home is self.home:
+            return
+        before, self.home = self.home, home
+        HomesMoved.count += 1
+        try:
+            self.buffer = self.backend.meshes.place(self.buffer, None if home is None else home.stored)
+        except BaseException:
+            self.home = before
+            raise
 
     def check(self, value: object) -> None:
         """Raise if the value may not be assigned here: it would outlive its trace, or the line runs at another time."""

@@ -15,6 +15,7 @@ from graftax.core.errors import StateError
 from graftax.core.scopes import ScopeStack
 from graftax.core.typedefs import Array, Shape
 from graftax.variables.graph.node import Node
+from graftax.variables.state.home import Home, HomesMoved
 from graftax.variables.state.storage import Storage
 
 _scope: ScopeStack[bool] = ScopeStack("unallocated")
@@ -60,6 +61,14 @@ class UnallocatedStorage(Storage):
         """
         require_allocated((self,))
         return super().concrete()
+
+    def move(self, home: Home | None) -> None:
+        """Let the value, if there is one, and what is assigned lie there from now on."""
+        if is_allocated(self):
+            super().move(home)
+        elif home is not self.home:
+            self.home = home
+            HomesMoved.count += 1
 
 
 def is_allocated(storage: Storage) -> bool:

@@ -19,9 +19,8 @@ def without(*names):
         return SimpleNamespace(**kept)
 
     root = copy(jax, "jax")
-    root._src = SimpleNamespace(
-        core=copy(jax._src.core, "jax._src.core"), config=copy(jax._src.config, "jax._src.config")
-    )
+    private = {name: copy(getattr(jax._src, name), f"jax._src.{name}") for name in ("core", "config", "xla_bridge")}
+    root._src = SimpleNamespace(**private)
     root.extend = SimpleNamespace(core=copy(jax.extend.core, "jax.extend.core"))
     root.__version__ = "0.99"
     return root

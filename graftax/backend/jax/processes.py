@@ -1,0 +1,199 @@
+"""Processes of JAX: its coordination service, and arrays over the devices of several processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from graftax.backend.jax import tracing
+from graftax.backend.processes import Held, Joining
+from graftax.core.errors import ProcessError
+from graftax.core.typedefs import Shape
+
+_UNKNOWN = "should be defined"  # in what JAX raises where nothing tells of other processes
+_TORCHRUN = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+
+
+class JaxProcesses:
+    """Those that `jax.distributed` knows."""
+
+    def __init__(self) -> None:
+        self.timeout = 300.0
+
+    def join(self, how: Joining) -> bool:
+        """Call `jax.distributed.initialize`, with what it finds out itself where nothing is told."""
+        told = _told(how, os.environ)
+        if tracing.coordination() is not None:
+            raise ProcessError(
+                f"this process is number {self.index()} of {self.count()} already",
+                "a process joins the others once",
+                "one call of graftax.distributed.initialize() at the beginning of the program",
+            )
+        if told.count == 1 and told.coordinator is None:
+            return False
+        try:
+            jax.distributed.initialize(
+                told.coordinator,
+                told.count,
+                told.index,
+                None if told.local_devices is None else list(told.local_devices),
+                initialization_timeout=max(1, round(told.timeout)),
+                heartbeat_timeout_seconds=max(1, round(told.heartbeat)),
+            )
+        except ValueError as error:
+            if _UNKNOWN in str(error) and told[:3] == (None, None, None):
+                return False
+            raise ProcessError(
+                f"coordinator={told.coordinator!r}, num_processes={told.count}, process_id={told.index}",
+                f"that does not say who is here: {error}",
+                'graftax.distributed.initialize("host:port", num_processes=2, process_id=0), or all left out under '
+                "srun, mpirun, Kubernetes, torchrun or on a TPU",
+            ) from error
+        except RuntimeError as error:
+            raise _not_joined(error, told) from error
+        self.timeout = told.timeout
+        return True
+
+    def index(self) -> int:
+        """Return the number of this process; starts no devices."""
+        return tracing.coordination_place()[0]
+
+    def count(self) -> int:
+        """Return how many there are; starts no devices."""
+        return tracing.coordination_place()[1]
+
+    def put(self, key: str, value: bytes) -> None:
+        """Tell all processes."""
+        with _translated():
+            _client().key_value_set_bytes(key, value)
+
+    def get(self, key: str, timeout: float) -> bytes:
+        """Wait until somebody tells."""
+        with _translated():
+            found: bytes = _client().blocking_key_value_get_bytes(key, _milliseconds(timeout))
+        return found
+
+    def listed(self, folder: str) -> dict[str, bytes]:
+        """Return what was told."""
+        begin = len(folder) + 1
+        with _translated():
+            return {key[key.index(folder) + begin :]: bytes(v) for key, v in _client().key_value_dir_get_bytes(folder)}
+
+    def forget(self, folder: str) -> None:
+        """Forget what was told."""
+        with _translated():
+            _client().key_value_delete(f"{folder}/")
+
+    def barrier(self, name: str, timeout: float) -> None:
+        """Wait at the coordination service."""
+        with _translated():
+            _client().wait_at_barrier(name, _milliseconds(timeout))
+
+    def preempted(self, step: int) -> bool:
+        """Ask the service, which hears of a SIGTERM to any process."""
+        manager = tracing.preemption_manager()
+        return manager is not None and bool(manager.reached_sync_point(step))
+
+    def is_spread(self, array: Any) -> bool:
+        """Tell whether its sharding has several devices."""
+        return (
+            isinstance(array, jax.Array)
+            and not isinstance(array, jax.core.Tracer)
+            and len(array.sharding.device_set) > 1
+        )
+
+    def boxes(self, array: Any) -> Sequence[Held] | None:
+        """Return the boxes of its sharding, each once."""
+        if not isinstance(array, jax.Array) or array.is_fully_addressable:
+            return None
+        found: dict[tuple[Shape, Shape], set[int]] = {}
+        for device, index in array.sharding.devices_indices_map(array.shape).items():
+            found.setdefault(_box(index, array.shape), set()).add(device.process_index)
+        return [Held(*box, tuple(sorted(holders))) for box, holders in sorted(found.items())]
+
+    def part(self, array: Any, start: Shape, extent: Shape) -> np.ndarray[Any, Any]:
+        """Return it from the shard that has it; the rest of that stays on its device where that may save something."""
+        for shard in array.addressable_shards:
+            low, size = _box(shard.index, array.shape)
+            if all(b <= s and s + e <= b + n for b, s, e, n in zip(low, start, extent, size, strict=True)):
+                inner = tuple(slice(s - b, s - b + e) for b, s, e in zip(low, start, extent, strict=True))
+                is_on_host = shard.data.sharding.device_set.pop().platform == "cpu"
+                return np.asarray(shard.data)[inner] if size == extent or is_on_host else np.asarray(shard.data[inner])
+        raise ProcessError(
+            f"the box of {extent} at {start} of an array of shape {array.shape}",
+            f"no device of process {self.index()} has all of it",
+            "one of graftax.backend's boxes(array) that names this process",
+        )
+
+    def filled(self, like: Any, read: Callable[[Shape, Shape], np.ndarray[Any, Any]]) -> Any:
+        """Make it shard by shard; a box that several devices need is read once."""
+        known: dict[tuple[Shape, Shape], np.ndarray[Any, Any]] = {}
+
+        def box(index: tuple[slice, ...]) -> np.ndarray[Any, Any]:
+            place = _box(index, like.shape)
+            if place not in known:
+                known[place] = read(*place)
+            return known[place]
+
+        return jax.make_array_from_callback(like.shape, like.sharding, box)
+
+
+def _told(how: Joining, environment: Mapping[str, str]) -> Joining:
+    """Return it with what torchrun says, where nothing else was told."""
+    if how[:3] != (None, None, None) or not all(name in environment for name in _TORCHRUN):
+        return how
+    host, port, rank, size = (environment[name] for name in _TORCHRUN)
+    # torchrun's own store listens at that port
+    place = f"{host}:{int(port) + 1}"
+    devices = how.local_devices
+    if devices is None and "LOCAL_RANK" in environment and int(environment.get("LOCAL_WORLD_SIZE", "1")) > 1:
+        devices = (int(environment["LOCAL_RANK"]),)
+    return how._replace(coordinator=place, count=int(size), index=int(rank), local_devices=devices)
+
+
+def _not_joined(error: RuntimeError, told: Joining) -> ProcessError:
+    if "must be called before" in str(error):
+        return ProcessError(
+            "graftax.distributed.initialize() after JAX has started its devices",
+            "which devices there are, and of which processes, is settled when the first array is made",
+            "call it first: before any array, Variable, model or jax.devices(); imports may come before it",
+        )
+    where = told.coordinator or "its address is what the environment says"
+    return ProcessError(
+        f"process {told.index if told.index is not None else '?'} of {told.count or '?'} waited "
+        f"{told.timeout:g} s for the others at process 0 ({where}): {str(error)[:300]}",
+        "all processes are to start within that time, and must reach that address",
+        "start them all; or look at the address and the firewall; or initialize(timeout=...)",
+    )
+
+
+def _client() -> Any:
+    found = tracing.coordination()
+    if found is None:
+        raise ConnectionError("this process has joined no others")
+    return found
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, round(1000 * seconds))
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Tell errors of the service in those of Python."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        message = str(error)
+        raise (TimeoutError if message.startswith("DEADLINE_EXCEEDED") else ConnectionError)(message) from error
+
+
+def _box(index: tuple[slice, ...], shape: Shape) -> tuple[Shape, Shape]:
+    """Return start and extent of what slices choose."""
+    spans = [part.indices(size)[:2] for part, size in zip(index, shape, strict=True)]
+    return tuple([low for low, _ in spans]), tuple([high - low for low, high in spans])

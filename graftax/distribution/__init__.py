@@ -1,0 +1,55 @@
+"""Programs over several devices and processes: the same model code, the same numbers.
+
+A `Distribution` says where Variables lie over a `mesh` of devices. What is made in its ``scope()`` has its place for
+good, ``fit`` spreads batches by itself, and own loops call ``distribution.shard(batch)``. `initialize` makes the
+processes of one program find each other.
+
+Example:
+    >>> import graftax as gx
+    >>> gx.distribution.is_main()
+    True
+"""
+
+from graftax.distribution.constrain import constrain as constrain
+from graftax.distribution.data_parallel import DataParallel as DataParallel
+from graftax.distribution.distribution import Distribution as Distribution
+from graftax.distribution.fully_sharded import FullyShardedDataParallel as FullyShardedDataParallel
+from graftax.distribution.mesh import mesh as mesh
+from graftax.distribution.model_parallel import ModelParallel as ModelParallel
+from graftax.distribution.processes import barrier as barrier
+from graftax.distribution.processes import initialize as initialize
+from graftax.distribution.processes import is_main as is_main
+from graftax.distribution.processes import preempted as preempted
+from graftax.distribution.processes import process_count as process_count
+from graftax.distribution.processes import process_index as process_index
+from graftax.distribution.report import PlacementReport as PlacementReport
+from graftax.distribution.report import PlacementRow as PlacementRow
+from graftax.distribution.rows import GlobalRows as GlobalRows
+from graftax.distribution.rows import LocalRows as LocalRows
+from graftax.distribution.rules import OptionalRule as OptionalRule
+from graftax.distribution.tensor_parallel import tensor_parallel as tensor_parallel
+
+__all__ = [
+    "DataParallel",
+    "Distribution",
+    "FullyShardedDataParallel",
+    "GlobalRows",
+    "LocalRows",
+    "ModelParallel",
+    "OptionalRule",
+    "PlacementReport",
+    "PlacementRow",
+    "barrier",
+    "constrain",
+    "initialize",
+    "is_main",
+    "mesh",
+    "preempted",
+    "process_count",
+    "process_index",
+    "tensor_parallel",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

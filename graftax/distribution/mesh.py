@@ -1,0 +1,69 @@
+"""mesh: devices in a grid with named axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from graftax.backend import registry
+from graftax.backend.meshes import Mesh
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
+
+
+@door
+def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
+    """Return devices in a grid, for a `Distribution`: ``mesh(data=4, model=2)`` has four rows of two devices.
+
+    Devices that are next to each other in the last axis talk to each other most: put the axis of split kernels there.
+
+    Args:
+        devices: Those to take, in order. Defaults to None, all there are, of all processes; with fewer places than
+            devices, the first ones, and the others are idle.
+        **axes: Size of each axis, by name; one may be -1, for all devices that are left. Defaults to ``data=-1``.
+
+    Returns:
+        A ``jax.sharding.Mesh``, whose axes are all of the type Auto.
+
+    Raises:
+        ArgumentTypeError: a size is no integer.
+        ArgumentError: there are too few devices, or the sizes do not divide their number.
+        BackendCapabilityError: the backend knows one device only.
+
+    Example:
+        >>> import graftax as gx
+        >>> dict(gx.distribution.mesh(data=1, model=1).shape)
+        {'data': 1, 'model': 1}
+    """
+    meshes = registry.current().meshes
+    given = list(meshes.devices() if devices is None else devices)
+    sizes = axes or {"data": -1}
+    shown = f"mesh({', '.join(f'{name}={size!r}' for name, size in sizes.items())})"
+    if not all(type(size) is int for size in sizes.values()):
+        raise ArgumentTypeError(shown, "the size of an axis is an integer", "mesh(data=4, model=2)")
+    free = [name for name, size in sizes.items() if size == -1]
+    if len(free) > 1 or any(size < 1 and size != -1 for size in sizes.values()):
+        reason = "one size may be -1, for all that is left" if free[1:] else "an axis has at least one device"
+        raise ArgumentError(shown, reason, "mesh(data=-1, model=2)")
+    known = math.prod(size for size in sizes.values() if size != -1)
+    left, over = divmod(len(given), known)
+    if left == 0 or (free and over):
+        reason = f"{known} do not divide {len(given)} devices" if left else f"it needs {known} devices"
+        raise ArgumentError(
+            shown, f"{reason}, and there are {len(given)}" if not left else reason, _fewer(sizes, given)
+        )
+    sizes = {name: left if size == -1 else size for name, size in sizes.items()}
+    return meshes.mesh(sizes, given[: math.prod(sizes.values())])
+
+
+def _fewer(sizes: dict[str, int], given: list[Any]) -> str:
+    count = len(given)
+    if count == 1:
+        return (
+            f"mesh({', '.join(f'{name}=1' for name in sizes)}); to try without hardware, "
+            'XLA_FLAGS="--xla_force_host_platform_device_count=8" in the environment makes eight devices of the CPU'
+        )
+    last = list(sizes)[-1]
+    size = max(n for n in range(1, count + 1) if count % n == 0 and n <= max(abs(sizes[last]), 1))
+    return f"mesh(data=-1, {last}={size})" if last != "data" else f"mesh(data={count})"

@@ -1,0 +1,82 @@
+"""Moving what is there already: Variables, and the slots that follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.distribution.placing import Placing
+from graftax.distribution.rules import RuleTallies
+from graftax.variables.graph.module import Module, structure, walk
+from graftax.variables.graph.node import Node
+from graftax.variables.state.home import Home
+from graftax.variables.variable import Variable
+
+
+def variables_below(modules: Sequence[Module]) -> tuple[dict[str, Variable], dict[int, Variable]]:
+    """Return the Variables of some Modules by path, slots among them; and of each slot, by id, whose slot it is.
+
+    Raises:
+        ArgumentError: there is no Module.
+        ArgumentTypeError: something is none.
+    """
+    if not modules:
+        raise ArgumentError(
+            "no model, layer or optimizer was given", "there is nothing to look at", "(model, optimizer)"
+        )
+    found: dict[int, tuple[str, Variable]] = {}
+    slots: dict[int, Variable] = {}
+    for module in modules:
+        if not isinstance(module, Module):
+            raise ArgumentTypeError(
+                f"{module!r:.60} of type {type(module).__name__} in place of a model",
+                "Variables are looked for in models, layers and optimizers",
+                "(model, optimizer)",
+            )
+        for path, variable in module.named_variables().items():
+            found.setdefault(id(variable), (path, variable))
+        for node in walk(module):
+            for record in _slots_of(node):
+                slots[id(record[1])] = record[0]
+                found.setdefault(id(record[1]), (f"slots/{record[0].path}/{record[2]}", record[1]))
+    by_path: dict[str, Variable] = {}
+    for path, variable in found.values():
+        while path in by_path:  # of two modules
+            path += "'"
+        by_path[path] = variable
+    return by_path, slots
+
+
+def _slots_of(node: Node) -> list[tuple[Variable, Variable, str]]:
+    if not isinstance(node, Module):
+        return []
+    return [(record.variable, record.slot, record.name) for record in node._gx_slot_records()]
+
+
+def place(distribution: Placing, modules: Sequence[Module]) -> None:
+    """Move the Variables of some Modules to where a distribution says; all of them, or none.
+
+    Raises:
+        SelectorError: a rule selects nothing.
+        ArgumentError: a rule does not fit a shape.
+    """
+    variables, slots = variables_below(modules)
+    tallies = RuleTallies(distribution.rules)
+    homes: dict[int, Home | None] = {}
+    for variable in variables.values():
+        if id(variable) not in slots:
+            homes[id(variable)] = distribution.home_for(variable, tallies)
+    tallies.check()
+    for variable in variables.values():
+        if (whose := slots.get(id(variable))) is not None:
+            above = homes.get(id(whose), whose._storage.home)
+            homes[id(variable)] = None if above is None else above.for_slot(whose.shape).home(variable)
+    before = {id(v): v._storage.home for v in variables.values()}
+    try:
+        for variable in variables.values():
+            variable._storage.move(homes[id(variable)])
+    except BaseException:
+        for variable in variables.values():
+            variable._storage.move(before[id(variable)])
+        raise
+    structure.bump()

@@ -1,0 +1,135 @@
+"""Sizes of exported arrays as people write them: numbers, names that are free, and expressions of these."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from graftax.backend.exporting import Size
+from graftax.core.errors import ArgumentError
+
+_FUNCTIONS = ("max", "min", "floordiv", "mod")
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult)
+_COMPARISONS = {">=": "at least", "<=": "at most", "==": "equal to"}
+
+
+def parsed(size: str | int, said: str) -> Size:
+    """Return a size as a number if it is one, else as text without blanks.
+
+    Args:
+        size: The number or the expression.
+        said: What the user wrote, for messages.
+
+    Raises:
+        ArgumentError: it is no size.
+    """
+    if isinstance(size, int) and not isinstance(size, bool):
+        if size < 0:
+            raise ArgumentError(f"{said}: the size {size}", "sizes are not below 0", _INSTEAD)
+        return size
+    text = str(size).strip()
+    if text.isdigit():
+        return int(text)
+    names_in(text, said)
+    return text.replace(" ", "")
+
+
+def names_in(text: str, said: str) -> list[str]:
+    """Return the names in an expression, in order, each once.
+
+    Raises:
+        ArgumentError: it is no expression of names and integers.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise _no_size(text, said) from None
+    found: dict[str, None] = {}
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
+            waiting += [node.right, node.left]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
+            if len(node.args) != 2 or node.keywords:
+                raise _no_size(text, said)
+            waiting += node.args[::-1]
+        elif isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
+            found[node.id] = None
+        elif not (isinstance(node, ast.Constant) and type(node.value) is int):
+            raise _no_size(text, said)
+    return list(found)
+
+
+def value_of(size: Size, values: Mapping[str, int]) -> int:
+    """Return the number that a size is where its names have these values.
+
+    Example:
+        >>> value_of("2*b+1", {"b": 3}), value_of("floordiv(t,2)", {"t": 5}), value_of(7, {})
+        (7, 2, 7)
+    """
+    return size if isinstance(size, int) else _value(ast.parse(size, mode="eval").body, values)
+
+
+def _value(node: ast.AST, values: Mapping[str, int]) -> int:
+    if isinstance(node, ast.Name):
+        return values[node.id]
+    if isinstance(node, ast.Constant):
+        return int(str(node.value))
+    if isinstance(node, ast.UnaryOp):
+        return -_value(node.operand, values)
+    if isinstance(node, ast.BinOp):
+        a, b = _value(node.left, values), _value(node.right, values)
+        return a + b if isinstance(node.op, ast.Add) else a - b if isinstance(node.op, ast.Sub) else a * b
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Name)
+    a, b = (_value(one, values) for one in node.args)
+    return {"max": max(a, b), "min": min(a, b), "floordiv": a // b if b else 0, "mod": a % b if b else 0}[node.func.id]
+
+
+def holds(constraint: str, values: Mapping[str, int]) -> bool:
+    """Tell whether a constraint holds.
+
+    Example:
+        >>> holds("t >= 2*b", {"t": 3, "b": 2})
+        False
+    """
+    for sign in _COMPARISONS:
+        left, found, right = constraint.partition(sign)
+        if found:
+            a, b = (_value(ast.parse(side.strip(), mode="eval").body, values) for side in (left, right))
+            return a >= b if sign == ">=" else a <= b if sign == "<=" else a == b
+    raise AssertionError(constraint)
+
+
+def checked_constraints(constraints: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return constraints that compare expressions of these names.
+
+    Raises:
+        ArgumentError: one is something else, or has a name that no input has.
+    """
+    for one in constraints:
+        said = f"constraints={list(constraints)!r}"
+        sign = next((sign for sign in _COMPARISONS if isinstance(one, str) and sign in one), None)
+        if sign is None:
+            raise ArgumentError(said, "a constraint compares two sizes with >=, <= or ==", 'constraints=["t >= 2"]')
+        used = [name for side in one.split(sign) for name in names_in(side, said)]
+        unknown = [name for name in used if name not in names]
+        if unknown or not used:
+            raise ArgumentError(
+                f"{said}, {one!r} among them",
+                f"no size of the inputs is called {', '.join(unknown)}" if unknown else "it has no name of a size",
+                f"names of the inputs: {', '.join(names) or 'none is free'}",
+            )
+    return tuple(constraints)
+
+
+_INSTEAD = 'Spec("batch 8"), with a name for a size that is free; Spec("batch 2*time"); Spec("") for a number'
+
+
+def _no_size(text: str, said: str) -> ArgumentError:
+    return ArgumentError(
+        f"{said}: the size {text!r}",
+        "a size is a number, a name, or an expression of these with +, -, *, max, min, floordiv and mod, no blanks",
+        _INSTEAD,
+    )

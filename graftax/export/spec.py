@@ -1,0 +1,82 @@
+"""Spec: the shape and dtype of an input of an exported program, with names for the sizes that are free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graftax.backend.exporting import Size
+from graftax.backend.host import dtype_name
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
+from graftax.export.sizes import names_in, parsed
+
+
+class Spec:
+    """The shape and dtype of an input. A name stands for a size that is free; one name is one size in a signature.
+
+    Args:
+        shape: Sizes, in one string with blanks in between or one by one. A number is fixed, a name is free, an
+            expression such as ``2*batch`` follows from names; ``""`` is a single number.
+        dtype: Its dtype. Defaults to ``"float32"``.
+        bounds: The least and the greatest value that an element may have, looked at before each run: indices beyond a
+            table give wrong numbers without an error otherwise. Defaults to None, any value.
+
+    Raises:
+        ArgumentError: a size cannot be read; the bounds are in the wrong order, or the dtype has none.
+        ArgumentTypeError: the shape is none.
+
+    Example:
+        >>> Spec("batch 8").shape, Spec(("batch", "2*time"), "int32", bounds=(0, 49))
+        (('batch', 8), Spec("batch 2*time", "int32", bounds=(0, 49)))
+    """
+
+    def __init__(
+        self, shape: str | Sequence[str | int], dtype: str = "float32", bounds: tuple[float, float] | None = None
+    ) -> None:
+        said = f"Spec({shape!r})"
+        if isinstance(shape, str):
+            parts: Sequence[str | int] = shape.split()
+        elif isinstance(shape, Sequence):
+            parts = shape
+        else:
+            raise ArgumentTypeError(said, "a shape is a text of sizes, or a tuple of them", 'Spec("batch 8")')
+        self.shape: tuple[Size, ...] = tuple(parsed(one, said) for one in parts)
+        self.dtype = dtype_name(dtype)
+        self.bounds = _checked_bounds(bounds, self.dtype)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of its free sizes."""
+        return list(
+            dict.fromkeys(name for size in self.shape if isinstance(size, str) for name in names_in(size, repr(self)))
+        )
+
+    def __repr__(self) -> str:
+        text = f'Spec("{" ".join(map(str, self.shape))}", "{self.dtype}"'
+        return f"{text})" if self.bounds is None else f"{text}, bounds={self.bounds})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Spec):
+            return NotImplemented
+        return (self.shape, self.dtype, self.bounds) == (other.shape, other.dtype, other.bounds)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.bounds))
+
+
+Spec.__init__ = door(Spec.__init__)  # type: ignore[method-assign]
+
+
+def _checked_bounds(bounds: object, dtype: str) -> tuple[float, float] | None:
+    if bounds is None:
+        return None
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2 or not all(isinstance(b, int | float) for b in bounds):
+        raise ArgumentError(f"bounds={bounds!r}", "bounds are the least and the greatest value", "bounds=(0, 49)")
+    low, high = bounds
+    if not low <= high or dtype == "bool" or dtype.startswith("complex"):
+        raise ArgumentError(
+            f"bounds={bounds!r} of {dtype}",
+            "no value lies between them" if dtype[0] in "iuf" else "such values have no order",
+            "bounds=(0, 49)" if dtype[0] in "iuf" else "no bounds",
+        )
+    return low, high

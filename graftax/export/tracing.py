@@ -1,0 +1,212 @@
+"""Tracing a signature: the function becomes a program whose sizes are free; Variables come in and go out."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+from graftax.backend import registry, traced_checks
+from graftax.backend.exporting import Exporting, Size
+from graftax.backend.program import Lift, Program
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, ExportError, StateError
+from graftax.core.typedefs import unwrap
+from graftax.export import sizes
+from graftax.export.folding import Folding
+from graftax.export.output import Form, form_of, leaf_names
+from graftax.export.signature import Signature, function_of
+from graftax.layers.building import unbuilt_below
+from graftax.reparam.base import Reparam
+from graftax.transforms.compile.key import SCALARS, is_static
+from graftax.transforms.compile.reach import reached
+from graftax.transforms.lifting.frames import Abstract, CompileFrame
+from graftax.variables.state.storage import Storage, frames, stand_ins
+
+
+class Input(NamedTuple):
+    """One array that comes in."""
+
+    name: str
+    shape: tuple[Size, ...]
+    dtype: str
+    bounds: tuple[float, float] | None
+
+
+class Traced:
+    """A signature as a program.
+
+    Args:
+        signature: What was traced.
+        inputs: The arrays that come in.
+        leaves: The stand-ins for them, for which it was traced.
+        program: The program. It takes the values of ``program.read`` and the inputs, and gives the results and the
+            values of ``program.written``.
+        output: The structure of the results.
+        folded: The values that stand for expressions, among ``program.read``.
+        left_out: What the checks say that the program does without.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        inputs: list[Input],
+        leaves: list[Any],
+        program: Program,
+        output: Form,
+        folded: dict[Storage, Reparam],
+        left_out: list[str],
+    ) -> None:
+        self.signature = signature
+        self.inputs = inputs
+        self.leaves = leaves
+        self.program = program
+        self.output = output
+        self.folded = folded
+        self.left_out = left_out
+
+    @property
+    def results(self) -> list[str]:
+        """Return the names of the results."""
+        return leaf_names(self.output)
+
+    @property
+    def donated(self) -> list[Storage]:
+        """Return what is read and assigned."""
+        return cast("list[Storage]", list(self.program.donated))
+
+    @property
+    def kept(self) -> list[Storage]:
+        """Return what is only read."""
+        return cast("list[Storage]", list(self.program.kept))
+
+    @property
+    def written(self) -> list[Storage]:
+        """Return what is assigned."""
+        return cast("list[Storage]", list(self.program.written))
+
+
+def trace(signature: Signature) -> Traced:
+    """Trace the function of a signature, its weights as inputs of the program; nothing is computed but what is folded.
+
+    Raises:
+        ExportError: the function decides by a free size; it assigns Variables and the signature does not say so; it
+            calls Python.
+        StateError: it makes a Variable that nobody keeps.
+        BackendCapabilityError: the backend does not export.
+    """
+    backend = registry.current()
+    exporting, fn = backend.exporting, function_of(signature.fn)
+    if frames.top is not None:
+        raise StateError(
+            "an export inside of a function that is compiled or differentiated",
+            "there the values of Variables are not at hand",
+            "export outside",
+        )
+    _build(exporting, signature, fn)
+    inputs = [
+        Input(name, spec.shape, _dtype(spec.dtype), spec.bounds)
+        for name, spec in zip(signature.names, signature.specs, strict=True)
+    ]
+    leaves = exporting.free_inputs([(one.shape, one.dtype) for one in inputs], signature.constraints)
+    folding = Folding(signature.fold)
+    found: dict[str, Any] = {}
+    left_out: list[str] = []
+
+    def run(lift: Lift, given: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        frame = CompileFrame(lift)
+        with (
+            frames.replaced((frame,)),
+            traced_checks.traces.entered(traced_checks.EXPORTED),
+            traced_checks.leaving_out.entered(left_out.append),
+            stand_ins.replaced(() if signature.assigns else (folding,)),
+        ):
+            out = fn(*_arguments(signature, given))
+            results: list[Any] = []
+            found.update(output=form_of(out, results), frame=frame)
+            results = [_result(one) for one in results]
+        return results, cast("list[tuple[Any, Any]]", frame.written())
+
+    program = backend.compiling.trace(run, leaves)
+    output: Form = found["output"]
+    makes: bool = found["frame"].seen.makes
+    found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
+    if makes:
+        gc.collect()  # an error that was caught may have kept them in a circle
+    folding.check()
+    _check_owned(program)
+    if program.written and not signature.assigns:
+        raise _assigns(cast("list[Storage]", list(program.written)))
+    folded = {one: folding.folded[one] for one in cast("list[Storage]", list(program.kept)) if one in folding.folded}
+    checks = list(dict.fromkeys(left_out))
+    return Traced(signature, inputs, leaves, program, output, folded, checks)
+
+
+def _dtype(dtype: str) -> str:
+    """Return the dtype that an array of the backend has."""
+    found = registry.current().arrays.canonical_dtype(dtype)
+    if found != dtype:
+        raise ArgumentError(f"Spec(..., {dtype!r})", f"arrays have 32 bits here, {found}", f"Spec(..., {found!r})")
+    return dtype
+
+
+def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -> None:
+    """Make the weights of layers that have none, for size 2 of each free axis."""
+    modules, _ = reached((signature.fn,))
+    if not any(unbuilt_below(module) for module in modules):  # type: ignore[arg-type]
+        return
+    values = dict.fromkeys(signature.free, _BUILT_FOR)
+    shapes = [tuple(sizes.value_of(size, values) for size in spec.shape) for spec in signature.specs]
+    leaves = [exporting.outlined(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
+
+    def run(*given: Any) -> Any:
+        with (
+            frames.entered(Abstract(frames.top, exporting.level())),
+            traced_checks.traces.entered(traced_checks.EXPORTED),
+        ):
+            results: list[Any] = []
+            form_of(fn(*_arguments(signature, list(given))), results)
+            return [_result(one) for one in results]
+
+    exporting.eval_shape(run, *leaves)
+
+
+_BUILT_FOR = 2
+
+
+def _arguments(signature: Signature, given: list[Any]) -> tuple[Any, ...]:
+    """Return the arguments of the function, in their structures."""
+    values = iter(given)
+    return tuple(
+        tree.map_structure(lambda leaf: None if leaf is None else next(values), one) for one in signature.structure
+    )
+
+
+def _result(value: object) -> Any:
+    value = unwrap(value)
+    if is_static(value) and not isinstance(value, SCALARS):
+        raise ExportError(
+            f"the function returned {value!r:.60} of type {type(value).__name__}",
+            "an exported function returns arrays, numbers, None, and nested lists, tuples and dicts of these",
+            "return only those",
+        )
+    return registry.current().arrays.asarray(value)
+
+
+def _check_owned(program: Program) -> None:
+    for storage in cast("list[Storage]", [*program.kept, *program.written]):
+        if storage.user is None and not storage.passing:
+            raise StateError(
+                f"the function makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
+                "called plainly it would be new at every call; in the artefact it would be one that keeps its value",
+                "make it, or the layer that has it, outside and keep it: self.dense = Dense(4) in __init__",
+            )
+
+
+def _assigns(written: list[Storage]) -> ExportError:
+    paths = [one.path for one in written]
+    return ExportError(
+        f"the function assigns {', '.join(paths[:8])}{f' and {len(paths) - 8} more' if len(paths) > 8 else ''}",
+        "an artefact that only computes would lose these, and one in training mode is seldom what is meant",
+        "model(x, training=False) in the function; or Signature(..., assigns=True), as for a training step",
+    )

@@ -1,0 +1,183 @@
+"""Generator: tokens that follow a prompt, by any step function with a cache, in one compiled program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.core import hyperparameters
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, ArrayLike
+from graftax.generation import caches, next_logits, prompts
+from graftax.generation.beam_search import BeamSearch
+from graftax.generation.beams import beams
+from graftax.generation.generated import Generated
+from graftax.generation.greedy_sampler import GreedySampler
+from graftax.generation.sampler import Sampler
+from graftax.generation.settings import Adjust, Settings
+from graftax.generation.token_by_token import token_by_token
+from graftax.transforms.compile.jit import jit
+from graftax.transforms.function_argument import check_functions
+from graftax.variables.streams import Seed, key_of
+
+
+class Generator:
+    r"""Writes what follows prompts, token by token, with a step function and its cache.
+
+    ``step(tokens, cache)`` takes integers ``(batch, steps)`` and a cache, and returns logits of what follows, of shape
+    ``(batch, vocabulary)`` or ``(batch, steps, vocabulary)``, and the next cache: any structure of arrays that keeps
+    its shapes and dtypes, such as a list of `layers.AttentionCache` or the state of an LSTM. It sees the prompts at
+    once, and then one token of each row.
+
+    A call is one compiled program. It is traced once for each shape of prompt and cache, reads Variables as they are at
+    the call, and ends as soon as every row has its stop token.
+
+    Args:
+        step: The function.
+        max_new_tokens: How many tokens there are at most.
+        sampler: What chooses: `GreedySampler`, `RandomSampler`, `BeamSearch`, or a `Sampler` of your own. Defaults to
+            None, `GreedySampler()`.
+        stop_tokens: Tokens that end a row: one integer, or several. Defaults to none.
+        pad_token: What stands behind the end of a row, and in front of short prompts. Defaults to 0.
+        min_new_tokens: No stop token comes before there are so many tokens. Defaults to 0.
+        adjust: A function of ``(logits, tokens, present)``, all tokens so far and which of them count, that returns
+            other logits to choose by, such as a `RepetitionPenalty`. Defaults to None.
+        with_positions: Whether the function is ``step(tokens, cache, positions)``, with the place of each token in its
+            own row, of the shape of the tokens: for learned positions and prompts of different lengths. Defaults to
+            False.
+
+    Shorter prompts are padded on the left, and the tokens carry a mask, which layers hand on: nobody looks at padding.
+
+    Raises:
+        ArgumentError: a number is out of range.
+        ArgumentTypeError: ``step``, ``sampler`` or ``adjust`` is something else.
+
+    Example:
+        >>> import numpy as np, graftax as gx
+        >>> def step(tokens, count):  # counts up, and its cache how often
+        ...     return gx.ops.one_hot((tokens + 1) % 8, 8), count + 1
+        >>> write = Generator(step, max_new_tokens=5, stop_tokens=6)
+        >>> result = write([[2, 3], [1]], np.int32(0))
+        >>> result.tokens.tolist(), result.lengths.tolist()
+        ([[4, 5, 6, 0, 0], [2, 3, 4, 5, 6]], [3, 5])
+    """
+
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        max_new_tokens: int,
+        sampler: Sampler | BeamSearch | None = None,
+        stop_tokens: int | Sequence[int] = (),
+        pad_token: int = 0,
+        min_new_tokens: int = 0,
+        adjust: Adjust | None = None,
+        with_positions: bool = False,
+    ) -> None:
+        check_functions("Generator", "graftax.generation.Generator(model.step, max_new_tokens=32)", step)
+        self._sampler = _checked_sampler(sampler)
+        stops = _stop_tokens(stop_tokens)
+        least = _counted("min_new_tokens", min_new_tokens)
+        most = hyperparameters.positive("max_new_tokens", max_new_tokens, "it counts tokens, from 1 up", 32)
+        if least > most or (least and not stops):
+            raise ArgumentError(
+                f"min_new_tokens={least}, max_new_tokens={most}, stop_tokens={stops}",
+                "it keeps stop tokens away at first" if not stops else "the least is not above the most",
+                "stop_tokens=2, the token that ends a row" if not stops else f"min_new_tokens={most}",
+            )
+        if adjust is not None:
+            check_functions("Generator", "adjust=graftax.generation.RepetitionPenalty(1.2)", adjust)
+        self._settings = Settings(
+            step=step,
+            max_new_tokens=most,
+            stop_tokens=stops,
+            pad_token=_counted("pad_token", pad_token),
+            min_new_tokens=least,
+            adjust=adjust,
+            with_positions=hyperparameters.flag("with_positions", with_positions),
+        )
+        self._compiled = jit(self._run)
+
+    @property
+    def trace_count(self) -> int:
+        """Return how often the step was traced: once for each shape of prompt and cache."""
+        return self._compiled.trace_count
+
+    @door
+    def __call__(
+        self, prompt: ArrayLike, cache: Any, prompt_mask: ArrayLike | None = None, seed: Seed = None
+    ) -> Generated:
+        """Return what follows the prompts.
+
+        Args:
+            prompt: Integers ``(batch, steps)``, or a list of lists of different lengths.
+            cache: What ``step`` takes, with room for the prompt and all but the last new token.
+            prompt_mask: True where a token of an array counts, wherever the padding stands. Defaults to None, the mask
+                that the array carries, if any.
+            seed: An integer or key (the same draws every time), or a `SeedGenerator`. Defaults to None, the global
+                stream.
+
+        Raises:
+            ArgumentError: a prompt is empty, a cache has no room, or there is a seed and nothing to draw.
+            ArgumentTypeError: the prompt, or what ``step`` returned, is something else.
+            ShapeError: the shape of prompt, mask or logits does not fit, or that of the cache changes.
+            DTypeError: tokens are no integers.
+            StateError: the mask of the prompts did not reach the attention.
+        """
+        tokens, mask = prompts.as_arrays(prompt, prompt_mask, self._settings.pad_token)
+        caches.check_room(cache, tokens.shape[1], self._settings.max_new_tokens)
+        run = self._compiled if registry.current().has("compiling") else self._run
+        outcome = run(tokens, mask, cache, self._key(seed))
+        if registry.current().arrays.is_concrete(outcome.saw_mask) and not bool(outcome.saw_mask):
+            raise caches.mask_was_lost()
+        return outcome.generated
+
+    def _key(self, seed: Seed) -> Array | None:
+        if isinstance(self._sampler, Sampler) and self._sampler.draws:
+            return key_of(seed)
+        if seed is not None:
+            raise ArgumentError(
+                f"seed={seed!r:.40} with {self._sampler!r:.60}",
+                "nothing is drawn: the same tokens come each time",
+                "the call without seed=, or sampler=graftax.generation.RandomSampler()",
+            )
+        return None
+
+    def _run(self, tokens: Array, mask: Array | None, cache: Any, key: Array | None) -> _Outcome:
+        prompt = prompts.on_the_right(tokens, mask, self._settings.pad_token)
+        logits, after = next_logits.of_prompt(self._settings, prompt, cache)
+        seen = ops.asarray(True) if prompt.mask is None else caches.saw_mask(cache, after, prompt.mask)
+        if isinstance(self._sampler, BeamSearch):
+            return _Outcome(beams(self._settings, self._sampler, prompt, logits, after), seen)
+        return _Outcome(token_by_token(self._settings, self._sampler, prompt, logits, after, key), seen)
+
+
+class _Outcome(NamedTuple):
+    generated: Generated
+    saw_mask: Array
+
+
+def _checked_sampler(sampler: object) -> Sampler | BeamSearch:
+    if sampler is None:
+        return GreedySampler()
+    if not isinstance(sampler, Sampler | BeamSearch):
+        raise ArgumentTypeError(
+            f"sampler={sampler!r:.60}",
+            "it is an object that chooses tokens",
+            "GreedySampler(), RandomSampler(top_p=0.9), BeamSearch(4), or a Sampler of your own",
+        )
+    return sampler
+
+
+def _stop_tokens(given: object) -> tuple[int, ...]:
+    listed = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
+    return tuple(sorted({_counted("stop_tokens", token) for token in listed}))
+
+
+def _counted(name: str, value: object) -> int:
+    found = hyperparameters.whole(name, value, "it is an integer from 0 up", 2)
+    if found < 0:
+        raise ArgumentError(f"{name}={value!r}", "it is an integer from 0 up", f"{name}=2")
+    return found

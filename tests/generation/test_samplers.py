@@ -1,0 +1,101 @@
+"""Samplers: what may come and how often, against plain NumPy."""
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import generation
+from graftax.core.errors import ArgumentError
+
+LOGITS = np.random.default_rng(0).normal(size=(4, 50)).astype("float32") * 2
+LOGITS[1, 10:] = -np.inf
+LOGITS[2, :25] = LOGITS[2, 25:]  # each twice
+LOGITS[3] = 0
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def numpy_filtered(logits, temperature=1.0, top_k=None, top_p=None):
+    """The same by sorting each row."""
+    out = logits.astype("float64") / temperature
+    for row in out:
+        if top_k is not None:
+            row[row < np.sort(row)[::-1][min(top_k, len(row)) - 1]] = -np.inf
+        if top_p is not None:
+            shares, order = softmax(row), np.argsort(-row, kind="stable")
+            last = order[np.searchsorted(np.cumsum(shares[order]), top_p - 1e-6)]
+            row[row < row[last]] = -np.inf
+    return out
+
+
+SETTINGS = [
+    {"temperature": 0.3},
+    {"top_k": 1},
+    {"top_k": 7},
+    {"top_k": 80},
+    {"top_p": 0.1},
+    {"top_p": 0.9},
+    {"top_p": 1.0},
+    {"temperature": 2.0, "top_k": 12, "top_p": 0.75},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: "-".join(f"{k}_{v}" for k, v in s.items()))
+def test_probabilities_equal_those_of_numpy(settings):
+    found = np.asarray(generation.RandomSampler(**settings).filtered(gx.ops.asarray(LOGITS)))
+    np.testing.assert_allclose(softmax(found), softmax(numpy_filtered(LOGITS, **settings)), atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 0.999])
+def test_the_fewest_tokens_that_hold_a_share_of_a_large_vocabulary(share):
+    logits = np.random.default_rng(1).normal(size=(3, 20000)).astype("float32") * 3
+    found = np.isfinite(np.asarray(generation.RandomSampler(top_p=share).filtered(gx.ops.asarray(logits))))
+    shares = softmax(logits.astype("float64"))
+    for row, kept in zip(shares, found, strict=True):
+        held = np.sort(row[kept])
+        assert held.sum() >= share - 1e-5 > held.sum() - held[0] - 2e-5
+        assert row[~kept].max() < held[0]
+
+
+@pytest.mark.slow
+def test_draws_come_as_often_as_their_probability_says():
+    sampler = generation.RandomSampler(0.7, top_k=5, top_p=0.9)
+    logits = np.float32([[0, 1, 2, 3, 4, 5]])
+    many = np.repeat(logits, 20000, axis=0)
+    counts = np.bincount(np.asarray(sampler.sample(gx.ops.asarray(many), 0)), minlength=6)
+    np.testing.assert_allclose(counts / 20000, softmax(numpy_filtered(logits, 0.7, 5, 0.9))[0], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("make", "instead"),
+    [
+        (lambda: generation.RandomSampler(0), "GreedySampler()"),
+        (lambda: generation.RandomSampler(-1.0), "temperature=1.0"),
+        (lambda: generation.RandomSampler(top_k=0), "top_k=50"),
+        (lambda: generation.RandomSampler(top_p=0.0), "top_p=0.9"),
+        (lambda: generation.RandomSampler(top_p=1.1), "top_p=0.9"),
+        (lambda: generation.BeamSearch(0), "num_beams=4"),
+        (lambda: generation.BeamSearch(2, -1.0), "length_penalty=1.0"),
+        (lambda: generation.BeamSearch(2, return_all=1), "return_all=True"),
+        (lambda: generation.RepetitionPenalty(0.0), "penalty=1.0"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(make, instead):
+    with pytest.raises(ArgumentError) as found:
+        make()
+    assert found.value.instead == instead
+
+
+def test_a_sampler_of_ones_own(chain):
+    class Last(generation.Sampler):
+        draws = False
+
+        def sample(self, logits, seed):
+            return gx.ops.argsort(logits)[:, 0]
+
+    found = generation.Generator(chain.step, 1, Last())(np.array([[1, 2]]), chain.cache(1))
+    assert int(found.tokens[0, 0]) == chain.log_probabilities([1, 2]).argmin()
