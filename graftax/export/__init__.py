@@ -2,8 +2,8 @@
 
 Example:
     >>> import graftax as gx
-    >>> dir(gx.export)[-3:]
-    ['load', 'save', 'take_back']
+    >>> dir(gx.export)[-4:]
+    ['load', 'onnx', 'save', 'take_back']
 """
 
 from importlib import import_module
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from graftax.export.spec import Spec as Spec
     from graftax.export.taking_back import TakeReport as TakeReport
     from graftax.export.taking_back import take_back as take_back
+    from graftax.export.to_onnx.export import onnx as onnx
+    from graftax.export.to_onnx.report import OnnxReport as OnnxReport
 
 _HOMES = {
     "Artefact": "graftax.export.run",
@@ -30,11 +32,13 @@ _HOMES = {
     "CheckReport": "graftax.export.replaying",
     "ExportReport": "graftax.export.report",
     "Function": "graftax.export.run",
+    "OnnxReport": "graftax.export.to_onnx.report",
     "Signature": "graftax.export.signature",
     "Spec": "graftax.export.spec",
     "TakeReport": "graftax.export.taking_back",
     "check": "graftax.export.replaying",
     "load": "graftax.export.loading",
+    "onnx": "graftax.export.to_onnx.export",
     "save": "graftax.export.saving",
     "take_back": "graftax.export.taking_back",
 }
@@ -46,11 +50,13 @@ __all__ = [
     "CheckReport",
     "ExportReport",
     "Function",
+    "OnnxReport",
     "Signature",
     "Spec",
     "TakeReport",
     "check",
     "load",
+    "onnx",
     "save",
     "take_back",
 ]
