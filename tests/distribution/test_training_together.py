@@ -144,7 +144,8 @@ class Dies(gx.callbacks.Callback):
 import csv
 log = gx.callbacks.CSVLogger(f"{folder}.csv")
 callbacks = [] if how == "straight" else [Dies(), saves, log]
-history = model.fit(x, y, batch_size=16, epochs=3, verbose=0, callbacks=callbacks, resume=folder if how == "resumed" else None)
+resume = folder if how == "resumed" else None
+history = model.fit(x, y, batch_size=16, epochs=3, verbose=0, callbacks=callbacks, resume=resume)
 tell(loss=history.history["loss"], step=saves.params["step"] if callbacks else None)
 """
 )
