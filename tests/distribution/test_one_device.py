@@ -104,6 +104,8 @@ def test_place_and_report_want_modules() -> None:
         one().report()
     with pytest.raises(ArgumentTypeError, match="in place of a model"):
         one().place(gx.Variable(1.0))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="place got Dense without a Variable"):
+        one().place(gx.layers.Dense(2))
 
 
 def test_a_subclass_says_where_weights_lie() -> None:
