@@ -15,7 +15,6 @@ from graftax.backend.processes import Held, Joining
 from graftax.core.errors import ProcessError
 from graftax.core.typedefs import Shape
 
-_UNKNOWN = "should be defined"  # in what JAX raises where nothing tells of other processes
 _TORCHRUN = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 
 
@@ -34,7 +33,8 @@ class JaxProcesses:
                 "a process joins the others once",
                 "one call of graftax.distributed.initialize() at the beginning of the program",
             )
-        if told.processes == 1 and told.coordinator is None:
+        is_told = told[:3] != (None, None, None) or "JAX_COORDINATOR_ADDRESS" in os.environ
+        if not is_told and not tracing.is_in_cluster():
             return False
         try:
             jax.distributed.initialize(
@@ -46,8 +46,6 @@ class JaxProcesses:
                 heartbeat_timeout_seconds=max(1, round(told.heartbeat)),
             )
         except ValueError as error:
-            if _UNKNOWN in str(error) and told[:3] == (None, None, None):
-                return False
             raise ProcessError(
                 f"coordinator={told.coordinator!r}, num_processes={told.processes}, process_id={told.number}",
                 f"that does not say who is here: {error}",
