@@ -87,7 +87,7 @@ def initial_value(initializer: object, value: object, shape: Shape, dtype: str, 
             f"its shape is {shape}",
             "return an array of the shape that is asked for",
         )
-    source = str(getattr(given, "dtype", np.asarray(given).dtype))
+    source = str(given.dtype if hasattr(given, "dtype") else np.asarray(given).dtype)
     if not loses_nothing(source, dtype) and (np.asarray(given) != arrays.to_numpy(array)).any():
         raise ArgumentError(
             title, f"a variable of dtype {dtype} cannot hold these numbers", f'return ops.cast(ops.round(x), "{dtype}")'
