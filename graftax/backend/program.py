@@ -61,6 +61,11 @@ class Program(Protocol):
         ...
 
     @property
+    def constants(self) -> Sequence[Any]:
+        """Return the arrays that are constants of the program."""
+        ...
+
+    @property
     def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
         """Return ``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
         ...

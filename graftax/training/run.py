@@ -94,6 +94,11 @@ class RunState(Module):
                 variable.assign(value)
         self._give(states)
 
+    def advance(self, steps: int) -> None:
+        """Count steps that were taken; at each batch, and so without a look at what else hangs on an attribute."""
+        object.__setattr__(self, "index", self.index + steps)
+        self.params["step"] += steps
+
     def begin_end_of_epoch(self) -> None:
         """Keep what callbacks remember: if one fails now, the end of the epoch comes again where it is resumed."""
         self._states = self._remembered()
