@@ -86,7 +86,9 @@ class JaxMeshes:
         """Return `jax.shard_map` of the function."""
         outs = [PartitionSpec(*axes) for axes in given] if isinstance(given, list) else PartitionSpec(*given)
         ins = ([PartitionSpec(*axes) for axes in taken],)
-        return cast(Any, jax.shard_map(function, mesh=cast(Any, mesh), in_specs=ins, out_specs=outs))
+        split: Any = jax.shard_map
+        made: Callable[[list[Any]], list[Any]] = split(function, mesh=mesh, in_specs=ins, out_specs=outs)
+        return made
 
     def varying(self, x: Any, axes: tuple[str, ...]) -> Any:
         """Return `jax.lax.pcast`, over the axes along which they are known to be the same."""
