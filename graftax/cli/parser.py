@@ -147,6 +147,13 @@ def _exporting(commands: Any) -> None:
     _artefact(update)
     update.add_argument("checkpoint", metavar="CKPT")
 
+    serve = _command(commands, "serve", "answer HTTP requests with the programs of an artefact", "export")
+    _artefact(serve)
+    serve.add_argument("--host", default="127.0.0.1", metavar="HOST", help="where it listens (127.0.0.1: this machine)")
+    serve.add_argument("--port", type=int, default=8000, metavar="PORT", help="0 for any that is free (8000)")
+    serve.add_argument("--most", type=int, default=64, metavar="ROWS", help="how many rows run together (64)")
+    serve.add_argument("--warm", default="", metavar="ROWS", help="compile for these first, such as 1,8,64")
+
 
 def _artefact(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("artefact", metavar="ART", help="a folder, or a file that ends in .zip")
