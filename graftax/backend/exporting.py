@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from graftax.backend.equations import Equations
 from graftax.backend.program import Program
 from graftax.backend.tracing import Tracing
 from graftax.core.typedefs import Shape
@@ -34,6 +35,11 @@ class ExportedProgram(NamedTuple):
 
 class Exporting(Tracing, Protocol):
     """Functions as files."""
+
+    @property
+    def equations(self) -> Equations:
+        """Return what tells of equations, for writing a program in another language."""
+        ...
 
     def free_inputs(self, inputs: Sequence[tuple[Sequence[Size], str]], constraints: Sequence[str]) -> list[Any]:
         """Return stand-ins for arrays of these shapes and dtypes, for `Compiling.trace`; names are sizes, one scope.

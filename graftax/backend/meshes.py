@@ -63,6 +63,14 @@ class Meshes(Protocol):
         """Return the mesh over which an array lies that is there; None for one on one device, and anything else."""
         ...
 
+    def local_parts(self, sharding: Any, axis: int) -> int:
+        """Return into how many parts an axis is split among the devices of this process."""
+        ...
+
+    def joined_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Array:
+        """Return the array that lies so, of which each process gives the part of its own devices."""
+        ...
+
     def gather(self, x: Any) -> np.ndarray[Any, Any]:
         """Return the whole values on the host of every process; all processes call it."""
         ...

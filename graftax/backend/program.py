@@ -75,6 +75,13 @@ class Program(Protocol):
 
     names: list[str]
     """What the leaves are called, for messages."""
+    read: list[Any]
+    """Cells that it reads, in the order in which their values are inputs of `opened`."""
+
+    @property
+    def opened(self) -> tuple[Any, list[Any]]:
+        """Return the program of constants, values of ``read`` and leaves, as `Equations` know it, and the constants."""
+        ...
 
     @property
     def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:

@@ -3,7 +3,7 @@
 Example:
     >>> import graftax as gx
     >>> dir(gx.export)
-    ['Signature', 'Spec']
+    ['OnnxReport', 'Signature', 'Spec', 'onnx']
 """
 
 from importlib import import_module
@@ -13,12 +13,16 @@ TYPE_CHECKING = False  # type checkers go by the name
 if TYPE_CHECKING:
     from graftax.export.signature import Signature as Signature
     from graftax.export.spec import Spec as Spec
+    from graftax.export.to_onnx.export import onnx as onnx
+    from graftax.export.to_onnx.report import OnnxReport as OnnxReport
 
-__all__ = ["Signature", "Spec"]
+__all__ = ["OnnxReport", "Signature", "Spec", "onnx"]
 
 _HOMES = {
+    "OnnxReport": "graftax.export.to_onnx.report",
     "Signature": "graftax.export.signature",
     "Spec": "graftax.export.spec",
+    "onnx": "graftax.export.to_onnx.export",
 }
 """Whoever looks at an artefact only, such as ``graftax export show``, imports no array library."""
 

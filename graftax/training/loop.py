@@ -29,7 +29,7 @@ from graftax.training.sources import choosing as data
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread
+from graftax.training.spread import Spread, shown_by_main, whole
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
@@ -54,7 +54,7 @@ def fit(
     """Run `train_step` over the batches of some epochs."""
     refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
-    history, progress = History(), Progress(verbose)
+    history, progress = History(), Progress(shown_by_main(verbose))
     params: dict[str, Any] = {
         "verbose": verbose,
         "epochs": epochs.stop,
@@ -176,7 +176,7 @@ def _train_epoch(
         model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
     )
     ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
-    spread = Spread(model)
+    spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = required_objectives(model).results() if run.index else {}
     batches = run.source.epoch(run.epoch, run.index)
     for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
@@ -239,7 +239,7 @@ def _no_batch(source: Source, reason: str) -> DataError:
 
 def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
-    progress = Progress(verbose)
+    progress = Progress(shown_by_main(verbose))
     with _own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), progress], params)
@@ -263,7 +263,7 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
     model.reset_metrics()
     hooks.run("on_test_begin")
     step = model._gx_compiled_step("test_step")
-    ready, spread = FirstStep(model, required_objectives(model), builds=False), Spread(model)
+    ready, spread = FirstStep(model, required_objectives(model), builds=False), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
@@ -283,10 +283,10 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
 
 def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
-    progress = Progress(0 if verbose == 2 else verbose)
+    progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), progress], params)
-    step, spread = model._gx_compiled_step("predict_step"), Spread(model)
+    step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)
     parts = []
     with _ended(hooks, progress):
         hooks.run("on_predict_begin")
@@ -299,12 +299,12 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
+    return tree.map_structure(lambda *rows: np.concatenate([whole(r) for r in rows]), *parts)
 
 
 def predict_on_batch(model: Trained, batch: Batch) -> Any:
     """Run `predict_step` on one batch."""
-    return tree.map_structure(_host, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))
+    return tree.map_structure(whole, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))
 
 
 def _require_alike(first: object, part: object, number: int) -> None:

@@ -11,6 +11,7 @@ import jax
 from jax import export as jax_export
 
 from graftax.backend.exporting import ExportedArray, ExportedProgram, Size
+from graftax.backend.jax.equations import JaxEquations
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.transforms import JaxTransforms
 from graftax.core.errors import ExportError, MissingLibraryError
@@ -22,6 +23,11 @@ _lock = threading.Lock()
 
 class JaxExporting(JaxTransforms):
     """Exporting by `jax.export`."""
+
+    @property
+    def equations(self) -> JaxEquations:
+        """Return what tells of equations."""
+        return JaxEquations()
 
     def free_inputs(self, inputs: Sequence[tuple[Sequence[Size], str]], constraints: Sequence[str]) -> list[Any]:
         """Return stand-ins for arrays of these shapes and dtypes; names are sizes of one scope."""

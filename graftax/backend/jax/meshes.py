@@ -69,6 +69,17 @@ class JaxMeshes:
             return None
         return cast(Mesh, x.sharding.mesh) if isinstance(x.sharding, NamedSharding) else None
 
+    def local_parts(self, sharding: Any, axis: int) -> int:
+        """Return how many different parts its devices have."""
+        shape = (*(1,) * axis, len(sharding.device_set))
+        spec = sharding.spec
+        indices = NamedSharding(sharding.mesh, PartitionSpec(*spec[: axis + 1])).addressable_devices_indices_map(shape)
+        return len({repr(index) for index in indices.values()})
+
+    def joined_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Any:
+        """Return `jax.make_array_from_process_local_data`."""
+        return jax.make_array_from_process_local_data(sharding, owned(x))
+
     def gather(self, x: Any) -> np.ndarray[Any, Any]:
         """Return the whole values on the host."""
         if not isinstance(x, jax.Array) or x.is_fully_addressable:
