@@ -63,7 +63,7 @@ def _step(settings: Settings, tokens: Array, cache: Any, positions: Array) -> tu
             "they are (batch, vocabulary), of what follows the last token, or (batch, steps, vocabulary)",
             "return head(x[:, -1]), cache",
         )
-    _check_tokens(settings, shape[-1])
+    _check_tokens(settings, int(logits.shape[-1]))
     last = logits[:, -1] if len(shape) == 3 else logits
     return ops.cast(last, "float32"), after
 
