@@ -46,7 +46,8 @@ def saw_mask(before: Any, after: Any, mask: Array) -> Array:
     seen = ops.asarray(True)
     for old, new in zip(attention_caches(before), attention_caches(after), strict=True):
         if new.visible is None:
-            return ops.asarray(False)
+            seen = ops.logical_and(seen, ops.all(mask))
+            continue
         added = ops.slice(new.visible, ops.stack([0, old.position]), tuple(mask.shape))
         seen = ops.logical_and(seen, ops.logical_not(ops.any(ops.logical_and(added, ops.logical_not(mask)))))
     return seen
