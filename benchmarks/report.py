@@ -14,6 +14,7 @@ from benchmarks import (
     fit,
     formulations,
     jacobian,
+    layer_formulations,
     op_by_op,
     optimizer_update,
     realistic_step,
@@ -35,6 +36,7 @@ WORKS: list[Work] = [
         eager_call,
         call_overhead,
         formulations,
+        layer_formulations,
         jacobian,
         op_by_op,
     )

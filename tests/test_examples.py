@@ -13,7 +13,7 @@ SLOW = {  # compile a dozen programs
     *("lora_transformer.py", "low_rank_digits.py", "pruning.py", "quantization.py", "spectral_norm_gan.py"),
     *("gradient_accumulation.py", "per_layer_rates.py", "weird_optimizer.py", "gan.py", "silly_activation.py"),
     *("dynamic_tree.py", "recurrent_scan.py", "profile_and_debug.py", "per_example_gradients.py"),
-    "discriminator_to_classifier.py",
+    *("discriminator_to_classifier.py", "wolfe_line_search.py", "jacobians.py", "second_order_slots.py"),
 }
 
 

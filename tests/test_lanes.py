@@ -138,6 +138,7 @@ def lane(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_the_quick_run_leaves_comparisons_out_and_skips_none(lane):
     code, counts = lane(installed=False, comparisons=COMPARISONS, whole=WHOLE, others=OTHERS)
     assert (code, counts) == (0, {"passed": 3, "failed": 0, "skipped": 1, "deselected": FOUND})
@@ -148,6 +149,7 @@ def test_the_lane_has_the_comparisons_and_no_others(lane):
     assert (code, counts) == (0, {"passed": FOUND + 2, "failed": 0, "skipped": 0, "deselected": 4})
 
 
+@pytest.mark.slow
 def test_without_the_peers_every_comparison_of_the_lane_fails(lane):
     code, counts = lane("--references", installed=False, comparisons=COMPARISONS)
     assert (code, counts) == (1, {"passed": 1, "failed": FOUND - 1, "skipped": 0, "deselected": 1})
@@ -155,6 +157,7 @@ def test_without_the_peers_every_comparison_of_the_lane_fails(lane):
     assert code != 0
 
 
+@pytest.mark.slow
 def test_a_comparison_that_is_not_recognised_fails_the_quick_run(lane):
     code, counts = lane(installed=False, hidden=HIDDEN)
     assert (code, counts["failed"], counts["skipped"]) == (1, 1, 0)
@@ -166,6 +169,7 @@ def test_any_skip_in_the_lane_is_a_failure(lane):
     assert (code, counts["failed"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_numbers_that_depend_on_optimizations_are_tested_plainly_compiled_and_as_users_compile(lane):
     quick = lane(installed=False, one=OPTIMIZED.format(expected="'optimization_level=0' in flags"))
     assert quick == (0, {"passed": 2, "failed": 0, "skipped": 0, "deselected": 0})
@@ -173,6 +177,7 @@ def test_numbers_that_depend_on_optimizations_are_tested_plainly_compiled_and_as
     assert peers == (0, {"passed": 1, "failed": 0, "skipped": 0, "deselected": 1})
 
 
+@pytest.mark.slow
 def test_whoever_sets_flags_of_xla_is_obeyed(lane):
     code, counts = lane(installed=False, flags="", one=OPTIMIZED.format(expected="flags == ''"))
     assert (code, counts["passed"]) == (0, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from graftax.backend.equations import Equations
 from graftax.backend.program import Program
 from graftax.backend.tracing import Tracing
 from graftax.core.typedefs import Shape
@@ -35,6 +36,11 @@ class ExportedProgram(NamedTuple):
 class Exporting(Tracing, Protocol):
     """Functions as files."""
 
+    @property
+    def equations(self) -> Equations:
+        """Return what tells of equations, for writing a program in another language."""
+        ...
+
     def free_inputs(self, inputs: Sequence[tuple[Sequence[Size], str]], constraints: Sequence[str]) -> list[Any]:
         """Return stand-ins for arrays of these shapes and dtypes, for `Compiling.trace`; names are sizes, one scope.
 
@@ -52,7 +58,13 @@ class Exporting(Tracing, Protocol):
         ...
 
     def export(
-        self, program: Program, leaves: Sequence[Any], results: int, platforms: Sequence[str], vjp_order: int
+        self,
+        program: Program,
+        leaves: Sequence[Any],
+        results: int,
+        platforms: Sequence[str],
+        vjp_order: int = 0,
+        inside: bool = False,
     ) -> ExportedProgram:
         """Write a program down that was traced for stand-ins.
 
@@ -61,7 +73,8 @@ class Exporting(Tracing, Protocol):
             leaves: Those of `free_inputs`.
             results: How many of its outputs are results; new values come after them.
             platforms: Where it is to run.
-            vjp_order: How often it can be differentiated.
+            vjp_order: How often it can be differentiated. Defaults to 0.
+            inside: Whether values that are only read are constants of the program. Defaults to False.
 
         Raises:
             ExportError: something in it cannot be written down.

@@ -61,6 +61,11 @@ class Program(Protocol):
         ...
 
     @property
+    def constants(self) -> Sequence[Any]:
+        """Return the arrays that are constants of the program."""
+        ...
+
+    @property
     def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
         """Return ``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
         ...
@@ -75,6 +80,13 @@ class Program(Protocol):
 
     names: list[str]
     """What the leaves are called, for messages."""
+    read: list[Any]
+    """Cells that it reads, in the order in which their values are inputs of `opened`."""
+
+    @property
+    def opened(self) -> tuple[Any, list[Any]]:
+        """Return the program of constants, values of ``read`` and leaves, as `Equations` know it, and the constants."""
+        ...
 
     @property
     def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
@@ -108,4 +120,8 @@ class Lowering(Protocol):
 
     def cost(self) -> tuple[float, float]:
         """Return floating operations and bytes moved by one run."""
+        ...
+
+    def collectives(self) -> list[tuple[str, int]]:
+        """Return what devices tell each other: the kind of each operation, such as ``"all-gather"``, and its bytes."""
         ...

@@ -1,6 +1,6 @@
 """Which rows of a table run in the quick lane, and which only in the slow one."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -20,3 +20,17 @@ def in_lanes(rows: Iterable[Any], siblings: Collection[str]) -> list[Any]:
         pytest.param(row, marks=pytest.mark.slow) if name in siblings else row
         for row, name in zip(found, names, strict=True)
     ]
+
+
+def crossed(rows: Sequence[Any], columns: Sequence[Any]) -> list[Any]:
+    """Return the parameters of a test of each row with each column, flat where one is a tuple.
+
+    The quick lane has each row and each column at least once; all other pairs are slow.
+    """
+    found = []
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            quick = j == i % len(columns) if len(rows) >= len(columns) else i == j % len(rows)
+            values = (*(row if type(row) is tuple else (row,)), *(column if type(column) is tuple else (column,)))
+            found.append(pytest.param(*values, marks=() if quick else pytest.mark.slow))
+    return found

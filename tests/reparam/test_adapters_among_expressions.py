@@ -1,5 +1,7 @@
 """Adapters beneath and above other expressions: removed, merged, folded; then the weight is trained as before."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import GraftError, SelectorError
 from graftax.reparam import DoRA, FakeQuant, Int4, LoRA, LowRank, Mask, SpectralNorm, WeightNorm
+from tests.conformance.lanes import crossed
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)
 Y = X[:, :1] * 2
@@ -93,11 +96,10 @@ def train(model):
     assert still == {v.path for v in model.non_trainable_variables}
 
 
-@pytest.mark.parametrize("end", ["merge", "remove", "ungraft"])
-@pytest.mark.parametrize("late", [True, False], ids=["grafted", "created"])
-@pytest.mark.parametrize("above", [True, False], ids=["beneath", "on_top"])
-@pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize(
+    ("adapter", "other", "end", "late", "above"),
+    crossed([*product(ADAPTERS, OTHERS)], [*product(["merge", "remove", "ungraft"], [True, False], [True, False])]),
+)
 def test_a_weight_without_its_last_adapter_is_trained_again(adapter, other, above, late, end, tmp_path):
     if late and above and other == "weight_norm":
         pytest.skip("its direction is a part of its own: grafted, it takes the place of what was there")

@@ -3,11 +3,14 @@
 The model is ``y = 0 * (x @ kernel)`` and adds ``turns * mean((x @ kernel)**2)``, whose gradient is that of the loss.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from tests.conformance.lanes import crossed
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8, 2)).astype("float32")
@@ -143,9 +146,7 @@ def test_other_derivatives(name):
     assert sum(map(float, model.losses)) == pytest.approx(term, rel=1e-5)
 
 
-@pytest.mark.parametrize("eager", [False, True], ids=["compiled", "eagerly"])
-@pytest.mark.parametrize("own_step", [False, True], ids=["train_step", "own train_step"])
-@pytest.mark.parametrize("name", AROUND)
+@pytest.mark.parametrize(("name", "own_step", "eager"), crossed([*AROUND], [*product([False, True], repeat=2)]))
 def test_training(name, own_step, eager):
     model, turns = compiled(name, own_step, eager)
     kernel = KERNEL.copy()

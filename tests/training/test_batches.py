@@ -211,7 +211,7 @@ def classes(**options):
 LABELS = np.array([0, 1, 1, 1, 0])
 
 
-@pytest.mark.parametrize("batches", [[4, 1], [2, 2, 1]])
+@pytest.mark.parametrize("batches", [[4, 1], pytest.param([2, 2, 1], marks=pytest.mark.slow)])
 def test_t6_class_weight_with_an_iterable(batches):
     cuts = np.cumsum([0, *batches])
     parts = [(X[a:b], LABELS[a:b]) for a, b in pairwise(cuts)]

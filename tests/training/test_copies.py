@@ -8,6 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, metrics, ops
+from tests.conformance.lanes import crossed
 
 X = np.linspace(-1, 1, 12, dtype="float32").reshape(6, 2)
 Y = X.sum(1, keepdims=True)
@@ -57,8 +58,11 @@ def values(model):
     }
 
 
-@pytest.mark.parametrize("options", [{}, {"steps_per_execution": 2}, {"run_eagerly": True}], ids=str)
-@pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    ("options", "way"),
+    crossed([{}, {"steps_per_execution": 2}, {"run_eagerly": True}], ["deepcopy", "pickle"]),
+    ids=str,
+)
 def test_whatever_a_copy_does_leaves_the_original_as_it_is(options, way):
     model = trained(**options)
     before = values(model)

@@ -6,6 +6,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import DataError
+from tests.conformance.lanes import crossed
 
 X = np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3)
 Y = {"a": X[:, :1], "b": X[:, 1:2]}
@@ -29,8 +30,7 @@ def run(name, model, y, w=None):
 RUNS = ["fit", "evaluate", "train_on_batch", "test_on_batch"]
 
 
-@pytest.mark.parametrize("eagerly", [False, True])
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(("name", "eagerly"), crossed(RUNS, [False, True]))
 def test_weights_of_an_output_without_a_loss(name, eagerly):
     model = Two()
     model.compile("sgd", {"a": "mse"}, metrics={"b": ["mae"]}, run_eagerly=eagerly)

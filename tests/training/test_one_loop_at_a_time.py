@@ -9,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax import layers
 from graftax.core.errors import StateError
+from tests.conformance.lanes import crossed
 
 X = np.linspace(-1, 1, 12, dtype="float32")[:, None]
 Y = 2 * X
@@ -68,8 +69,10 @@ def test_another_thread_is_refused_and_changes_no_number(run):
     model.evaluate(X, Y, verbose=0)
 
 
-@pytest.mark.parametrize("run", ["evaluate", "train_on_batch", "test_on_batch"])
-@pytest.mark.parametrize("hook", ["on_train_batch_end", "on_test_batch_end", "on_epoch_end", "on_test_begin"])
+HOOKS = ["on_train_batch_end", "on_test_batch_end", "on_epoch_end", "on_test_begin"]
+
+
+@pytest.mark.parametrize(("hook", "run"), crossed(HOOKS, ["evaluate", "train_on_batch", "test_on_batch"]))
 def test_in_a_callback_the_numbers_of_the_loop_go_on(run, hook):
     model = line()
     options = {"batch_size": 4, "epochs": 2, "verbose": 0, "shuffle": False, "validation_data": (X[:7], Y[:7])}

@@ -6,6 +6,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.variables import masks
+from tests.conformance.lanes import crossed
 
 TOKENS = np.array([[1, 2, 0, 0], [3, 4, 1, 0]])
 
@@ -106,8 +107,7 @@ def _batch_of_one(row):
     return batch
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
-@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize(("name", "compiled"), crossed([*SAME], [False, True]))
 def test_a_transform_computes_with_the_mask_of_its_argument(parts, name, compiled):
     embedding, recurrent = parts
     plain = recurrent(embedding(TOKENS))

@@ -1,0 +1,38 @@
+"""What a backend tells of the equations of a program, to whoever writes it down in another language.
+
+A *program* has ``invars``, ``constvars``, ``outvars`` and ``eqns``; an *equation* has ``primitive.name``, ``params``,
+``invars`` and ``outvars``. What goes in and comes out has ``aval.shape`` and ``aval.dtype``; a constant has ``val``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from graftax.core.culprit import Culprit
+
+
+class Equations(Protocol):
+    """Questions about equations."""
+
+    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], wanted: Sequence[Any]) -> list[Any]:
+        """Return what variables are after these equations, for values of others, as arrays of NumPy."""
+        ...
+
+    def inlined(self, equation: Any) -> Any | None:
+        """Return the program that an equation stands for, such as a compiled function; None for an operation."""
+        ...
+
+    def opened(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+        """Return a program and its constants."""
+        ...
+
+    def scan_counts(self, parameters: dict[str, Any]) -> tuple[int, int]:
+        """Return how many constants and how much carry a loop over rows has."""
+        ...
+
+    def located(self, around: Sequence[Any]) -> Culprit:
+        """Return what the last of equations, each inside of the one before, is, and where it comes from."""
+        ...

@@ -1,0 +1,271 @@
+"""onnx: a function as a file for ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from graftax.backend import registry
+from graftax.core.argument_kinds import checked_flag
+from graftax.core.errors import ArgumentError, DestinationExists, ExportError
+from graftax.core.selectors import SelectorLike
+from graftax.core.short_traceback import door
+from graftax.export.signature import InputLike, Signature
+from graftax.export.to_onnx import calibration as calibrating
+from graftax.export.to_onnx import comparison, external, messages, writing
+from graftax.export.to_onnx.integers import Integers
+from graftax.export.to_onnx.messages import Numbers
+from graftax.export.to_onnx.report import OnnxReport
+from graftax.export.to_onnx.runtime import Session, library
+from graftax.export.to_onnx.sizes import message_sizes
+from graftax.export.to_onnx.writing import Written
+from graftax.export.tracing import Traced, trace
+from graftax.variables.graph.module import Module
+
+_LARGEST = 2**31 - 2**20
+"""Bytes that one file can have, some of them for the graph."""
+
+
+class _Plan(NamedTuple):
+    """What was asked for."""
+
+    weights: str
+    opset: int
+    check: bool
+    tolerance: float | None
+    overwrite: bool
+
+
+@door
+def onnx(
+    path: str | os.PathLike[str],
+    function: Callable[..., Any] | Module | Signature,
+    *inputs: InputLike,
+    constraints: Sequence[str] = (),
+    fold: bool | SelectorLike = True,
+    products: Literal["float32", "int8"] = "float32",
+    calibration: Iterable[Any] | None = None,
+    weights: Literal["inside", "apart"] = "inside",
+    opset: int = 17,
+    check: bool = True,
+    tolerance: float | None = None,
+    overwrite: bool = False,
+) -> OnnxReport:
+    """Write a function with its weights as an ONNX file, which other languages run, and compare the two.
+
+    The file is run at two values of every free size; a difference raises, and the file is gone.
+
+    Args:
+        path: The file.
+        function: A function, a Module, which stands for its call with ``training=False``, or a `Signature`.
+        *inputs: What it takes, as for `Signature`: Specs or examples.
+        constraints: What holds between sizes, such as ``"time >= 2"``. Defaults to none.
+        fold: Whether expressions behind weights are computed now, or a selector of those for which it is so.
+            Defaults to True.
+        products: ``"int8"`` multiplies integers where weights lie on a grid of 8 bits or fewer, as those that `Int8`
+            or a trained `FakeQuant` stand behind; values are rounded when the file runs. Defaults to ``"float32"``, in
+            which all weights are numbers with fractions.
+        calibration: With ``products="int8"``: batches of inputs, arrays or tuples of them. The ranges that values have
+            on them are kept in the file, and weights that lie on no grid are rounded, too. Defaults to None.
+        weights: ``"apart"`` puts them beside the file, into ``<name>.safetensors``; those that an artefact in the same
+            folder has in its ``weights.safetensors`` are used from there. Defaults to ``"inside"``.
+        opset: The version of the operators, from 17 on. Defaults to 17.
+        check: Whether to compare; needs onnxruntime. Defaults to True.
+        tolerance: How far a result may be off, in units of its largest magnitude, or of 1. Defaults to 1e-5, to 1e-2 in
+            half precision, and to 0.1 with products of integers.
+        overwrite: Whether a file at ``path`` is replaced. Defaults to False.
+
+    Returns:
+        Sizes, operators, and how near the file is to the function.
+
+    Raises:
+        ExportError: an operation has no counterpart in ONNX; the message names it, its layer and the user's line.
+        ExportMismatch: the file computes something else than the function.
+        DestinationExists: there is a file.
+        MissingLibraryError: onnxruntime is not installed and ``check`` is not off.
+        ArgumentError: an option is none of these, or would have no effect.
+
+    Example:
+        >>> import tempfile, graftax as gx
+        >>> layer = gx.layers.Dense(2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = gx.export.onnx(f"{folder}/dense.onnx", layer, gx.export.Spec("batch 8"), check=False)
+        >>> report.inputs, report.operators["MatMul"]
+        ({'x': 'float32[batch, 8]'}, 1)
+    """
+    plan = _checked(products, calibration, weights, opset, check, tolerance, overwrite)
+    signature = _signature(function, inputs, constraints, fold)
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise DestinationExists(f"{target}", "there is a file already", "another path, or overwrite=True")
+    if check or calibration is not None:
+        library(", or check=False" if calibration is None else "")
+    traced = trace(signature)
+    with _staging(target) as folder:
+        batches = None if calibration is None else calibrating.batches_of(calibration, signature)
+        integers = _integers(products, batches, traced, plan, folder)
+        written = writing.write(traced, registry.current().exporting.equations, integers, plan.opset)
+        if products == "int8" and not integers.written:
+            raise _no_integers(traced)
+        size = _put(written, folder, target, plan)
+        report = _report(target, size, written, traced, integers)
+        if check:
+            allowed = comparison.INTEGER_PRODUCTS if tolerance is None and products == "int8" else tolerance
+            session, like = Session(folder / target.name), None if batches is None else batches[0]
+            found = comparison.compare(session, signature, traced.results, allowed, like)
+            report = _report(target, size, written, traced, integers, found)
+    return report
+
+
+def _checked(
+    products: str, calibration: object, weights: str, opset: int, check: bool, tolerance: float | None, overwrite: bool
+) -> _Plan:
+    """Raise for options that are none, or have no effect."""
+    for name, value, choices in (
+        ("products", products, ("float32", "int8")),
+        ("weights", weights, ("inside", "apart")),
+    ):
+        if value not in choices:
+            raise ArgumentError(
+                f"{name}={value!r}", f"it is {' or '.join(map(repr, choices))}", f"{name}={choices[0]!r}"
+            )
+    if calibration is not None and products != "int8":
+        raise ArgumentError(
+            f"calibration with products={products!r}",
+            "ranges are needed for products of integers only",
+            'products="int8", or no calibration',
+        )
+    if isinstance(opset, bool) or not isinstance(opset, int) or opset < 17:
+        raise ArgumentError(f"opset={opset!r}", "files are written from version 17 on", "opset=17")
+    if tolerance is not None and not check:
+        raise ArgumentError(f"tolerance={tolerance!r} with check=False", "then nothing is compared", "no tolerance=")
+    if tolerance is not None and not (isinstance(tolerance, int | float) and tolerance >= 0):
+        raise ArgumentError(f"tolerance={tolerance!r}", "it is a number of at least 0", "tolerance=1e-4")
+    return _Plan(weights, opset, checked_flag("check", check), tolerance, checked_flag("overwrite", overwrite))
+
+
+def _signature(
+    function: Any, inputs: Sequence[InputLike], constraints: Sequence[str], fold: bool | SelectorLike
+) -> Signature:
+    if not isinstance(function, Signature):
+        return Signature(function, *inputs, constraints=constraints, fold=fold)
+    if inputs or constraints or fold is not True:
+        raise ArgumentError(
+            f"{function!r} with inputs, constraints= or fold=",
+            "a Signature has these itself",
+            "gx.export.onnx(path, gx.export.Signature(fn, ..., constraints=[...]))",
+        )
+    if function.assigns:
+        raise ExportError(
+            f"{function!r}",
+            "an ONNX file keeps no values from one run to the next",
+            "gx.export.save for a training step; for ONNX, a function that returns what is new",
+        )
+    return function
+
+
+def _integers(
+    products: str, batches: list[list[Numbers]] | None, traced: Traced, plan: _Plan, folder: Path
+) -> Integers:
+    """Return which products are of integers; on calibration data the file runs once before."""
+    if batches is None:
+        return Integers(products == "int8")
+    watching = Integers(observes=True)
+    written = writing.write(traced, registry.current().exporting.equations, watching, plan.opset)
+    observed = tuple(dict.fromkeys(name for pair in watching.seen.values() for name in pair))
+    path = folder / "calibration.onnx"
+    arrays, data, _ = external.placed(written.arrays, folder, "calibration.safetensors")
+    (folder / "calibration.safetensors").write_bytes(data)
+    path.write_bytes(written.model(arrays, _version(), {}, observed))
+    ranges = calibrating.ranges_of(path, watching.seen, traced.signature.names, batches)
+    path.unlink()
+    (folder / "calibration.safetensors").unlink()
+    return Integers(products=True, rounds=True, ranges=ranges)
+
+
+def _no_integers(traced: Traced) -> ExportError:
+    return ExportError(
+        f'products="int8" of {traced.signature!r}',
+        "no weight of a product lies on a grid of 8 bits or fewer that its columns share",
+        'gx.graft(model, gx.reparam.Int8(), where="**/kernel") before, or calibration=[x[:64]], which rounds them all',
+    )
+
+
+def _put(written: Written, folder: Path, target: Path, plan: _Plan) -> int:
+    """Write the file, and what lies beside it, into a folder; return the bytes of both."""
+    own = f"{target.stem}.safetensors"
+    if plan.weights == "apart":
+        if own == external.SHARED:
+            own = f"{target.stem}.onnx.safetensors"
+        arrays, data, shared = external.placed(written.arrays, target.parent, own)
+        if data:
+            if (target.parent / own).exists() and not plan.overwrite:
+                raise DestinationExists(f"{target.parent / own}", "there is a file already", "overwrite=True")
+            (folder / own).write_bytes(data)
+        for name in shared:  # only to be compared
+            _borrow(target.parent / name, folder / name)
+    else:
+        if (total := sum(array.nbytes for _, array in written.arrays)) > _LARGEST:
+            raise ExportError(f"weights of {total / 1e9:.1f} GB", "one ONNX file has at most 2 GB", 'weights="apart"')
+        arrays, data = [messages.tensor(*one) for one in written.arrays], b""
+    content = written.model(arrays, _version(), {})
+    (folder / target.name).write_bytes(content)
+    return len(content) + len(data)
+
+
+def _borrow(source: Path, place: Path) -> None:
+    try:
+        os.link(source, place)
+    except OSError:  # another file system
+        shutil.copy(source, place)
+
+
+def _version() -> str:
+    return str(sys.modules["graftax"].__version__)
+
+
+@contextmanager
+def _staging(target: Path) -> Iterator[Path]:
+    """Give a folder beside the target; what is in it in the end takes its place, unless the block raises."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield folder
+        for one in sorted(folder.iterdir(), key=lambda one: one.name == target.name):  # the model last
+            if one.name != external.SHARED:
+                one.replace(target.parent / one.name)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _report(
+    target: Path,
+    size: int,
+    written: Written,
+    traced: Traced,
+    integers: Integers,
+    found: comparison.Compared | None = None,
+) -> OnnxReport:
+    kinds = {
+        one.name: f"{one.dtype}[{', '.join(map(str, message_sizes(leaf.shape)))}]"
+        for one, leaf in zip(traced.inputs, traced.leaves, strict=True)
+    }
+    return OnnxReport(
+        path=str(target),
+        bytes=size,
+        opset=written.file.opset,
+        inputs=kinds,
+        outputs=written.kinds,
+        operators=dict(written.file.operators.most_common()),
+        sizes=() if found is None else tuple(found.sizes),
+        error=0.0 if found is None else found.error,
+        integer_products=integers.written,
+        folded=tuple(one.path for one in traced.folded),
+        left_out=tuple(traced.left_out),
+    )

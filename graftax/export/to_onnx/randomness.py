@@ -1,0 +1,27 @@
+"""Random numbers: refused, since no runtime draws those that were drawn here."""
+
+from __future__ import annotations
+
+from graftax.export.to_onnx.step import Step, Unwritable, rule
+from graftax.export.to_onnx.values import Operand
+
+DRAWS = (
+    *("random_bits", "random_seed", "random_wrap", "random_unwrap", "random_split", "random_fold_in", "random_clone"),
+    *("random_gamma", "threefry2x32", "rng_bit_generator", "rng_uniform"),
+)
+"""Operations that are never written, nor computed when the file is."""
+
+
+@rule(*DRAWS)
+def draw(step: Step) -> Operand:
+    """Refuse to draw."""
+    raise Unwritable(
+        "no runtime draws the same numbers, and numbers drawn now would be the same in every run",
+        "training=False, or the random numbers as an input of the function; gx.export.save keeps what draws",
+    )
+
+
+@rule("pure_callback", "io_callback", "debug_callback")
+def call_python(step: Step) -> Operand:
+    """Refuse to call Python."""
+    raise Unwritable("it calls Python, which a runtime does not have", "functions of graftax.ops in its place")
