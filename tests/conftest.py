@@ -37,9 +37,7 @@ os.environ.setdefault(
     else "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     + " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10."),
 )
-EIGHT = "--xla_force_host_platform_device_count=8"
-if "--devices" in sys.argv and EIGHT not in os.environ["XLA_FLAGS"]:  # workers inherit it
-    os.environ["XLA_FLAGS"] += f" {EIGHT}"
+os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8" * ("--devices" in sys.argv)
 
 import pytest
 from hypothesis import settings

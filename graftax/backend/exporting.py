@@ -58,7 +58,13 @@ class Exporting(Tracing, Protocol):
         ...
 
     def export(
-        self, program: Program, leaves: Sequence[Any], results: int, platforms: Sequence[str], vjp_order: int
+        self,
+        program: Program,
+        leaves: Sequence[Any],
+        results: int,
+        platforms: Sequence[str],
+        vjp_order: int = 0,
+        inside: bool = False,
     ) -> ExportedProgram:
         """Write a program down that was traced for stand-ins.
 
@@ -67,7 +73,8 @@ class Exporting(Tracing, Protocol):
             leaves: Those of `free_inputs`.
             results: How many of its outputs are results; new values come after them.
             platforms: Where it is to run.
-            vjp_order: How often it can be differentiated.
+            vjp_order: How often it can be differentiated. Defaults to 0.
+            inside: Whether values that are only read are constants of the program. Defaults to False.
 
         Raises:
             ExportError: something in it cannot be written down.

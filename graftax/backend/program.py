@@ -61,6 +61,11 @@ class Program(Protocol):
         ...
 
     @property
+    def constants(self) -> Sequence[Any]:
+        """Return the arrays that are constants of the program."""
+        ...
+
+    @property
     def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
         """Return ``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
         ...
@@ -115,4 +120,8 @@ class Lowering(Protocol):
 
     def cost(self) -> tuple[float, float]:
         """Return floating operations and bytes moved by one run."""
+        ...
+
+    def collectives(self) -> list[tuple[str, int]]:
+        """Return what devices tell each other: the kind of each operation, such as ``"all-gather"``, and its bytes."""
         ...

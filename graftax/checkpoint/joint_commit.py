@@ -28,7 +28,10 @@ from graftax.checkpoint.storage import Share, Storage, Writing
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import ProcessError, SaveError, StorageFailure
 
-_SAME = "the same model, optimizer, seed, path and arguments in every process; what one alone knows is not saved"
+_SAME = (
+    "the same model, optimizer, seed, path and arguments in every process; a callback that one alone runs says so with "
+    "main_only = True"
+)
 
 _SAVING = "saving with other processes"
 

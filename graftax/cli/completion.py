@@ -7,8 +7,10 @@ _graftax() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[2]}}" words=""
     if [ "$COMP_CWORD" -eq 1 ]; then words="{groups}"
     elif [ "${{COMP_WORDS[1]}}" = completion ]; then words="bash zsh fish"
-    elif [ "$COMP_CWORD" -eq 2 ]; then words="{commands}"
-    else case "$command" in
+    elif [ "$COMP_CWORD" -eq 2 ]; then case "${{COMP_WORDS[1]}}" in
+{groups_of}
+        esac
+    else case "${{COMP_WORDS[1]}} $command" in
 {cases}
         esac
     fi
@@ -26,15 +28,24 @@ def run(options: Namespace) -> int:
     """Print the script."""
     parser: ArgumentParser = options.parser
     groups = _commands(parser)
-    commands = _commands(groups["ckpt"])
     words = {
-        name: [flag for action in sub._actions for flag in action.option_strings] for name, sub in commands.items()
+        group: {
+            name: [flag for action in sub._actions for flag in action.option_strings]
+            for name, sub in _commands(parser_of).items()
+        }
+        for group, parser_of in groups.items()
     }
+    words = {group: commands for group, commands in words.items() if commands}
     if options.shell == "fish":
         print(_fish(list(groups), words))
         return 0
-    cases = "\n".join(f'        {name}) words="{" ".join(flags)}" ;;' for name, flags in words.items())
-    script = _BASH.format(groups=" ".join(groups), commands=" ".join(words), cases=cases)
+    cases = "\n".join(
+        f'        "{group} {name}") words="{" ".join(flags)}" ;;'
+        for group, commands in words.items()
+        for name, flags in commands.items()
+    )
+    inside = "\n".join(f'        {group}) words="{" ".join(commands)}" ;;' for group, commands in words.items())
+    script = _BASH.format(groups=" ".join(groups), groups_of=inside, cases=cases)
     print(f"autoload -Uz bashcompinit && bashcompinit\n{script}" if options.shell == "zsh" else script, end="")
     return 0
 
@@ -47,13 +58,15 @@ def _commands(parser: ArgumentParser) -> dict[str, ArgumentParser]:
     return found
 
 
-def _fish(groups: list[str], words: dict[str, list[str]]) -> str:
+def _fish(groups: list[str], words: dict[str, dict[str, list[str]]]) -> str:
     lines = ["# graftax completion fish | source"]
     lines += [f"complete -c graftax -n __fish_use_subcommand -f -a {name}" for name in groups]
-    names = " ".join(words)
     inside = "__fish_seen_subcommand_from"
-    lines.append(f"complete -c graftax -n '{inside} ckpt; and not {inside} {names}' -f -a '{names}'")
     lines.append(f"complete -c graftax -n '{inside} completion' -f -a 'bash zsh fish'")
-    for name, flags in words.items():
-        lines += [f"complete -c graftax -n '{inside} {name}' -l {flag[2:]}" for flag in flags if flag.startswith("--")]
+    for group, commands in words.items():
+        names = " ".join(commands)
+        lines.append(f"complete -c graftax -n '{inside} {group}; and not {inside} {names}' -f -a '{names}'")
+        for name, flags in commands.items():
+            here = f"{inside} {group}; and {inside} {name}"
+            lines += [f"complete -c graftax -n '{here}' -l {flag[2:]}" for flag in flags if flag.startswith("--")]
     return "\n".join(lines)

@@ -16,6 +16,8 @@ from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
     CorruptCheckpoint,
+    ExportError,
+    ExportMismatch,
     FormatTooNew,
     FormatTooOld,
     GraftaxError,
@@ -26,8 +28,8 @@ from graftax.core.errors import (
 )
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
-    ((MatchError,), 4),
-    ((CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld, IncompleteCheckpoint), 3),
+    ((MatchError, ExportMismatch), 4),
+    ((ExportError, CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld, IncompleteCheckpoint), 3),
     ((ArgumentError, ArgumentTypeError, SelectorError), 2),
 )
 

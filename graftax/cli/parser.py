@@ -11,6 +11,9 @@ EXIT_CODES = (
 _TARGET = (
     "FILE.py:FUNCTION or PACKAGE.MODULE:FUNCTION; called without arguments, returns a Checkpoint or a dict of roots"
 )
+_EXPORTED = (
+    "FILE.py:FUNCTION or PACKAGE.MODULE:FUNCTION; called without arguments, returns a model, or functions and roots"
+)
 _SELECTOR = ": a glob of paths, or a role such as role:slot; may be repeated"
 _FILES = "a checkpoint, or a file such as .safetensors, .pt, .npz"
 
@@ -26,6 +29,9 @@ def parser() -> argparse.ArgumentParser:
     _looking(commands)
     _changing(commands)
     _running(commands)
+    text = "write programs that run without graftax, look at them, run, check and update them"
+    export = groups.add_parser("export", help=text, description=text, epilog=EXIT_CODES)
+    _exporting(export.add_subparsers(required=True, metavar="COMMAND"))
     completion = groups.add_parser("completion", help="a script that lets a shell complete commands")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help='eval "$(graftax completion bash)"')
     completion.set_defaults(module="completion", parser=whole)
@@ -112,9 +118,43 @@ def _running(commands: Any) -> None:
     _subset(restore, "restore")
 
 
-def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+def _exporting(commands: Any) -> None:
+    save = _command(commands, "save", "export what a function of yours builds", "export")
+    save.add_argument("target", metavar="TARGET", help=_EXPORTED)
+    _artefact(save)
+    save.add_argument("--from", dest="source", metavar="CKPT", help="restore this checkpoint first")
+    save.add_argument("--input", action="append", metavar="SPEC", help='such as "batch time:int32"; in order')
+    save.add_argument("--platforms", default="cpu,cuda,tpu", metavar="LIST", help="where it runs (cpu,cuda,tpu)")
+    save.add_argument("--no-check", action="store_true", help="do not compare what was written with the model")
+    save.add_argument("--overwrite", action="store_true", help="replace an artefact that is there")
+
+    show = _command(commands, "show", "the programs of an artefact, what they take and give", "export")
+    _artefact(show)
+
+    run = _command(commands, "run", "run a program of an artefact on files", "export")
+    _artefact(run)
+    run.add_argument(
+        "files",
+        nargs="*",
+        metavar="[SIGNATURE] NAME=IN.npy ... [OUT.npz]",
+        help="the program, if there are several; its inputs; where results go, which are printed otherwise",
+    )
+
+    check = _command(commands, "check", "check every file of an artefact, and replay its stored trials", "export")
+    _artefact(check)
+
+    update = _command(commands, "update", "new weights for an artefact; its programs stay", "export")
+    _artefact(update)
+    update.add_argument("checkpoint", metavar="CKPT")
+
+
+def _artefact(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("artefact", metavar="ART", help="a folder, or a file that ends in .zip")
+
+
+def _command(commands: Any, name: str, text: str, group: str = "ckpt") -> argparse.ArgumentParser:
     sub: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=EXIT_CODES)
-    sub.set_defaults(module=f"ckpt_{name}")
+    sub.set_defaults(module=f"{group}_{name}")
     sub.add_argument("--json", action="store_true", help="print JSON")
     return sub
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isfunction
 from types import ModuleType
+from typing import Any
 
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.core.errors import ArgumentError, GraftaxError
@@ -19,10 +20,28 @@ _FORM = "train.py:build or package.module:build"
 def build(target: str) -> Checkpoint:
     """Call the function that ``target`` names and return its Checkpoint, or the one of the roots that it returns.
 
-    Only what the user wrote on the command line is ever imported, nothing that a checkpoint names.
-
     Raises:
         ArgumentError: there is no such function, it fails, or it returns something else.
+    """
+    made = made_by(target)
+    if isinstance(made, Checkpoint):
+        return made
+    if isinstance(made, dict) and made and all(type(key) is str for key in made):
+        return Checkpoint(**made)
+    raise ArgumentError(
+        f"TARGET {target!r} returned a {type(made).__name__}",
+        "it returns a Checkpoint, or a dict of names and objects",
+        'return {"model": model}',
+    )
+
+
+def made_by(target: str) -> Any:
+    """Call the function that ``target`` names and return what it returns.
+
+    Only what the user wrote on the command line is ever imported, nothing that a file names.
+
+    Raises:
+        ArgumentError: there is no such function, or it fails.
     """
     source, _, name = target.rpartition(":")
     if not source or not name.isidentifier():
@@ -35,7 +54,7 @@ def build(target: str) -> Checkpoint:
             raise ArgumentError(
                 f"TARGET {target!r}", f"{source} has no function {name}", f"{source}:{near}" if near else _FORM
             )
-        made = function()
+        return function()
     except GraftaxError:
         raise
     except Exception as error:
@@ -45,15 +64,6 @@ def build(target: str) -> Checkpoint:
             f"at {frame.filename}:{frame.lineno}: {frame.line}",
             f"see where it fails: {_trial(source, name)}",
         ) from error
-    if isinstance(made, Checkpoint):
-        return made
-    if isinstance(made, dict) and made and all(type(key) is str for key in made):
-        return Checkpoint(**made)
-    raise ArgumentError(
-        f"TARGET {target!r} returned a {type(made).__name__}",
-        "it returns a Checkpoint, or a dict of names and objects",
-        'return {"model": model}',
-    )
 
 
 def _trial(source: str, name: str) -> str:

@@ -83,22 +83,28 @@ def _numbered(what: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str
 
 
 def _cell(cell: Housed, processes: Processes) -> tuple[str, str]:
-    buffer: Any = cell.buffer  # type: ignore[attr-defined]
-    shape, dtype = tuple(buffer.shape), str(buffer.dtype)
     home: Any = cell.home
     axes = "" if home is None else f", split by {home.axes}"
-    held = processes.boxes(buffer)
-    value = ""
-    if held is not None and len(held) == 1 and prod(shape) * buffer.dtype.itemsize <= _WHOLE:
-        value = f", value {_digest(np.ascontiguousarray(processes.part(buffer, *held[0][:2])).tobytes())}"
-    return (cell.path or "(a variable without a path)"), f"{dtype}{list(shape)}{axes}{value}"
+    buffer: Any = cell.buffer  # type: ignore[attr-defined]
+    return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes)}"
 
 
 def _argument(one: Any, processes: Processes) -> str:
-    kind = f"{one.dtype}{list(one.shape)}" if hasattr(one, "shape") else type(one).__name__
-    if hasattr(one, "shape") and processes.boxes(one) is not None:
-        return f"{kind}, {one.sharding.spec if hasattr(one.sharding, 'spec') else one.sharding}"
-    return _value(one)
+    if not hasattr(one, "shape") or processes.boxes(one) is None:
+        return _value(one)
+    return f"{_kind(one)}, {getattr(one.sharding, 'spec', one.sharding)}{_whole(one, processes)}"
+
+
+def _kind(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def _whole(array: Any, processes: Processes) -> str:
+    """Return the value of an array that is whole in each process, and not too large; else nothing."""
+    held = processes.boxes(array)
+    if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > _WHOLE:
+        return ""
+    return f", value {_digest(np.ascontiguousarray(processes.part(array, *held[0][:2])).tobytes())}"
 
 
 def _value(leaf: Any) -> str:

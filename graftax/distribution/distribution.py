@@ -23,16 +23,13 @@ from graftax.distribution.home import DistributionHome
 from graftax.distribution.local_rows import spread_local
 from graftax.distribution.mesh import mesh as make_mesh
 from graftax.distribution.moving import place
-from graftax.distribution.placing import Decision
+from graftax.distribution.placing import SPLIT_ROLES, Decision
 from graftax.distribution.report import PlacementReport, report
 from graftax.distribution.rules import Rule, RuleTallies, checked_rules
 from graftax.distribution.scope import DistributionScope
 from graftax.variables.creation import scopes
 from graftax.variables.graph.module import Module
 from graftax.variables.state.home import Described, Housed
-
-SPLIT_ROLES = ("weight", "state")
-"""Roles of Variables that rules see. A slot lies as its variable does; each device has a copy of all others."""
 
 
 class Distribution:
@@ -143,6 +140,8 @@ class Distribution:
 
     def home_for(self, spec: Described, tallies: RuleTallies | None) -> DistributionHome:
         """Return the same, with the rules counting what they select."""
+        if spec.role not in SPLIT_ROLES:
+            return self.home_beside
         decision = self.decide(spec, tallies)
         return self.home_of_axes(decision.axes, decision.ruled)
 
@@ -184,15 +183,15 @@ class Distribution:
     def place(self, *modules: Module) -> PlacementReport:
         """Move what is there already to where it would have been made, and return what lies where.
 
-        Slots follow their variables, those of optimizers that are among the modules or below. Compiled functions trace
-        anew.
+        Slots follow their variables: those of the optimizer that a model was compiled with, and of optimizers among the
+        modules. Compiled functions trace anew.
 
         Args:
             *modules: Models, layers, optimizers.
 
         Raises:
             SelectorError: a rule selects nothing; then nothing has moved.
-            ArgumentError: a rule does not fit a shape; then nothing has moved.
+            ArgumentError: a rule does not fit a shape, or there is no Variable yet; then nothing has moved.
         """
         place(self, modules)
         return self.report(*modules)
@@ -202,7 +201,7 @@ class Distribution:
         """Return a batch whose rows are spread over the data axes, each device with its share.
 
         Where the rows cannot be shared equally, as in a last batch, each device gets all of them: the numbers are the
-        same, and that step takes longer. What is on the mesh already stays as it is.
+        same, and that step takes longer. What is on the mesh already stays as it is; so does all on one device.
 
         Args:
             batch: Arrays in any structure; None stays None.
@@ -225,6 +224,8 @@ class Distribution:
 
     def _gx_shard(self, batch: Any, steps: bool = False, local: bool = False) -> Any:
         """Return a batch spread over the data axes; its first axis may count steps, its rows be those of a process."""
+        if self.count == 1:
+            return batch
         local = local and several() is not None
         return tree.map_structure(lambda leaf: self._spread(leaf, int(steps), local), batch)
 

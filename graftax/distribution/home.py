@@ -73,7 +73,7 @@ class SlotPlacement:
         """Return where a slot is to lie."""
         distribution = self._home.distribution
         if not self._home.fixed:
-            return distribution.home_of_axes((None,) * len(spec.shape))
+            return distribution.home_beside
         return distribution.home_of_axes(shared_axes(spec.shape, self._shape, self._home.axes))
 
 

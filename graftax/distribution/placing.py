@@ -9,6 +9,9 @@ from graftax.backend.protocol import Backend
 from graftax.distribution.rules import CheckedRule, RuleTallies
 from graftax.variables.state.home import Described, Home
 
+SPLIT_ROLES = ("weight", "state")
+"""Roles of Variables that rules see. A slot lies as its variable does; each device has a copy of all others."""
+
 
 class Decision(NamedTuple):
     """Where a Variable is to lie, and why."""

@@ -23,10 +23,12 @@ class Folding:
 
     Args:
         chosen: True for all that can be folded, or a selector of what is folded, integers included.
+        moving: What other programs of the artefact assign: an expression of these stays live, too.
     """
 
-    def __init__(self, chosen: bool | SelectorLike) -> None:
+    def __init__(self, chosen: bool | SelectorLike, moving: frozenset[Storage] = frozenset()) -> None:
         self._chosen = chosen
+        self._moving = moving
         self._selector = None if isinstance(chosen, bool) else compile_selector(chosen)
         self._values = Memo()
         self._met: dict[int, Reparam] = {}
@@ -44,7 +46,11 @@ class Folding:
         found: tuple[Storage, Computation] = self._values.value((node, autocast.top), lambda: _computed(node))
         value, computation = found
         frame = frames.top
-        if computation.moved or (frame is not None and any(frame.moved(_storage(one)) for one in computation.read)):
+        if (
+            computation.moved
+            or self._moving & computation.read
+            or (frame is not None and any(frame.moved(_storage(one)) for one in computation.read))
+        ):
             return None
         self.folded[value] = node
         return value

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from graftax.backend.exporting import Size
 from graftax.core.errors import ArgumentError
 
 _FUNCTIONS = ("max", "min", "floordiv", "mod")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult)
-_COMPARISONS = {">=": "at least", "<=": "at most", "==": "equal to"}
+_COMPARISONS = (">=", "<=", "==")
 
 
 def parsed(size: str | int, said: str) -> Size:
@@ -59,47 +59,6 @@ def names_in(text: str, said: str) -> list[str]:
         elif not (isinstance(node, ast.Constant) and type(node.value) is int):
             raise _no_size(text, said)
     return list(found)
-
-
-def value_of(size: Size, values: Mapping[str, int]) -> int:
-    """Return the number that a size is where its names have these values.
-
-    Example:
-        >>> value_of("2*b+1", {"b": 3}), value_of("floordiv(t,2)", {"t": 5}), value_of(7, {})
-        (7, 2, 7)
-    """
-    return size if isinstance(size, int) else _value(ast.parse(size, mode="eval").body, values)
-
-
-def _value(node: ast.AST, values: Mapping[str, int]) -> int:
-    if isinstance(node, ast.Name):
-        return values[node.id]
-    if isinstance(node, ast.Constant):
-        return int(str(node.value))
-    if isinstance(node, ast.UnaryOp):
-        return -_value(node.operand, values)
-    if isinstance(node, ast.BinOp):
-        a, b = _value(node.left, values), _value(node.right, values)
-        return a + b if isinstance(node.op, ast.Add) else a - b if isinstance(node.op, ast.Sub) else a * b
-    assert isinstance(node, ast.Call)
-    assert isinstance(node.func, ast.Name)
-    a, b = (_value(one, values) for one in node.args)
-    return {"max": max(a, b), "min": min(a, b), "floordiv": a // b if b else 0, "mod": a % b if b else 0}[node.func.id]
-
-
-def holds(constraint: str, values: Mapping[str, int]) -> bool:
-    """Tell whether a constraint holds.
-
-    Example:
-        >>> holds("t >= 2*b", {"t": 3, "b": 2})
-        False
-    """
-    for sign in _COMPARISONS:
-        left, found, right = constraint.partition(sign)
-        if found:
-            a, b = (_value(ast.parse(side.strip(), mode="eval").body, values) for side in (left, right))
-            return a >= b if sign == ">=" else a <= b if sign == "<=" else a == b
-    raise AssertionError(constraint)
 
 
 def checked_constraints(constraints: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from graftax.backend.program import Lift, Program
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ExportError, StateError
 from graftax.core.typedefs import unwrap
-from graftax.export import sizes
 from graftax.export.folding import Folding
 from graftax.export.output import Form, form_of, leaf_names
+from graftax.export.run import size_of
 from graftax.export.signature import Signature, function_of
 from graftax.layers.building import unbuilt_below
 from graftax.reparam.base import Reparam
@@ -86,8 +86,12 @@ class Traced:
         return cast("list[Storage]", list(self.program.written))
 
 
-def trace(signature: Signature) -> Traced:
+def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Traced:
     """Trace the function of a signature, its weights as inputs of the program; nothing is computed but what is folded.
+
+    Args:
+        signature: The function, and what it takes.
+        moving: What other programs of the artefact assign; an expression of these stays live. Defaults to nothing.
 
     Raises:
         ExportError: the function decides by a free size; it assigns Variables and the signature does not say so; it
@@ -109,7 +113,7 @@ def trace(signature: Signature) -> Traced:
         for name, spec in zip(signature.names, signature.specs, strict=True)
     ]
     leaves = exporting.free_inputs([(one.shape, one.dtype) for one in inputs], signature.constraints)
-    folding = Folding(signature.fold)
+    folding = Folding(signature.fold, moving)
     found: dict[str, Any] = {}
     left_out: list[str] = []
 
@@ -156,7 +160,7 @@ def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -
     if not any(unbuilt_below(module) for module in modules):  # type: ignore[arg-type]
         return
     values = dict.fromkeys(signature.free, _BUILT_FOR)
-    shapes = [tuple(sizes.value_of(size, values) for size in spec.shape) for spec in signature.specs]
+    shapes = [tuple(size_of(size, values) for size in spec.shape) for spec in signature.specs]
     leaves = [exporting.outlined(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
 
     def run(*given: Any) -> Any:

@@ -45,6 +45,9 @@ def saw_mask(before: Any, after: Any, mask: Array) -> Array:
     """Return whether every AttentionCache hides what the mask of the prompt hides."""
     seen = ops.asarray(True)
     for old, new in zip(attention_caches(before), attention_caches(after), strict=True):
+        if new.visible is None:
+            seen = ops.logical_and(seen, ops.all(mask))
+            continue
         added = ops.slice(new.visible, ops.stack([0, old.position]), tuple(mask.shape))
         seen = ops.logical_and(seen, ops.logical_not(ops.any(ops.logical_and(added, ops.logical_not(mask)))))
     return seen

@@ -28,5 +28,5 @@ class AttentionCache(NamedTuple):
     """``(batch, length, key_value_heads, value_dim)``."""
     position: Array
     """How many positions are filled: an integer."""
-    visible: Array
-    """``(batch, length)``: False where a mask of the input hid what was added."""
+    visible: Array | None = None
+    """``(batch, length)``: False where a mask of the input hid what was added. Defaults to None, nothing hidden."""

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
-from graftax.core import user_line
+from graftax.core import tree, user_line
 from graftax.core.attributes import OF_LAYERS, missing, public_names
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
@@ -50,12 +50,14 @@ class Built:
 class Buildable(Module):
     """The part of a layer that makes weights, once, when the shape of its input is known."""
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_input_shape"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_input_shape", "_gx_first_call"})
     _gx_built_later = True
 
     built: Built = Built()
     """Whether its weights are there."""
     _gx_input_shape: Any = None  # or a structure of shapes
+    _gx_first_call: tuple[Any, ...] | None = None
+    """Shapes and dtypes of the arguments of the first call, in which it was built."""
 
     @classmethod
     def _gx_prepare_class(cls) -> None:
@@ -190,11 +192,31 @@ def is_built(layer: Buildable) -> bool:
 def build_in_call(layer: Buildable, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
     found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
+    object.__setattr__(layer, "_gx_first_call", tuple(tree.map_structure(_outlined, one) for one in args))
     with _called.entered(layer):
         if several_shapes.names_of_shapes(type(layer).build):
             layer.build(**found)
         else:
             layer.build(found)
+
+
+class Outline:
+    """The shape and dtype of an argument of a call; empty for what is no array.
+
+    Args:
+        shape: Its shape.
+        dtype: Its dtype.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: str) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+
+def _outlined(leaf: Any) -> Any:
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return Outline(tuple(leaf.shape), str(leaf.dtype))
+    return None if leaf is None else Outline((), "")
 
 
 def unbuilt_below(layer: Buildable) -> list[Buildable]:

@@ -65,6 +65,10 @@ LAZY = {
         "graftax.training.whole.public_classes",
         "import_module",
     ): "public classes by name, for files of whole models",
+    (
+        "graftax.training.exported",
+        "graftax.export.saving.save",
+    ): "the loader imports an array library, and most models are never exported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
 }
 
@@ -79,12 +83,13 @@ CIRCLES = {
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
-LIGHT = ("__init__", "core.*", "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify")
+LIGHT = ("__init__", "core.*", "cli.main", "cli.ckpt_ls", "cli.ckpt_show", "cli.ckpt_verify", "cli.export_show")
 HEAVY = {"numpy", "jax", "jaxlib", "scipy", "ml_dtypes"}
 
 # Everything else is optional and so imported lazily.
 DEPENDENCIES = {"numpy", "jax", "jaxlib", "msgpack", "xxhash"}
 JAX_HOME = "graftax.backend.jax."
+STANDALONE = {"graftax.export.run": "it is copied into artefacts, and there graftax is not"}
 PRIVATE_JAX = ("jax._src", "jax.extend.core", "jax.interpreters", "jaxlib")
 PRIVATE_JAX_HOME = "graftax.backend.jax.tracing"
 

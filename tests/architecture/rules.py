@@ -25,6 +25,7 @@ from tests.architecture.plan import (
     PACKAGE,
     PRIVATE_JAX,
     PRIVATE_JAX_HOME,
+    STANDALONE,
     STARS,
     TESTS,
     WINGS,
@@ -226,7 +227,7 @@ def of_text(module: str, text: str) -> Iterator[Violation]:
 
 
 def _of_foreign(one: Import) -> Iterator[Violation]:
-    if one.root in ("jax", "jaxlib") and not one.module.startswith(JAX_HOME):
+    if one.root in ("jax", "jaxlib") and not one.module.startswith(JAX_HOME) and one.module not in STANDALONE:
         yield Violation(Rule.JAX, one.where, one.target)
     if f"{one.target}.".startswith(tuple(f"{name}." for name in PRIVATE_JAX)) and one.module != PRIVATE_JAX_HOME:
         yield Violation(Rule.PRIVATE_JAX, one.where, one.target)

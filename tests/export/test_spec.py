@@ -7,7 +7,8 @@ import pytest
 import graftax as gx
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.export import Spec
-from graftax.export.sizes import checked_constraints, holds, value_of
+from graftax.export.run import holds, size_of
+from graftax.export.sizes import checked_constraints
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_specs_are_compared_by_what_they_say_and_shown_as_written() -> None:
     ],
 )
 def test_sizes_have_values(size: Any, value: int) -> None:
-    assert value_of(size, {"b": 3, "t": 5}) == value
+    assert size_of(size, {"b": 3, "t": 5}) == value
 
 
 def test_constraints_hold_or_not_and_name_sizes_of_inputs() -> None:

@@ -122,3 +122,17 @@ def test_positions_are_counted(start):
     for dtype in ("float32", "bfloat16"):
         with pytest.raises(gx.errors.DTypeError, match="positions are counted"):
             layers.RotaryEmbedding(dtype=dtype)(np.ones((1, 2, 1, 2), "float32"), start=start)
+
+
+def test_a_cache_of_keys_values_and_position_alone():
+    layer = gx.layers.MultiHeadAttention(2, 4)
+    x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
+    expected = layer(x, use_causal_mask=True)
+    empty = layer.make_cache(2, 4)
+    cache = gx.layers.AttentionCache(empty.key, empty.value, empty.position)
+    out, cache = layer(x[:, :2], cache=cache)
+    assert cache.visible is None
+    np.testing.assert_allclose(out, expected[:, :2], atol=1e-6)
+    out, cache = layer(x[:, 2:], query_mask=np.array([[True], [False]]), cache=cache)
+    assert cache.visible.tolist() == [[True] * 4, [True, True, False, True]]
+    np.testing.assert_allclose(out[0], expected[0, 2:], atol=1e-6)

@@ -187,6 +187,20 @@ class JaxArrays:
         """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         return neural.standardize(x, axes, epsilon)
 
+    def attention_kernel(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        mask: Any,
+        bias: Any,
+        scale: float,
+        is_causal: bool,
+        implementation: str,
+    ) -> Any:
+        """Attend by a kernel of `jax.nn.dot_product_attention`."""
+        return neural.attention_kernel(query, key, value, mask, bias, scale, is_causal, implementation)
+
     def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
         """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
         return neural.attention(query, key, value, mask, bias)

@@ -50,16 +50,25 @@ class JaxExporting(JaxTransforms):
         return tuple(_plain(size) for size in leaf.shape)
 
     def export(
-        self, program: Any, leaves: Sequence[Any], results: int, platforms: Sequence[str], vjp_order: int
+        self,
+        program: Any,
+        leaves: Sequence[Any],
+        results: int,
+        platforms: Sequence[str],
+        vjp_order: int = 0,
+        inside: bool = False,
     ) -> ExportedProgram:
         """Write a program down that was traced for stand-ins."""
         assert isinstance(program, JaxProgram)
 
+        constants = [cell.buffer for cell in program.kept] if inside else []
+
         def pure(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
-            out = program.whole(donated, kept, leaves)
+            out = program.whole(donated, [*constants, *kept], leaves)
             return out[:results], out[results:]
 
-        donated, kept = ([_outline(cell.buffer) for cell in cells] for cells in (program.donated, program.kept))
+        donated = [_outline(cell.buffer) for cell in program.donated]
+        kept = [] if inside else [_outline(cell.buffer) for cell in program.kept]
         with _without_source_lines():
             try:
                 # what is not used stays an argument, so that values are found by their numbers
@@ -67,7 +76,7 @@ class JaxExporting(JaxTransforms):
                     donated, kept, list(leaves)
                 )
                 written = exported.serialize(vjp_order=vjp_order)
-            except ModuleNotFoundError as error:
+            except ImportError as error:
                 raise MissingLibraryError(
                     "an export without flatbuffers",
                     "programs are written and read with it, and JAX does not bring it",

@@ -58,6 +58,7 @@ class JaxProgram:
         reading = {id(cell) for cell in cells}
         self.donated = [cell for cell in written if id(cell) in reading]  # in this order results come back
         self.kept = [cell for cell in cells if id(cell) not in changing]
+        self.constants: list[Any] = constants
         self._staged, self._constants, self._looks = staged, constants, looks
         self._arranged = arrangement([*self.donated, *self.kept], cells)
         self.run = jax.jit(self._call)

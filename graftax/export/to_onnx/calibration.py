@@ -12,6 +12,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import unwrap
 from graftax.export.signature import Signature
+from graftax.export.to_onnx.integers import Ranges
 from graftax.export.to_onnx.messages import Numbers
 from graftax.export.to_onnx.runtime import Session
 
@@ -40,18 +41,18 @@ def batches_of(calibration: Iterable[Any], signature: Signature) -> list[list[Nu
 
 
 def ranges_of(
-    path: Path, observed: Mapping[int, str], names: list[str], batches: list[list[Numbers]]
-) -> dict[int, tuple[float, float]]:
-    """Return the least and the greatest number of each observed value over all batches.
+    path: Path, observed: Mapping[int, tuple[str, str]], names: list[str], batches: list[list[Numbers]]
+) -> dict[int, Ranges]:
+    """Return the least and the greatest number of what products take and give, over all batches.
 
     Args:
         path: A file whose outputs the values are.
-        observed: The names of values, by number.
+        observed: The names of both, by the number of the product.
         names: Those of the inputs.
         batches: The inputs.
     """
     session = Session(path)
-    wanted = list(dict.fromkeys(observed.values()))
+    wanted = list(dict.fromkeys(name for pair in observed.values() for name in pair))
     seen: dict[str, tuple[float, float]] = {}
     for batch in batches:
         results = session.run(dict(zip(names, batch, strict=True)), wanted)
@@ -59,4 +60,8 @@ def ranges_of(
             if array.size:
                 low, high = seen.get(name, (0.0, 0.0))
                 seen[name] = min(low, float(array.min())), max(high, float(array.max()))
-    return {number: seen[name] for number, name in observed.items() if name in seen}
+    return {
+        number: Ranges(seen[taken], seen[given])
+        for number, (taken, given) in observed.items()
+        if taken in seen and given in seen
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,14 +10,15 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.errors import ArgumentError, ExportMismatch
+from graftax.core.errors import ExportMismatch
 from graftax.core.typedefs import unwrap
-from graftax.export import sizes
+from graftax.export.comparison import made_up
 from graftax.export.output import form_of
 from graftax.export.signature import Signature, function_of
 from graftax.export.spec import Spec
 from graftax.export.to_onnx.messages import Numbers
 from graftax.export.to_onnx.runtime import Session
+from graftax.export.trial_sizes import numbers_of, trial_sizes
 
 TOLERANCES = {"float32": 1e-5, "float16": 1e-2, "float64": 1e-5}
 """How far a number may be off, in units of the largest magnitude of the result, or of 1."""
@@ -33,7 +33,13 @@ class Compared(NamedTuple):
     error: float
 
 
-def compare(session: Session, signature: Signature, names: Sequence[str], tolerance: float | None) -> Compared:
+def compare(
+    session: Session,
+    signature: Signature,
+    names: Sequence[str],
+    tolerance: float | None,
+    like: list[Numbers] | None = None,
+) -> Compared:
     """Run the file and the function, and compare all results.
 
     Args:
@@ -41,14 +47,15 @@ def compare(session: Session, signature: Signature, names: Sequence[str], tolera
         signature: The function, and what it takes.
         names: Those of the results.
         tolerance: How far a number may be off; None for what its dtype allows.
+        like: Inputs in place of the examples, for a file that is made for such. Defaults to None.
 
     Raises:
         ExportMismatch: a result differs.
-        ArgumentError: no sizes fulfil the constraints.
+        ExportError: no sizes fulfil the constraints.
     """
     worst = 0.0
     seen = []
-    for values, inputs in trials(signature):
+    for values, inputs in trials(signature, like):
         wanted = expected(signature, inputs)
         got = session.run(dict(zip(signature.names, inputs, strict=True)), names)
         for name, one, other in zip(names, wanted, got, strict=True):
@@ -57,70 +64,38 @@ def compare(session: Session, signature: Signature, names: Sequence[str], tolera
     return Compared(seen, worst)
 
 
-def trials(signature: Signature) -> Iterator[tuple[dict[str, int], list[Numbers]]]:
-    """Yield sizes with inputs of these: two, and those of the examples, if there are."""
-    rng = np.random.default_rng(0)
-    example = signature.example
-    for values in assignments(signature.free, signature.constraints):
-        shapes = [tuple(sizes.value_of(size, values) for size in spec.shape) for spec in signature.specs]
-        likes = example or [None] * len(shapes)
-        yield values, [_drawn(rng, *one) for one in zip(signature.specs, shapes, likes, strict=True)]
-    if example is not None:
-        yield {"batch": example[0].shape[0]} if signature.free else {}, list(example)
+def trials(signature: Signature, like: list[Numbers] | None = None) -> Iterator[tuple[dict[str, int], list[Numbers]]]:
+    """Yield sizes with inputs of these: the examples, if there are, and two values of every free size.
 
-
-def assignments(names: Sequence[str], constraints: Sequence[str]) -> list[dict[str, int]]:
-    """Return two values for each size that fulfil the constraints, all as different as that allows.
+    Args:
+        signature: What the function takes.
+        like: Inputs in place of examples. Defaults to None.
 
     Raises:
-        ArgumentError: none were found.
-
-    Example:
-        >>> assignments(["batch", "time"], ["time >= 2"])
-        [{'batch': 2, 'time': 3}, {'batch': 5, 'time': 4}]
+        ExportError: no sizes fulfil the constraints.
     """
-    if not names:
-        return [{}]
-    found: list[dict[str, int]] = []
-    for ways in (_DIFFERENT, range(1, 65)):
-        for numbers in itertools.islice(_spread(len(names), ways), _TRIES):
-            values = dict(zip(names, numbers, strict=True))
-            fits = all(sizes.holds(one, values) for one in constraints)
-            if fits and not any(one[name] == values[name] for one in found for name in names):
-                found.append(values)
-                if len(found) == 2:
-                    return found
-    if found:
-        return found
-    raise ArgumentError(
-        f"constraints={list(constraints)!r} between {', '.join(names)}",
-        "no sizes up to 64 were found that fulfil them, to compare at",
-        "check=False, or other constraints",
-    )
+    example = like or signature.example
+    if example is not None:
+        given = [(spec.shape, one.shape) for spec, one in zip(signature.specs, example, strict=True)]
+        pairs = ((name, size) for names, sizes in given for name, size in zip(names, sizes, strict=True))
+        yield {name: size for name, size in pairs if isinstance(name, str)}, example
+    likes = example or [None] * len(signature.specs)
+    for least in _SIZES if signature.free else _SIZES[:1]:
+        values = trial_sizes(signature, least)
+        shapes = [numbers_of(spec.shape, values) for spec in signature.specs]
+        yield values, [_drawn(*one, seed=least) for one in zip(signature.specs, shapes, likes, strict=True)]
 
 
-_DIFFERENT = (2, 3, 5, 4, 7, 6, 9, 8, 11, 12, 13, 16)
-_TRIES = 20_000
+_SIZES = (2, 5)
 
 
-def _spread(count: int, ways: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield numbers for sizes, in an order in which the first ones differ from each other."""
-    for start in range(0, len(ways), max(count, 1)):
-        yield tuple(ways[(start + i) % len(ways)] for i in range(count))
-    yield from itertools.product(ways, repeat=count)
-
-
-def _drawn(rng: np.random.Generator, spec: Spec, shape: tuple[int, ...], like: Numbers | None) -> Numbers:
-    """Return an input: numbers of the example, or drawn within the bounds; without bounds integers are 0 and 1."""
-    if like is not None and like.size:
-        return np.asarray(rng.choice(like.reshape(-1), shape), like.dtype)
-    if spec.dtype == "bool":
-        return np.asarray(rng.random(shape) < 0.7)
-    if spec.dtype.startswith("float"):
-        low, high = spec.bounds or (-math.inf, math.inf)
-        return np.clip(rng.normal(size=shape), low, high).astype(spec.dtype)
-    low, high = spec.bounds or (0, 1)
-    return np.asarray(rng.integers(int(low), int(high), shape, endpoint=True), spec.dtype)
+def _drawn(spec: Spec, shape: tuple[int, ...], like: Numbers | None, seed: int) -> Numbers:
+    """Return an input: of an example a part, or more of the same, since it knows which numbers there are."""
+    if like is None or like.size == 0:
+        return made_up(spec, shape, seed)
+    for axis, size in enumerate(shape):
+        like = np.take(like, np.arange(size) % like.shape[axis], axis)
+    return like
 
 
 def expected(signature: Signature, inputs: Sequence[Numbers]) -> list[Numbers]:

@@ -16,7 +16,7 @@ _PLAIN = {
     "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan",
     "sinh": "Sinh", "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
     "floor": "Floor", "ceil": "Ceil", "max": "Max", "min": "Min", "pow": "Pow",
-    "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual",
+    "eq": "Equal", "lt": "Less", "gt": "Greater", "ge": "GreaterOrEqual",
 }  # fmt: skip
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 _LOGICAL = {"and": "And", "or": "Or", "xor": "Xor", "max": "Or", "min": "And", "mul": "And", "add": "Or", "ne": "Xor"}
@@ -117,10 +117,22 @@ def halve(step: Step) -> Operand:
     return Computed(graph.cast(step.elementwise("Div", whole, divisor).name, kind), whole.shape)
 
 
+@rule("le")
+def at_most(step: Step) -> Operand:
+    """Write ``x <= y``; noted where it is of 0."""
+    found = plain(step, "LessOrEqual")
+    x, limit = step.operands
+    if isinstance(x, Computed) and isinstance(limit, Known) and step.dtype() in _FLOATS and not np.any(limit.array):
+        step.graph.file.at_most_zero[found.name] = x.name
+    return found
+
+
 @rule("select_n")
 def select(step: Step) -> Operand:
     """Write a choice among values by a truth value or a number."""
     which, *cases = step.operands
+    if isinstance(which, Computed) and len(cases) == 2 and _is_relu(step, which, cases[0], cases[1]):
+        return step.elementwise("Relu", cases[0])
     if step.dtype() == "bool" and len(cases) == 2:
         return step.elementwise("Where", which, cases[1], cases[0])
     chosen = cases[-1]
@@ -128,6 +140,12 @@ def select(step: Step) -> Operand:
         is_it = step.elementwise("Equal", cast(step, which, "int32"), Known(np.array(number, "int32")))
         chosen = step.elementwise("Where", is_it, cases[number], chosen)
     return chosen
+
+
+def _is_relu(step: Step, which: Computed, positive: Operand, otherwise: Operand) -> bool:
+    zero = isinstance(otherwise, Known) and not np.any(otherwise.array)
+    asked = step.graph.file.at_most_zero.get(which.name)
+    return zero and isinstance(positive, Computed) and asked == positive.name
 
 
 @rule("clamp")

@@ -20,6 +20,7 @@ from graftax.export.signature import InputLike, Signature
 from graftax.export.to_onnx import calibration as calibrating
 from graftax.export.to_onnx import comparison, external, messages, writing
 from graftax.export.to_onnx.integers import Integers
+from graftax.export.to_onnx.messages import Numbers
 from graftax.export.to_onnx.report import OnnxReport
 from graftax.export.to_onnx.runtime import Session, library
 from graftax.export.to_onnx.sizes import message_sizes
@@ -107,7 +108,8 @@ def onnx(
         library(", or check=False" if calibration is None else "")
     traced = trace(signature)
     with _staging(target) as folder:
-        integers = _integers(products, calibration, traced, plan, folder)
+        batches = None if calibration is None else calibrating.batches_of(calibration, signature)
+        integers = _integers(products, batches, traced, plan, folder)
         written = writing.write(traced, registry.current().exporting.equations, integers, plan.opset)
         if products == "int8" and not integers.written:
             raise _no_integers(traced)
@@ -115,7 +117,8 @@ def onnx(
         report = _report(target, size, written, traced, integers)
         if check:
             allowed = comparison.INTEGER_PRODUCTS if tolerance is None and products == "int8" else tolerance
-            found = comparison.compare(Session(folder / target.name), signature, traced.results, allowed)
+            session, like = Session(folder / target.name), None if batches is None else batches[0]
+            found = comparison.compare(session, signature, traced.results, allowed, like)
             report = _report(target, size, written, traced, integers, found)
     return report
 
@@ -167,14 +170,15 @@ def _signature(
     return function
 
 
-def _integers(products: str, calibration: Iterable[Any] | None, traced: Traced, plan: _Plan, folder: Path) -> Integers:
+def _integers(
+    products: str, batches: list[list[Numbers]] | None, traced: Traced, plan: _Plan, folder: Path
+) -> Integers:
     """Return which products are of integers; on calibration data the file runs once before."""
-    if calibration is None:
+    if batches is None:
         return Integers(products == "int8")
-    batches = calibrating.batches_of(calibration, traced.signature)
     watching = Integers(observes=True)
     written = writing.write(traced, registry.current().exporting.equations, watching, plan.opset)
-    observed = tuple(dict.fromkeys(watching.seen.values()))
+    observed = tuple(dict.fromkeys(name for pair in watching.seen.values() for name in pair))
     path = folder / "calibration.onnx"
     arrays, data, _ = external.placed(written.arrays, folder, "calibration.safetensors")
     (folder / "calibration.safetensors").write_bytes(data)

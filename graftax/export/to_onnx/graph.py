@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,16 +25,27 @@ class File:
     def __init__(self, opset: int) -> None:
         self.opset = opset
         self.arrays: list[tuple[str, Numbers]] = []
-        self.sizes: dict[str, str] = {}
-        """The value, of shape (1,), of each free size."""
+        self.sizes: dict[str, tuple[str, int]] = {}
+        """Of each free size, an input that has it, and along which axis."""
         self.operators: Counter[str] = Counter()
+        self.uses: Counter[str] = Counter()
+        """How often nodes take what has a name."""
+        self.at_most_zero: dict[str, str] = {}
+        """Truth values that say whether the number of another name is at most 0, by which a choice may be a `Relu`."""
         self._names: dict[object, str] = {}
+        self._taken: set[str] = set()
         self._said: dict[int, tuple[Numbers, str]] = {}
         self._count = 0
 
     def call(self, array: Numbers, name: str) -> None:
         """Note what an array is called that may become one of the file."""
         self._said[id(array)] = array, name  # which keeps it, and so its identity, alive
+
+    def call_like(self, array: Numbers, source: Numbers) -> Numbers:
+        """Return an array made of another one, which is called like that."""
+        if id(source) in self._said:
+            self.call(array, self._said[id(source)][1])
+        return array
 
     def fresh(self, hint: str) -> str:
         """Return a name that nothing has."""
@@ -45,9 +57,20 @@ class File:
         small = array.size <= _SHARED
         key = (str(array.dtype), array.shape, array.tobytes()) if small else id(array)
         if key not in self._names:
-            self._names[key] = self._said[id(array)][1] if id(array) in self._said else self.fresh("array")
+            name = self._said[id(array)][1] if id(array) in self._said else self.fresh("array")
+            self._names[key] = self.fresh(name) if name in self._taken else name
+            self._taken.add(self._names[key])
             self.arrays.append((self._names[key], array))
         return self._names[key]
+
+
+class _Node(NamedTuple):
+    """A node that is written, and what it takes and gives."""
+
+    message: bytes
+    operator: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
 
 
 class Graph:
@@ -63,9 +86,31 @@ class Graph:
         self.file = file
         self.outer = outer
         self.within = within
-        self.nodes: list[bytes] = []
+        self._nodes: list[_Node] = []
         self.sizes: dict[str, str] = {}
         """Sizes computed here, by how they are written."""
+
+    @property
+    def nodes(self) -> list[bytes]:
+        """Return the nodes, in order."""
+        return [one.message for one in self._nodes]
+
+    def prune(self) -> None:
+        """Take away nodes of which nothing is used."""
+        kept = []
+        for one in reversed(self._nodes):
+            if any(self.file.uses[name] > 0 for name in one.outputs):
+                kept.append(one)
+                continue
+            self.file.uses.subtract(one.inputs)
+            self.file.operators[one.operator] -= 1
+        self._nodes = kept[::-1]
+        self.file.operators += Counter()  # without those that are 0
+
+    @property
+    def root(self) -> Graph:
+        """Return the graph of the model."""
+        return self if self.outer is None else self.outer.root
 
     def add(self, operator: str, *inputs: str, **settings: Attribute) -> str:
         """Add a node with one result, and return the name of that."""
@@ -75,13 +120,16 @@ class Graph:
         """Add a node, and return the names of its results."""
         names = [self.file.fresh(operator.lower()) for _ in range(count)]
         name = self.file.fresh(f"{self.within}/{operator}" if self.within else operator)
-        self.nodes.append(messages.node(operator, inputs, names, name, settings))
+        self._nodes.append(_Node(messages.node(operator, inputs, names, name, settings), operator, inputs, names))
+        self.file.uses.update(inputs)
         self.file.operators[operator] += 1
         return names
 
     def rename(self, name: str, public: str) -> None:
         """Give a value a name of the caller's choice."""
-        self.nodes.append(messages.node("Identity", [name], [public], self.file.fresh("Identity"), {}))
+        message = messages.node("Identity", [name], [public], self.file.fresh("Identity"), {})
+        self._nodes.append(_Node(message, "Identity", (name,), [public]))
+        self.file.uses.update([name, public])
 
     def array(self, array: Numbers) -> str:
         """Return the name of an array that is known."""

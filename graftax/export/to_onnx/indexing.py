@@ -68,7 +68,7 @@ def _taken(step: Step, axis: int) -> str:
     graph = step.graph
     places = squeeze(graph, indices(step, [axis]), [len(step.inputs[1].shape) - 1])
     weights = step.known(0)
-    kept = None if weights is None else step.translator.integers.table(weights)
+    kept = None if weights is None else step.translator.integers.table(graph, weights)
     if kept is None:
         return graph.add("Gather", step.whole(), places, axis=axis)
     codes, scales, _ = kept

@@ -27,6 +27,12 @@ class Codes(NamedTuple):
     scale: Numbers
     axis: int | None
 
+    def scale_for(self, rank: int) -> Numbers:
+        """Return the scales in a shape that broadcasts with arrays of so many axes."""
+        return (
+            self.scale if self.axis is None else self.scale.reshape([-1 if i == self.axis else 1 for i in range(rank)])
+        )
+
 
 def on_grid(weights: Numbers) -> Codes | None:
     """Return the codes of weights that lie on a grid; None where they do not."""
@@ -56,36 +62,43 @@ def rounded(weights: Numbers, axis: int) -> Codes:
     return Codes(np.rint(weights / scale).astype("int8"), scale.reshape(-1), axis)
 
 
+class Ranges(NamedTuple):
+    """The least and the greatest number seen in what a product takes, and in what it gives."""
+
+    taken: tuple[float, float]
+    given: tuple[float, float]
+
+
 class Integers:
-    """Which products are of integers.
+    """Which products are of integers, and which weights are stored as such.
 
     Args:
-        products: Whether there are any.
+        products: Whether any are.
         rounds: Whether weights that lie on no grid are rounded.
-        ranges: The least and the greatest number seen in the values of each product, by its number.
-        observes: Whether to note the values of all products, to measure these.
+        ranges: What was seen of each product, by its number.
+        observes: Whether to note what each product takes and gives, to measure these.
     """
 
     def __init__(
         self,
         products: bool = False,
         rounds: bool = False,
-        ranges: Mapping[int, tuple[float, float]] | None = None,
+        ranges: Mapping[int, Ranges] | None = None,
         observes: bool = False,
     ) -> None:
         self.products = products
         self.rounds = rounds
         self.observes = observes
-        self.seen: dict[int, str] = {}
-        """The values of products that were written as numbers with fractions, by their numbers."""
+        self.seen: dict[int, tuple[str, str]] = {}
+        """What products take and give, by their numbers."""
         self.written = 0
         """How many products are of integers."""
         self._ranges = dict(ranges or {})
         self._number = 0
         self._codes: dict[int, tuple[Numbers, Codes | None]] = {}
 
-    def matrix(self, graph: Graph, values: str, source: Numbers, axes: Sequence[int], contracted: int) -> str | None:
-        """Write a product with a matrix, ``(..., k) x (k, n)``; None where it is one of numbers with fractions.
+    def matrix(self, graph: Graph, values: str, source: Numbers, axes: Sequence[int], contracted: int) -> str:
+        """Write a product with a matrix, ``(..., k) x (k, n)``.
 
         Args:
             graph: Where to.
@@ -94,45 +107,39 @@ class Integers:
             axes: The order of their axes in the matrix, those that are summed over first.
             contracted: How many of them are summed over.
         """
-        number, product = self._next(graph, values), (contracted, axes)
-        if not self.products or source.dtype != np.float32:
-            return None
-        found = self._coded(source) or (_by_column(source, *product) if self.rounds else None)
-        if found is None or (found.axis is not None and found.axis in axes[:contracted]):
-            found = _by_column(source, *product) if self.rounds else None
-        if found is None:
-            return None
-        columns = [source.shape[axis] for axis in axes[contracted:]]
-        codes = np.ascontiguousarray(np.transpose(found.codes, axes)).reshape(-1, int(np.prod(columns)))
-        scale = found.scale
-        if found.axis is not None:
-            at = list(axes[contracted:]).index(found.axis)
-            lifted = scale.reshape([-1 if i == at else 1 for i in range(len(columns))])
-            scale = np.ascontiguousarray(np.broadcast_to(lifted, columns)).reshape(-1)
-        self.written += 1
-        rounded_values, step, zero = self._rounded(graph, values, number)
-        total = graph.add("MatMulInteger", rounded_values, graph.array(codes), zero)
-        return _scaled(graph, total, step, scale)
+        self._number += 1
+        found = self._coded(source)
+        if self.products and source.dtype == np.float32:
+            shared = found is not None and found.axis not in axes[:contracted]
+            chosen = found if shared else _by_column(source, contracted, axes) if self.rounds else None
+            if chosen is not None:
+                return self._integer_matrix(graph, values, _matrix_of(chosen, axes, contracted), self._number)
+        depth = int(np.prod([source.shape[axis] for axis in axes[:contracted]]))
+        if found is not None and source.size >= _WORTH_IT:
+            weights = stored(graph, _matrix_of(found, axes, contracted))
+        else:
+            turned = np.ascontiguousarray(np.transpose(source, axes)).reshape(depth, -1)
+            weights = graph.array(graph.file.call_like(turned, source))
+        return self._noted(graph, values, graph.add("MatMul", values, weights))
 
-    def convolution(self, graph: Graph, values: str, kernel: Numbers, settings: Mapping[str, Attribute]) -> str | None:
-        """Write a convolution with a kernel ``(out, in, ...)``; None where it is one of numbers with fractions."""
-        number = self._next(graph, values)
-        if not self.products or kernel.dtype != np.float32:
-            return None
+    def convolution(self, graph: Graph, values: str, kernel: Numbers, settings: Mapping[str, Attribute]) -> str:
+        """Write a convolution with a kernel ``(out, in, ...)``; of integers only where both sides have known ranges."""
+        self._number += 1
         found = self._coded(kernel)
-        if found is None or found.axis not in (None, 0):
-            found = rounded(kernel, 0) if self.rounds else None
-        if found is None:
-            return None
-        self.written += 1
-        rounded_values, step, zero = self._rounded(graph, values, number)
-        total = graph.add("ConvInteger", rounded_values, graph.array(found.codes), zero, **settings)
-        scale = found.scale.reshape([-1] + [1] * (kernel.ndim - 2)) if found.axis is not None else found.scale
-        return _scaled(graph, total, step, scale)
+        ranges = self._ranges.get(self._number)
+        if self.products and kernel.dtype == np.float32 and ranges is not None:
+            self.written += 1
+            codes = found if found is not None and found.axis in (None, 0) else rounded(kernel, 0)
+            return _integer_convolution(graph, values, codes, ranges, settings)
+        if found is not None and kernel.size >= _WORTH_IT:
+            weights = stored(graph, found._replace(scale=found.scale_for(kernel.ndim)))
+        else:
+            weights = graph.array(kernel)
+        return self._noted(graph, values, graph.add("Conv", values, weights, **settings))
 
-    def table(self, weights: Numbers) -> Codes | None:
+    def table(self, graph: Graph, weights: Numbers) -> Codes | None:
         """Return the codes of a table of which rows are looked up."""
-        found = self._coded(weights) if self.products else None
+        found = self._coded(weights) if weights.size >= _WORTH_IT else None
         return found if found is not None and found.axis in (None, weights.ndim - 1) else None
 
     def _coded(self, weights: Numbers) -> Codes | None:
@@ -140,22 +147,47 @@ class Integers:
             self._codes[id(weights)] = weights, on_grid(weights)
         return self._codes[id(weights)][1]
 
-    def _next(self, graph: Graph, values: str) -> int:
-        self._number += 1
+    def _noted(self, graph: Graph, values: str, result: str) -> str:
         if self.observes and graph.outer is None:
-            self.seen[self._number] = values
-        return self._number
+            self.seen[self._number] = values, result
+        return result
 
-    def _rounded(self, graph: Graph, values: str, number: int) -> tuple[str, str | Numbers, str]:
-        """Return codes of values, what a step of them is, and which code is 0."""
+    def _integer_matrix(self, graph: Graph, values: str, weights: Codes, number: int) -> str:
+        self.written += 1
+        codes = graph.array(weights.codes)
         if number not in self._ranges:
-            codes, step, zero = graph.add_several(3, "DynamicQuantizeLinear", values)
-            return codes, step, zero
-        low, high = self._ranges[number]
-        low, high = min(low, 0.0), max(high, 0.0)
-        size = np.array((high - low) / 255 or 1.0, "float32")
-        zero = graph.array(np.array(np.clip(np.rint(-low / size), 0, 255), "uint8"))
-        return graph.add("QuantizeLinear", values, graph.array(size), zero), size, zero
+            taken, step, zero = graph.add_several(3, "DynamicQuantizeLinear", values)
+            scale = graph.add("Mul", step, graph.array(weights.scale.reshape(-1)))
+        else:
+            size, zero = _step_of(graph, self._ranges[number].taken)
+            taken = graph.add("QuantizeLinear", values, graph.array(size), zero)
+            scale = graph.array(np.asarray(weights.scale.reshape(-1) * size, "float32"))
+        total = graph.cast(graph.add("MatMulInteger", taken, codes, zero), "float32")
+        return graph.add("Mul", total, scale)
+
+
+_WORTH_IT = 1024
+"""Elements from which on weights that lie on a grid are stored as integers."""
+
+
+def stored(graph: Graph, weights: Codes) -> str:
+    """Return weights made of their codes; a runtime computes that once, when it loads the file."""
+    at = graph.root
+    return at.add("Mul", at.cast(at.array(weights.codes), "float32"), at.array(weights.scale))
+
+
+def _matrix_of(found: Codes, axes: Sequence[int], contracted: int) -> Codes:
+    """Return codes as a matrix, and scales that broadcast with it."""
+    shape = found.codes.shape
+    rows, columns = ([shape[axis] for axis in part] for part in (axes[:contracted], axes[contracted:]))
+    codes = np.ascontiguousarray(np.transpose(found.codes, axes)).reshape(int(np.prod(rows)), -1)
+    if found.axis is None:
+        return found._replace(codes=codes)
+    by_row = found.axis in axes[:contracted]
+    sizes, part = (rows, axes[:contracted]) if by_row else (columns, axes[contracted:])
+    at = list(part).index(found.axis)
+    spread = np.broadcast_to(found.scale.reshape([-1 if i == at else 1 for i in range(len(sizes))]), sizes)
+    return Codes(codes, np.ascontiguousarray(spread.reshape((-1, 1) if by_row else (1, -1))), 0 if by_row else 1)
 
 
 def _by_column(source: Numbers, contracted: int, axes: Sequence[int]) -> Codes:
@@ -167,8 +199,21 @@ def _by_column(source: Numbers, contracted: int, axes: Sequence[int]) -> Codes:
     return Codes(np.rint(source / top).astype("int8"), np.array(top), None)
 
 
-def _scaled(graph: Graph, total: str, step: str | Numbers, scale: Numbers) -> str:
-    numbers = graph.cast(total, "float32")
-    if isinstance(step, str):
-        return graph.add("Mul", numbers, graph.add("Mul", step, graph.array(scale)))
-    return graph.add("Mul", numbers, graph.array(np.asarray(scale * step, "float32")))
+def _step_of(graph: Graph, range_: tuple[float, float]) -> tuple[Numbers, str]:
+    """Return what a step of values is that lie in a range, and the code of 0."""
+    low, high = min(range_[0], 0.0), max(range_[1], 0.0)
+    size = np.array((high - low) / 255 or 1.0, "float32")
+    return size, graph.array(np.array(np.clip(np.rint(-low / size), 0, 255), "uint8"))
+
+
+def _integer_convolution(
+    graph: Graph, values: str, kernel: Codes, ranges: Ranges, settings: Mapping[str, Attribute]
+) -> str:
+    size, zero = _step_of(graph, ranges.taken)
+    out_size, out_zero = _step_of(graph, ranges.given)
+    taken = graph.add("QuantizeLinear", values, graph.array(size), zero)
+    weights = [graph.array(kernel.codes), graph.array(kernel.scale), graph.array(np.zeros(kernel.scale.shape, "int8"))]
+    codes = graph.add(
+        "QLinearConv", taken, graph.array(size), zero, *weights, graph.array(out_size), out_zero, **settings
+    )
+    return graph.add("DequantizeLinear", codes, graph.array(out_size), out_zero)

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from graftax.export.to_onnx.step import Step, reshape, rule, squeeze, transpose, unsqueeze
 from graftax.export.to_onnx.values import Known, Operand, are_fixed
 
@@ -43,9 +41,6 @@ def _with_weights(step: Step, values: int, weights: int, summed: Sequence[int], 
     if len(summed) != 1:
         x = reshape(graph, x, [*free, depth])
     found = step.translator.integers.matrix(graph, x, source, order, len(over))
-    if found is None:
-        matrix = np.ascontiguousarray(np.transpose(source, order)).reshape(depth, -1)
-        found = graph.add("MatMul", x, graph.array(matrix))
     if len(kept) == 1:
         return found
     return reshape(graph, found, [*free, *(source.shape[axis] for axis in kept)])

@@ -32,8 +32,6 @@ def size_of(graph: Graph, size: object) -> str:
         if written in at.sizes:
             return at.sizes[written]
         at = at.outer
-    if written in graph.file.sizes:
-        return graph.file.sizes[written]
     # as the backend writes it: "2*batch + floordiv(time, 2)", with ^ for powers
     found = _value(graph, ast.parse(written.replace("^", "**"), mode="eval").body)
     graph.sizes[written] = found if isinstance(found, str) else graph.integers([found])
@@ -44,7 +42,11 @@ def _value(graph: Graph, tree: ast.expr) -> str | int:
     if isinstance(tree, ast.Constant) and isinstance(tree.value, int):
         return tree.value
     if isinstance(tree, ast.Name):
-        return graph.file.sizes[tree.id]
+        root = graph.root
+        if tree.id not in root.sizes:
+            name, axis = graph.file.sizes[tree.id]
+            root.sizes[tree.id] = root.add("Shape", name, start=axis, end=axis + 1)
+        return root.sizes[tree.id]
     if isinstance(tree, ast.UnaryOp):
         return _combined(graph, *_SIGNS[ast.Mult], -1, _value(graph, tree.operand))
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Pow):

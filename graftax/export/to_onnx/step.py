@@ -85,7 +85,8 @@ class Step:
         operand = self.operands[i]
         if not isinstance(operand, Known) or not are_fixed(self.inputs[i].shape):
             return None
-        return np.asarray(np.broadcast_to(operand.array, self.inputs[i].shape))
+        shape = tuple(self.inputs[i].shape)
+        return operand.array if operand.array.shape == shape else np.broadcast_to(operand.array, shape)
 
     def whole(self, i: int = 0) -> str:
         """Return the name of an operand in its full shape."""

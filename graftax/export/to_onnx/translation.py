@@ -65,37 +65,34 @@ class Translation:
     def _fold(self, jaxpr: Any, env: dict[Any, Operand]) -> None:
         """Compute what follows from what is known, in one piece, unless it would only be larger.
 
-        A value is worth keeping if it is small, or no larger than what it was made from; what is only passed on within
-        does not count.
+        A value is kept if it is small, or no larger than all that it was made from together, or if no node could
+        compute it. What only leads to one that is kept is computed on the way.
         """
-        sizes = {one: operand.array.nbytes for one, operand in env.items() if isinstance(operand, Known)}
-        folded: list[Any] = []
-        made: set[Any] = set()
+        sources = {one: {one: _room(operand.array)} for one, operand in env.items() if isinstance(operand, Known)}
+        follows: list[Any] = []
+        kept: set[Any] = set()
         for equation in jaxpr.eqns:
-            atoms = [atom for atom in equation.invars if not hasattr(atom, "val")]
-            if not self._may_fold(equation) or not all(atom in sizes or atom in made for atom in atoms):
+            atoms = _variables(equation.invars)
+            if not all(atom in sources for atom in atoms) or not self._may_fold(equation):
                 continue
-            given = sum(sizes[atom] for atom in set(atoms))
-            new = {one: _bytes(one.aval) for one in equation.outvars}
-            if sum(new.values()) > max(given, _SMALL) and self._can_write(equation):
-                continue
-            folded.append(equation)
-            made.update(new)
-            sizes.update(new)
-        if not folded:
-            return
-        inside = {id(equation) for equation in folded}
-        used = [a for e in jaxpr.eqns if id(e) not in inside for a in e.invars] + list(jaxpr.outvars)
-        wanted = list(dict.fromkeys(a for a in used if not hasattr(a, "val") and a in made))
-        given_to = dict.fromkeys(a for e in folded for a in e.invars if not hasattr(a, "val") and a not in made)
-        values = {one: _full(env[one], one.aval) for one in given_to}
-        try:
-            results = self._equations.evaluate(folded, values, wanted)
-        except NotImplementedError:  # an operation that exists in programs only
-            return
-        env.update(zip(wanted, map(Known, results), strict=True))
-        for one in made - set(wanted):
-            env[one] = _GONE
+            roots = {root: size for atom in atoms for root, size in sources[atom].items()}
+            size = sum(_bytes(one.aval) for one in equation.outvars)
+            follows.append(equation)
+            sources.update(dict.fromkeys(equation.outvars, roots))
+            if size <= max(sum(roots.values()), _SMALL) or not self._can_write(equation):
+                kept.update(equation.outvars)
+        used = [*jaxpr.outvars, *(atom for e in jaxpr.eqns if not kept.issuperset(e.outvars) for atom in e.invars)]
+        wanted = list(dict.fromkeys(atom for atom in _variables(used) if atom in kept))
+        needed, steps = set(wanted), []
+        for equation in reversed(follows):
+            if not needed.isdisjoint(equation.outvars):
+                steps.append(equation)
+                needed.update(_variables(equation.invars))
+        if steps:
+            given = {one: _full(env[one], one.aval) for one in needed if one in env}
+            results = self._equations.evaluate(steps[::-1], given, wanted)
+            env.update(zip(wanted, map(Known, results), strict=True))
+        env.update(dict.fromkeys(kept - set(wanted), _GONE))
 
     def _may_fold(self, equation: Any) -> bool:
         name = equation.primitive.name
@@ -147,6 +144,15 @@ class Translation:
 _NEVER = {*randomness.DRAWS, "dim_as_value", "graftax_check"}
 _GONE = Known(np.zeros(0))
 """Stands for what was computed on the way and is used no more."""
+
+
+def _variables(atoms: Sequence[Any]) -> list[Any]:
+    return list(dict.fromkeys(atom for atom in atoms if not hasattr(atom, "val")))
+
+
+def _room(array: np.ndarray[Any, Any]) -> int:
+    """Return the bytes that an array would have as numbers with fractions; a byte may hold two codes."""
+    return array.nbytes * (8 if array.dtype.itemsize == 1 else 1)
 
 
 def _bytes(aval: Any) -> int:

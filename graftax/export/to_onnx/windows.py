@@ -47,9 +47,8 @@ def _product(step: Step, x: str, order: Sequence[int], settings: dict[str, Attri
     kernel = step.known(1)
     if kernel is None:
         return step.graph.add("Conv", x, transpose(step.graph, step.whole(1), order), **settings)
-    array = np.ascontiguousarray(np.transpose(kernel, order))
-    found = step.translator.integers.convolution(step.graph, x, array, settings)
-    return found or step.graph.add("Conv", x, step.graph.array(array), **settings)
+    array = step.graph.file.call_like(np.ascontiguousarray(np.transpose(kernel, order)), kernel)
+    return step.translator.integers.convolution(step.graph, x, array, settings)
 
 
 def _pooled(step: Step, operator: str, **settings: Attribute) -> str:

@@ -43,7 +43,7 @@ class Written:
     @property
     def arrays(self) -> list[tuple[str, Numbers]]:
         """Return the arrays with their names."""
-        return self.file.arrays
+        return [one for one in self.file.arrays if self.file.uses[one[0]] > 0]
 
     def model(self, arrays: list[bytes], version: str, notes: dict[str, str], observed: tuple[str, ...] = ()) -> bytes:
         """Return the whole file.
@@ -78,7 +78,7 @@ def write(traced: Traced, equations: Equations, integers: Integers, opset: int) 
         shape = tuple(variable.aval.shape)
         for axis, size in enumerate(shape):
             if not is_fixed(size) and str(size).isidentifier() and str(size) not in file.sizes:
-                file.sizes[str(size)] = graph.add("Shape", one.name, start=axis, end=axis + 1)
+                file.sizes[str(size)] = one.name, axis
         inputs.append(Computed(one.name, shape))
     said = [
         messages.value(one.name, str(variable.aval.dtype), message_sizes(variable.aval.shape))
@@ -92,6 +92,7 @@ def write(traced: Traced, equations: Equations, integers: Integers, opset: int) 
         sizes = message_sizes(variable.aval.shape)
         outputs.append(messages.value(name, str(variable.aval.dtype), sizes))
         kinds[name] = f"{variable.aval.dtype}[{', '.join(map(str, sizes))}]"
+    graph.prune()
     return Written(file, graph, said, outputs, kinds)
 
 

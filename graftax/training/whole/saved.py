@@ -9,13 +9,13 @@ from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.save import SaveReport
 from graftax.core.short_traceback import door
+from graftax.training.exported import Exported
 from graftax.training.whole.model_file import KEY, described
-from graftax.training.wired import Wired
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 
-class Saved(Wired):
+class Saved(Exported):
     """The part of a model that puts it into a file."""
 
     _gx_objectives: Any = None

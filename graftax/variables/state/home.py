@@ -74,7 +74,7 @@ class Home(Protocol):
     def before_first_run(
         self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool, text: Callable[[], str]
     ) -> None:
-        """Look at what a program reads and assigns, at its arguments and its text; raise or warn if it cannot be meant."""
+        """Look at what a program reads, assigns and gets, and at its text; raise or warn if that cannot be meant."""
         ...
 
 

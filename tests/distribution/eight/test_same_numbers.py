@@ -3,6 +3,7 @@
 from functools import cache
 
 import pytest
+
 from tests.distribution.eight.programs import KINDS, PROGRAMS, Trained, compare, one, train
 
 pytestmark = pytest.mark.slow

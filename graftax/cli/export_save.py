@@ -1,0 +1,61 @@
+"""``graftax export save TARGET ART``."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from graftax.checkpoint.checkpoint import Checkpoint
+from graftax.cli.output import print_json
+from graftax.cli.target import made_by
+from graftax.core.errors import ArgumentError
+from graftax.export.naming import checked_roots
+from graftax.export.saving import save
+from graftax.export.spec import Spec
+from graftax.variables.graph.module import Module
+
+_RETURNS = 'return model; or return {"predict": graftax.export.Signature(...)}, {"model": model}'
+
+
+def run(options: Namespace) -> int:
+    """Build what the target makes, restore into it if told, and export it."""
+    made = made_by(options.target)
+    functions, roots = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+    if not isinstance(functions, Module | Mapping) and not callable(functions):
+        raise ArgumentError(
+            f"TARGET {options.target!r} returned a {type(made).__name__}",
+            "it returns a model, or what graftax.export.save takes: functions, and roots",
+            _RETURNS,
+        )
+    named = checked_roots(functions if roots is None and isinstance(functions, Module) else roots or {}, _RETURNS)
+    if options.source:
+        if not named:
+            raise ArgumentError("--from without roots", "nothing says where the values of a checkpoint go", _RETURNS)
+        Checkpoint(**named).restore(options.source, only=[f"{name}/**" for name in named])
+    inputs = [_spec(text) for text in options.input or ()]
+    report = save(
+        options.artefact,
+        functions,
+        *inputs,
+        roots=named or None,
+        platforms=tuple(options.platforms.split(",")),
+        check=not options.no_check,
+        overwrite=options.overwrite,
+    )
+    if options.json:
+        print_json(_plain(report._asdict()))
+    else:
+        print(report)
+    return 0
+
+
+def _spec(text: str) -> Spec:
+    shape, _, dtype = text.partition(":")
+    return Spec(shape, dtype or "float32")
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

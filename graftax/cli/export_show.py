@@ -1,0 +1,85 @@
+"""``graftax export show ART``: what a manifest says, read without an array library."""
+
+import json
+import os
+import zipfile
+from argparse import Namespace
+from typing import Any
+
+from graftax.cli.output import print_json, printable, size, table
+from graftax.core.errors import ExportError
+
+
+def run(options: Namespace) -> int:
+    """Print programs, inputs and outputs, values."""
+    manifest = manifest_of(options.artefact)
+    try:
+        if options.json:
+            print_json(manifest)
+        else:
+            _print(options.artefact, manifest)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _unreadable(options.artefact, f"its manifest lacks something: {error!r:.100}") from error
+    return 0
+
+
+def manifest_of(path: str) -> dict[str, Any]:
+    """Return the manifest of an artefact, a folder or a zip.
+
+    Raises:
+        ExportError: there is none, or it cannot be read.
+    """
+    try:
+        if os.path.isfile(path):
+            with zipfile.ZipFile(path) as archive:
+                text = archive.read("manifest.json")
+        else:
+            with open(os.path.join(path, "manifest.json"), "rb") as file:
+                text = file.read()
+        manifest = json.loads(text)
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise _unreadable(path, "there is no artefact: no manifest.json in a folder or a zip of that name") from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, "its manifest is no JSON") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("signatures"), dict):
+        raise _unreadable(path, "its manifest has no signatures")
+    return manifest
+
+
+def _unreadable(path: str, why: str) -> ExportError:
+    return ExportError(f"the artefact {path!r}", why, "the path that graftax export save was given")
+
+
+def _print(path: str, manifest: dict[str, Any]) -> None:
+    values = manifest["values"]
+    count = sum(_bytes(one) for one in values.values())
+    written = ", ".join(f"{name} {manifest[name]}" for name in ("graftax", "jax") if name in manifest)
+    print(f"{path}: {len(manifest['signatures'])} programs, {len(values)} values, {size(count)}")
+    print(f"written {manifest['created']} by {written}, for {', '.join(manifest['platforms'])}")
+    for name, one in manifest["signatures"].items():
+        arguments = ", ".join(argument["name"] for argument in one["arguments"])
+        moves = f", assigns {len(one['writes'])}" if one["assigns"] else ""
+        print(
+            f"\n{printable(name)}({printable(arguments)})  reads {len(one['reads']) + len(one['writes_read'])}{moves}"
+        )
+        rows = [("in", *_shown(each), _bounds(each)) for each in one["inputs"]]
+        rows += [("out", *_shown(each), "") for each in one["outputs"]]
+        table(rows, indent="  ")
+        if one["constraints"]:
+            print(f"  where {printable(', '.join(one['constraints']))}")
+
+
+def _shown(one: dict[str, Any]) -> tuple[str, str, str]:
+    return printable(one["name"]), one["dtype"], f"[{printable(' '.join(map(str, one['shape'])))}]"
+
+
+def _bounds(one: dict[str, Any]) -> str:
+    return f"from {one['bounds'][0]} to {one['bounds'][1]}" if one["bounds"] else ""
+
+
+def _bytes(one: dict[str, Any]) -> int:
+    count = 1
+    for each in one["shape"]:
+        count *= each
+    digits = "".join(c for c in one["dtype"].partition("_")[0] if c.isdigit())
+    return count * max(1, int(digits or 8) // 8)

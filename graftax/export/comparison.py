@@ -1,0 +1,170 @@
+"""Comparison: what was exported computes what its function computes here, at several sizes."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.backend.host import host_dtype
+from graftax.core import tree
+from graftax.core.errors import ExportMismatch
+from graftax.export import run
+from graftax.export.report import Checked
+from graftax.export.signature import Signature
+from graftax.export.spec import Spec
+from graftax.export.tracing import Traced, trace
+from graftax.export.trial_sizes import numbers_of, trial_sizes
+from graftax.variables.state.storage import Storage
+
+TOLERANCE = 1e-5
+HALF_TOLERANCE = 1e-2
+_SIZES = (3, 1)
+
+
+class Trial(NamedTuple):
+    """Inputs that a program was tried on, and its results."""
+
+    inputs: list[Any]
+    results: list[Any]
+
+
+def compare(
+    name: str, traced: Traced, function: run.Function, values: Mapping[str, Any], names: Callable[[Storage], str]
+) -> tuple[Checked, Trial]:
+    """Compare a program as it was written with the function itself, without changing anything.
+
+    Args:
+        name: That of the signature.
+        traced: The trace from which the program was made.
+        function: The program, loaded.
+        values: Those of the artefact.
+        names: What values are called.
+
+    Returns:
+        At which sizes, and the largest difference; a trial on made-up inputs.
+
+    Raises:
+        ExportMismatch: something differs by more than rounding.
+    """
+    signature = traced.signature
+    tried = list({tuple(one.items()): one for one in (trial_sizes(signature, least) for least in _SIZES)}.values())
+    trials = [([made_up(one, numbers_of(one.shape, sizes)) for one in signature.specs], sizes) for sizes in tried]
+    first = trials[0][0]
+    if (example := signature.example) is not None:
+        given = run.sizes_in(function.about["inputs"], [one.shape for one in example], signature.constraints)
+        trials.insert(0, (example, given))
+    worst, results = 0.0, {}
+    for inputs, _ in trials:
+        leaves = [registry.current().arrays.asarray(one) for one in inputs]
+        out, new = function.flat(values, leaves)
+        live = trace(fixed(signature, [one.shape for one in inputs]))
+        donated, kept = ([one.buffer for one in cells] for cells in (live.donated, live.kept))
+        wanted = live.program.run(donated, kept, leaves)
+        after = dict(zip(live.written, wanted[len(live.results) :], strict=True))
+        pairs = list(zip(traced.results, wanted[: len(live.results)], out, strict=True))
+        pairs += [(names(one), after[one], value) for one, value in zip(traced.written, new, strict=True)]
+        for output, expected, got in pairs:
+            worst = max(worst, difference(f"{name}: {output}", np.asarray(expected), np.asarray(got)))
+        results[id(inputs)] = list(map(np.asarray, out))
+    return Checked(tuple(sizes for _, sizes in trials), worst), Trial(first, results[id(first)])
+
+
+def difference(what: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, Any], tolerance: float = 0.0) -> float:
+    """Return how far two arrays are apart, as a part of the largest number.
+
+    Args:
+        what: What they are, for the message.
+        expected: What the function computes.
+        got: What the program computes.
+        tolerance: How far they may be apart. Defaults to 0.0, for what the dtype allows.
+
+    Raises:
+        ExportMismatch: shapes or dtypes differ, or numbers by more than rounding.
+    """
+    if expected.shape != got.shape or expected.dtype != got.dtype:
+        raise ExportMismatch(
+            f"{what} is {got.dtype}{list(got.shape)}, and {expected.dtype}{list(expected.shape)} here",
+            "the program computes something else than the function",
+            "please report this, with the function",
+        )
+    if expected.dtype == got.dtype and expected.tobytes() == got.tobytes():
+        return 0.0
+    kind = np.complex128 if expected.dtype.kind == "c" else np.float64
+    a, b = expected.astype(kind), got.astype(kind)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        away = np.where(same, 0.0, np.abs(a - b))
+    largest = max(1.0, float(np.max(np.abs(a), where=np.isfinite(a), initial=1.0)))
+    half = expected.dtype.itemsize <= 2 and expected.dtype.kind not in "iub"
+    allowed = tolerance or (HALF_TOLERANCE if half else TOLERANCE if expected.dtype.kind not in "iub" else 0.0)
+    error = float(np.max(np.where(np.isnan(away), np.inf, away))) / largest
+    if error > allowed:
+        where = tuple(int(i) for i in np.unravel_index(np.argmax(np.where(np.isnan(away), np.inf, away)), a.shape))
+        raise ExportMismatch(
+            f"{what}{list(where)} is {got[where]}, and {expected[where]} here",
+            f"they differ by {error:.1e} of the largest number, and rounding explains {allowed:.0e}",
+            "nothing was written; find the part that differs by exporting parts, and please report it",
+        )
+    return error
+
+
+def fixed(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> Signature:
+    """Return a signature for these very shapes, its expressions live."""
+    specs = iter(Spec(shape, spec.dtype) for shape, spec in zip(shapes, signature.specs, strict=True))
+    found = copy.copy(signature)
+    found.structure = tree.map_structure(lambda leaf: None if leaf is None else next(specs), signature.structure)
+    found.constraints, found.fold = (), signature.assigns
+    return found
+
+
+def made_up(spec: Spec, shape: tuple[int, ...], seed: int = 0) -> np.ndarray[Any, Any]:
+    """Return numbers for an input, within its bounds; integers without bounds are 0 and 1."""
+    draw = np.random.default_rng((seed, *shape))
+    dtype = host_dtype(spec.dtype)
+    found: np.ndarray[Any, Any]
+    if spec.dtype == "bool":
+        found = np.asarray(draw.random(shape) < 0.7)
+        if shape:
+            found[..., :1] = True  # of a mask, something stays
+    elif dtype.kind in "iu":
+        low, high = (0, 1) if spec.bounds is None else map(int, spec.bounds)
+        found = np.asarray(draw.integers(low, min(high, low + 1000), shape, endpoint=True))
+    elif spec.bounds is not None:
+        found = np.asarray(draw.uniform(*spec.bounds, shape))
+    else:
+        found = np.asarray(draw.normal(size=shape))
+        if dtype.kind == "c":
+            found = found + 1j * draw.normal(size=shape)
+    return found.astype(dtype)
+
+
+def computes_rows(traced: Traced, function: run.Function, values: Mapping[str, Any], trial: Trial) -> bool:
+    """Return whether each row is computed for itself: more rows, and others, change nothing of the first ones."""
+    signature = traced.signature
+    firsts = {spec.shape[0] if spec.shape else None for spec in signature.specs}
+    outputs = function.about["outputs"]
+    firsts |= {one["shape"][0] if one["shape"] else None for one in outputs}
+    row = next(iter(firsts), None)
+    if len(firsts) != 1 or not isinstance(row, str) or not row.isidentifier() or signature.assigns or not outputs:
+        return False
+    if any(row in str(size) for spec in signature.specs for size in spec.shape[1:]):
+        return False
+    if any(re.search(rf"\b{row}\b", one) for one in signature.constraints):
+        return False
+    others = [made_up(spec, one.shape, seed=1) for spec, one in zip(signature.specs, trial.inputs, strict=True)]
+    count = len(trial.inputs[0])
+    more = [np.concatenate([one, other[:1]]) for one, other in zip(trial.inputs, others, strict=True)]
+    changed = [np.concatenate([one[:1], other[1:]]) for one, other in zip(trial.inputs, others, strict=True)]
+    for inputs, same in ((more, count), (changed, 1)):
+        out, _ = function.flat(values, [registry.current().arrays.asarray(one) for one in inputs])
+        try:
+            for expected, got in zip(trial.results, out, strict=True):
+                difference("rows", expected[:same], np.asarray(got)[:same])
+        except ExportMismatch:
+            return False
+    return True

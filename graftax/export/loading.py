@@ -1,0 +1,43 @@
+"""load: an artefact in this process, by the very loader that lies in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from graftax.core.errors import ExportError
+from graftax.core.short_traceback import door
+from graftax.export import run
+
+
+@door
+def load(
+    path: str | os.PathLike[str], only: str | Sequence[str] | None = None, cache: str | None = None
+) -> run.Artefact:
+    """Return the artefact at a path: its programs are attributes, their values are in ``values``.
+
+    A program is called like the function that it was; what it assigns is in the values afterwards.
+    ``program.pure(values, ...)`` changes nothing and may be transformed by JAX. Nothing of an artefact is executed
+    but its programs, and these may call no functions of the host but those that JAX keeps stable.
+
+    Args:
+        path: A folder or a zip.
+        only: Names of programs, or patterns such as ``"predict*"``; others are not read, nor are their values.
+            Defaults to None, all.
+        cache: A folder in which compiled programs are kept for later processes. Defaults to None, none.
+
+    Raises:
+        ExportError: it is damaged, or calls what it may not; or another version wrote it, which this one cannot read.
+
+    Example:
+        >>> import tempfile, numpy as np, graftax as gx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = gx.export.save(f"{folder}/double", lambda x: 2 * x, gx.export.Spec("n"))
+        ...     artefact = load(f"{folder}/double")
+        >>> artefact.predict(np.array([1.0, 2.0], "float32")).tolist()
+        [2.0, 4.0]
+    """
+    try:
+        return run.load(path, only, cache)
+    except run.ArtefactError as error:
+        raise ExportError(*error.args) from error

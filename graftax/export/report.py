@@ -1,0 +1,74 @@
+"""What an export tells: what was written, what was left out, what was compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Checked(NamedTuple):
+    """A program compared with its function."""
+
+    sizes: tuple[Mapping[str, int], ...]
+    """The numbers that free sizes had."""
+    error: float
+    """The largest difference, as a part of the largest number of its array; 0 for equal bits."""
+
+
+class SignatureReport(NamedTuple):
+    """One program of an artefact."""
+
+    bytes: int
+    """The size of the program."""
+    checked: Checked | None
+    """How it was compared; None if that was not asked for."""
+    folded: tuple[str, ...]
+    """Weights that are expressions and were computed at the export."""
+    left_out: tuple[str, ...]
+    """Checks that the program does without."""
+    constants: tuple[str, ...]
+    """Arrays of more than 1 MB that became constants of the program: their shapes and dtypes."""
+    rows: bool
+    """Whether each row is computed for itself, so that rows of several requests may run together."""
+
+
+class ExportReport(NamedTuple):
+    """What `graftax.export.save` wrote.
+
+    Example:
+        >>> print(ExportReport("net", 2_000, {}, 3, ()))
+        net: 3 values, 2.0 kB
+    """
+
+    path: str
+    bytes: int
+    """All files together."""
+    signatures: Mapping[str, SignatureReport]
+    values: int
+    """How many values there are."""
+    unread: tuple[str, ...]
+    """Paths of Variables that no program reads, and which are left out."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}: {self.values} values, {_size(self.bytes)}"]
+        for name, one in self.signatures.items():
+            lines.append(f"  {name}: {_size(one.bytes)}, {_compared(one.checked)}")
+            lines += [f"    computed at the export: {', '.join(one.folded)}"] if one.folded else []
+            lines += [f"    without the checks: {'; '.join(one.left_out)}"] if one.left_out else []
+            lines += [f"    constants: {', '.join(one.constants)}"] if one.constants else []
+        if self.unread:
+            more = f" and {len(self.unread) - 5} more" if len(self.unread) > 5 else ""
+            lines.append(f"  left out, since nothing reads them: {', '.join(self.unread[:5])}{more}")
+        return "\n".join(lines)
+
+
+def _compared(checked: Checked | None) -> str:
+    if checked is None:
+        return "not compared"
+    shown = "; ".join(", ".join(f"{name} = {size}" for name, size in one.items()) for one in checked.sizes if one)
+    found = "equal bits" if checked.error == 0 else f"within {checked.error:.1e}"
+    return f"compared{f' at {shown}' if shown else ''}: {found}"
+
+
+def _size(count: int) -> str:
+    return f"{count} B" if count < 1000 else f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"

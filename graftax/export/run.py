@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+"""Load and run an exported program with jax, numpy and flatbuffers alone; a copy of this file lies in every artefact.
+
+In Python:    import run; model = run.load("."); y = model.predict(x)
+In a shell:   python run.py . predict x=x.npy out.npz
+
+Nothing of an artefact is executed but its programs, and these may call only what JAX keeps stable; no pickle is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+_DTYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2", "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64",
+    "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool", "C64": "complex64",
+}  # fmt: skip
+_STABLE = re.compile(
+    r"(Sharding|SPMD(FullToShard|ShardToFull)Shape|annotate_device_placement|shape_assertion|tpu_custom_call|ApproxTopK"
+    r"|TopK|topk|Qr|Eigh|Lu|ProductOfElementaryHouseholderReflectors|xla\.sdy\.\w+|(stablehlo\.dynamic|threefry)\w*"
+    r"|(lapack|blas|cusolver|cublas|cudnn|cu|hipsolver|hipblas|hip)_\w+|(mhlo|chlo|__gpu\$)[\w.$]+)$"
+)
+"""Functions of the host that a program may call."""
+_CALLED = re.compile(r'custom_call @(?:"([^"]*)"|([\w.$]+))|call_target_name\s*=\s*"([^"]*)"')
+_TALKS = re.compile(r"\bstablehlo\.(infeed|outfeed|send|recv)\b")
+_LACKING = object()
+
+
+class ArtefactError(RuntimeError):
+    """An artefact that cannot be read, or a call of it that does not fit: what came, why not, what instead."""
+
+    def __str__(self) -> str:
+        return "{}\n  why: {}\n  instead: {}".format(*self.args)
+
+
+class ArtefactTypeError(ArtefactError, TypeError):
+    """An argument of another kind than the input takes."""
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def raw(path: str, name: str) -> np.ndarray[Any, Any]:
+    """Return the bytes of a file in an artefact, a folder or an uncompressed zip; mapped, not read."""
+    file, start = os.path.join(path, *name.split("/")), 0
+    try:
+        if os.path.isfile(path):
+            with zipfile.ZipFile(path) as archive, open(path, "rb") as whole:
+                one = archive.getinfo(name)
+                if one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size:
+                    raise _damaged(path, f"{name} is compressed")
+                whole.seek(one.header_offset + 26)
+                file, size = path, one.file_size
+                start = one.header_offset + 30 + sum(int.from_bytes(whole.read(2), "little") for _ in range(2))
+        else:
+            size = os.path.getsize(file)
+        return np.memmap(file, "uint8", "r", start, (size,)) if size else np.zeros(0, "uint8")
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
+        raise _damaged(path, f"the file {name} is missing or cannot be read") from error
+
+
+def tensors(path: str, name: str) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of a ``.safetensors`` file in an artefact; mapped, not read; all bounds are checked."""
+    data, found = raw(path, name), {}
+    size = int.from_bytes(bytes(data[:8]), "little")
+    if len(data) < 8 or size > min(len(data) - 8, 100_000_000):
+        raise _damaged(path, f"the header of {name} ends beyond it")
+    try:
+        for key, about in json.loads(bytes(data[8 : 8 + size])).items():
+            if key != "__metadata__":
+                dtype, shape, (first, last) = jnp.dtype(_DTYPES[about["dtype"]]), about["shape"], about["data_offsets"]
+                fits = all(type(one) is int and one >= 0 for one in (*shape, first, last)) and first <= last
+                if not fits or 8 + size + last > len(data) or last - first != math.prod(shape) * dtype.itemsize:
+                    raise _damaged(path, f"{name} says that {key!r} lies outside of it")
+                found[key] = data[8 + size + first : 8 + size + last].view(dtype).reshape(shape)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, f"the header of {name} cannot be read") from error
+    return found
+
+
+def checked(path: str, name: str, data: np.ndarray[Any, Any], sha256: object) -> np.ndarray[Any, Any]:
+    """Return bytes or an array that have this hash; raise for others."""
+    if hashlib.sha256(np.ascontiguousarray(data).reshape(-1).view("uint8").data).hexdigest() != sha256:
+        raise _damaged(path, f"{name} is not what was written")
+    return data
+
+
+def _damaged(path: str, what: str) -> ArtefactError:
+    return ArtefactError(f"the artefact {path!r}", what, "another copy of it, or graftax export save anew")
+
+
+# --- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def size_of(size: int | str, values: Mapping[str, int]) -> int:
+    """Return the number that a size is where its names have these values."""
+    return size if isinstance(size, int) else _number(ast.parse(str(size).strip(), mode="eval").body, values)
+
+
+def _number(node: ast.AST, values: Mapping[str, int]) -> int:
+    if isinstance(node, ast.Name):
+        return values[node.id]
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_number(node.operand, values)
+    if isinstance(node, ast.BinOp):
+        a, b = _number(node.left, values), _number(node.right, values)
+        return {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b}[type(node.op)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        a, b = (_number(one, values) for one in node.args)
+        return {"max": max(a, b), "min": min(a, b), "floordiv": a // (b or 1), "mod": a % (b or 1)}[node.func.id]
+    raise KeyError("no expression of sizes")
+
+
+def holds(constraint: str, values: Mapping[str, int]) -> bool:
+    """Tell whether a constraint between sizes holds."""
+    left, sign, right = re.split("(>=|<=|==)", constraint)
+    a, b = size_of(left, values), size_of(right, values)
+    return a >= b if sign == ">=" else a <= b if sign == "<=" else a == b
+
+
+def sizes_in(inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]], constraints: Sequence[str]) -> dict[str, int]:
+    """Return the sizes that shapes give to names; raise where an input has another shape than the manifest says."""
+    values: dict[str, int] = {}
+    places = []
+    for about, shape in zip(inputs, shapes, strict=True):
+        if len(shape) != len(about["shape"]):
+            raise _misfit(about, shape, f"it has {len(about['shape'])} axes")
+        places += [(about, shape, axis, size) for axis, size in enumerate(about["shape"])]
+    where: dict[str, str] = {}
+    for about, shape, axis, size in sorted(places, key=lambda place: not str(place[3]).isidentifier()):
+        have = shape[axis]
+        if isinstance(size, str):
+            unknown = [one for one in re.findall(r"[A-Za-z_]\w*(?!\w*\()", size) if one not in values]
+            for one in unknown[:1]:  # of a line through the values at 0 and 1
+                at = [size_of(size, {**dict.fromkeys(unknown, 1), **values, one: n}) for n in (0, 1)]
+                values[one] = (have - at[0]) // ((at[1] - at[0]) or 1)
+                where[one] = f", as in {about['name']!r}, axis {axis}"
+        wanted = size_of(size, values)
+        if wanted != have:
+            raise _misfit(about, shape, f"axis {axis} is {have}, and {size} is {wanted}{where.get(str(size), '')}")
+        if have < 1 and isinstance(size, str):
+            raise _misfit(about, shape, f"axis {axis} is empty, and {size} is at least 1")
+    for one in constraints:
+        if not holds(one, values):
+            raise ArtefactError(f"inputs of sizes {values}", f"the program was written for {one}", f"inputs with {one}")
+    return values
+
+
+def _misfit(about: Mapping[str, Any], shape: Sequence[int], what: str) -> ArtefactError:
+    wanted = " ".join(map(str, about["shape"]))
+    return ArtefactError(f"the input {about['name']!r} of shape {list(shape)}", what, f"an array of shape [{wanted}]")
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+
+class Function:
+    """A program of an artefact: call it like the function that was exported; what it assigns is then in the values.
+
+    Args:
+        values: The values that it reads and updates.
+        name: Its name.
+        about: What the manifest says of it.
+        exported: The program.
+    """
+
+    def __init__(self, values: dict[str, jax.Array], name: str, about: Mapping[str, Any], exported: Any) -> None:
+        self.name, self.about, self.exported, self._values = name, about, exported, values
+        # without a jit around it, each call would cost milliseconds
+        self._run, self._pure = jax.jit(exported.call, donate_argnums=0), jax.jit(exported.call)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run it on the artefact's values, and update these if it assigns; if it raises, nothing is changed."""
+        out, new = self._run(*self._lists(self._values), self.leaves(*args, **named))
+        self._values.update(zip(self.about["writes"], new, strict=True))
+        return _built(self.about["output"], out)
+
+    def pure(self, values: Mapping[str, Any], *args: Any, **named: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the results and all values after the call; nothing is changed, so JAX may transform it."""
+        out, new = self.flat(values, self.leaves(*args, **named))
+        return _built(self.about["output"], out), {**values, **dict(zip(self.about["writes"], new, strict=True))}
+
+    def flat(self, values: Mapping[str, Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return results and new values as lists, for inputs as `leaves` gives them."""
+        return tuple(self._pure(*self._lists(values), leaves))
+
+    def leaves(self, *args: Any, **named: Any) -> list[Any]:
+        """Return the inputs as the program takes them; raise for what does not fit."""
+        here = jax.default_backend().replace("gpu", "cuda")
+        if here not in self.exported.platforms:
+            platforms = ", ".join(self.exported.platforms)
+            raise ArtefactError(f"{self.name} on {here}", f"it was written for {platforms}", "an export for it")
+        arguments, inputs = self.about["arguments"], self.about["inputs"]
+        names = [one["name"] for one in arguments]
+        usage = f"{self.name}({', '.join(names)})"
+        if len(args) > len(names) or any(name in named for name in names[: len(args)]):
+            raise ArtefactTypeError(f"{len(args)} arguments and {list(named)}", f"it takes {names}, each once", usage)
+        named = {key: one for key, one in named.items() if one is not None or key in names}  # None holds no array
+        named.update(zip(names, args, strict=False))
+        found = [named.pop(one["name"], _LACKING) if one["name"] not in names else _LACKING for one in inputs]
+        for one in arguments:
+            if one["name"] in named:
+                _spread(one["form"], named.pop(one["name"]), found, one["name"])
+        lacking = [one["name"] for one, value in zip(inputs, found, strict=True) if value is _LACKING]
+        if lacking or named:
+            got = f"{self.name} without {lacking}" if lacking else f"{self.name} with {list(named)}"
+            raise ArtefactTypeError(got, f"it takes {names}", usage)
+        arrays = [_array(one, value) for one, value in zip(inputs, found, strict=True)]
+        sizes_in(inputs, [tuple(one.shape) for one in arrays], self.about["constraints"])
+        return arrays
+
+    def _lists(self, values: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        lacking = [path for path in (*self.about["writes_read"], *self.about["reads"]) if path not in values]
+        if lacking:
+            raise ArtefactError(f"{self.name} without values for {lacking[:5]}", "it reads them", "artefact.values")
+        return [values[path] for path in self.about["writes_read"]], [values[path] for path in self.about["reads"]]
+
+    def __repr__(self) -> str:
+        shown = (f"{one['name']}: {one['dtype']}[{' '.join(map(str, one['shape']))}]" for one in self.about["inputs"])
+        return f"<{self.name}({', '.join(shown)})>"
+
+
+def _spread(form: Any, value: Any, found: list[Any], name: str) -> None:
+    """Put the leaves of a structure where its form says."""
+    if isinstance(form, int):
+        found[form] = value
+    elif form is not None or value is not None:
+        value = value._asdict() if hasattr(value, "_asdict") else value
+        given = (
+            value if isinstance(value, Mapping) else dict(enumerate(value if isinstance(value, list | tuple) else ()))
+        )
+        wanted = form if isinstance(form, dict) else {str(i): one for i, one in enumerate(form or ())}
+        if form is None or {*map(str, given)} != {*wanted}:
+            got = list(given) or type(value).__name__
+            raise ArtefactTypeError(f"the argument {name!r} with {got}", "it has other parts", f"{list(wanted)}")
+        for key, one in given.items():
+            _spread(wanted[str(key)], one, found, f"{name}/{key}")
+
+
+def _built(form: Any, leaves: Sequence[Any]) -> Any:
+    if form is None or isinstance(form, int):
+        return None if form is None else leaves[form]
+    if isinstance(form, dict):
+        return {key: _built(part, leaves) for key, part in form.items()}
+    return [_built(part, leaves) for part in form]
+
+
+def _array(about: Mapping[str, Any], value: Any) -> Any:
+    """Return an input in its dtype, converted within a kind of numbers only."""
+    dtype, name = jnp.dtype(about["dtype"]), about["name"]
+    array = value if isinstance(value, jax.Array) else np.asarray(value)
+    have, want = _kind(array.dtype), _kind(dtype)
+    plain = type(value) in (int, list, tuple) and (have, want) == ("integers", "floats")
+    if have is None or (have != want and not plain):
+        instead = f"an array of {dtype}"
+        raise ArtefactTypeError(f"the input {name!r} of dtype {array.dtype}", f"it takes {want}: {dtype}", instead)
+    if array.size and not isinstance(array, jax.core.Tracer):
+        low, high = about["bounds"] or (-math.inf, math.inf)
+        if want == "integers" and array.dtype != dtype:
+            low, high = max(low, np.iinfo(dtype).min), min(high, np.iinfo(dtype).max)
+        if (math.isfinite(low) or math.isfinite(high)) and not (array.min() >= low and array.max() <= high):
+            came = f"the input {name!r} with values from {array.min()} to {array.max()}"
+            raise ArtefactError(came, f"it takes values from {low} to {high}", "values within these bounds")
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
+def _kind(dtype: Any) -> str | None:
+    kinds = (
+        ("truth values", np.bool_),
+        ("integers", np.integer),
+        ("floats", np.floating),
+        ("complex", np.complexfloating),
+    )
+    return next((name for name, kind in kinds if jnp.issubdtype(dtype, kind)), None)
+
+
+def strange_calls(text: str) -> list[str]:
+    """Return what a program calls on the host and may not."""
+    called = {next(filter(None, groups), "") for groups in _CALLED.findall(text)}
+    return sorted(one for one in called if not _STABLE.match(one)) + sorted({*_TALKS.findall(text)})
+
+
+class Artefact:
+    """What `load` returns: the values, the programs, which are attributes, too, and the manifest.
+
+    Args:
+        path: Where it lies.
+        only: Names, or patterns such as ``"predict*"``, of the programs that are read, with their values.
+            Defaults to None, all.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], only: str | Sequence[str] | None = None) -> None:
+        self.path = os.fspath(path)
+        try:
+            self.manifest: dict[str, Any] = json.loads(bytes(raw(self.path, "manifest.json")))
+            format_, signatures, hashes = (self.manifest[key] for key in ("format", "signatures", "values"))
+            if format_ != 1:
+                raise ArtefactError(f"the artefact {self.path!r}", f"its format is {format_}, not 1", "a newer run.py")
+            wanted = ["*"] if only is None else [only] if isinstance(only, str) else list(only)
+            vain = [one for one in wanted if not any(fnmatchcase(name, one) for name in signatures)]
+            if vain:
+                raise ArtefactError(f"only={vain}", "no program is called so", f"names of {', '.join(signatures)}")
+            chosen = [name for name in signatures if any(fnmatchcase(name, one) for one in wanted)]
+            read = {p: 0 for name in chosen for part in ("reads", "writes_read") for p in signatures[name][part]}
+            arrays = tensors(self.path, "weights.safetensors") if read else {}
+            self.values = {p: jnp.array(checked(self.path, p, arrays[p], hashes[p]["sha256"])) for p in read}
+            self.signatures = {name: self._function(name, signatures[name]) for name in chosen}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise _damaged(self.path, f"its manifest cannot be followed: {error!r:.200}") from error
+
+    def _function(self, name: str, about: Mapping[str, Any]) -> Function:
+        if not re.fullmatch(r"[A-Za-z]\w*", name):
+            raise _damaged(self.path, f"a program is called {name!r}")
+        file = f"functions/{name}.jax"
+        code = bytearray(checked(self.path, file, raw(self.path, file), self.manifest["files"][file]))
+        try:
+            exported = export.deserialize(code)
+            text = exported.mlir_module()
+        except ImportError as error:
+            why = f"programs are read with it, and jax does not bring it: {error}"
+            raise ArtefactError(f"no flatbuffers to load {self.path!r}", why, "pip install flatbuffers") from error
+        except Exception as error:  # whatever another version of jax makes of it
+            written, here = self.manifest["jax"], jax.__version__
+            why = f"{name} was written by jax {written}, and this is jax {here}, which cannot read it: {error!r:.200}"
+            instead = f"pip install jax=={written}; or graftax export save TARGET ART --from CKPT, with this jax"
+            raise ArtefactError(f"the artefact {self.path!r}", why, instead) from error
+        if strange := strange_calls(text):
+            raise ArtefactError(f"{name} of {self.path!r}", f"it calls {strange} on the host", "only what you trust")
+        return Function(self.values, name, about, exported)
+
+    def __getattr__(self, name: str) -> Function:
+        if name in self.__dict__.get("signatures", ()):
+            return self.signatures[name]
+        raise AttributeError(f"the artefact has no {name!r}; it has {', '.join(self.__dict__.get('signatures', ()))}")
+
+    def save_values(self, path: str | os.PathLike[str]) -> None:
+        """Write the values as they are now to a ``.safetensors`` file."""
+        with open(path, "wb") as file:
+            file.writelines(encoded(self.values))
+
+
+def encoded(arrays: Mapping[str, Any]) -> list[bytes]:
+    """Return the parts of a ``.safetensors`` file with these arrays, larger elements first, so that all lie aligned."""
+    names = {jnp.dtype(dtype): name for name, dtype in _DTYPES.items()}
+    order = sorted(((key, np.asarray(one)) for key, one in arrays.items()), key=lambda pair: -pair[1].dtype.itemsize)
+    head, start = {}, 0
+    for key, one in order:
+        head[key] = {"dtype": names[one.dtype], "shape": one.shape, "data_offsets": [start, start + one.nbytes]}
+        start += one.nbytes
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little"), text, *(np.ascontiguousarray(one).tobytes() for _, one in order)]
+
+
+def load(
+    path: str | os.PathLike[str] = ".", only: str | Sequence[str] | None = None, cache: str | None = None
+) -> Artefact:
+    """Return the artefact at a path.
+
+    Args:
+        path: A folder or a zip. Defaults to the current folder.
+        only: Names or patterns of the programs that are read, with their values. Defaults to None, all.
+        cache: A folder in which JAX keeps what it compiles, for later processes. Defaults to None, none.
+
+    Raises:
+        ArtefactError: it is damaged, or written by a version of jax that this one cannot read; a program calls
+            functions of the host that it may not.
+    """
+    if cache is not None:
+        jax.config.update("jax_compilation_cache_dir", cache)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    return Artefact(path, only)
+
+
+def main(path: str, name: str, *files: str) -> None:
+    """Run one program on files: ``name=in.npy`` for each input, then the ``.npz`` that its results go to."""
+    inputs = {key: np.load(file, allow_pickle=False) for key, _, file in (one.partition("=") for one in files[:-1])}
+    np.savez(files[-1], *jax.tree.leaves(load(path, only=name).signatures[name](**inputs)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

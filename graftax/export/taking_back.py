@@ -1,0 +1,89 @@
+"""take_back: what was trained in an artefact comes back into the Modules that it was made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError, ArgumentTypeError, MatchError
+from graftax.core.short_traceback import door
+from graftax.export import run
+from graftax.export.naming import checked_roots, placed
+from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
+
+
+class TakeReport(NamedTuple):
+    """What was taken back.
+
+    Example:
+        >>> print(TakeReport(("net/kernel", "net/bias"), ()))
+        2
+    """
+
+    assigned: tuple[str, ...]
+    """Paths of Variables that got their values."""
+    through_inverse: tuple[str, ...]
+    """Paths of weights that are expressions, whose parts were found for the value."""
+
+    def __str__(self) -> str:
+        return str(len(self.assigned) + len(self.through_inverse))
+
+
+@door
+def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
+    """Assign the values of an artefact to the Variables of Modules, by path.
+
+    It is strict: every value finds its place, and every Variable below the roots that the artefact knows gets its
+    value, or nothing is assigned. A weight that was computed at the export is assigned as a whole.
+
+    Args:
+        artefact: What `load` returned.
+        **roots: The Modules, by the names of the roots at the export.
+
+    Raises:
+        MatchError: a value has no place, or another shape or dtype than there; a Variable has no value.
+        ArgumentTypeError: it is no artefact, or a root is no Module.
+        ArgumentError: no roots.
+
+    Example:
+        >>> import tempfile, graftax as gx
+        >>> layer = gx.layers.Dense(2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = gx.export.save(f"{folder}/net", layer, gx.export.Spec("batch 3"))
+        ...     artefact = gx.export.load(f"{folder}/net")
+        >>> artefact.values["model/bias"] += 1.0
+        >>> print(take_back(artefact, model=layer), layer.bias.numpy())
+        2 [1. 1.]
+    """
+    if not isinstance(artefact, run.Artefact):
+        raise ArgumentTypeError(
+            f"take_back got {artefact!r:.60}", "it takes what load returned", "graftax.export.load(path)"
+        )
+    if not roots:
+        raise ArgumentError("take_back without roots", "values have places in Modules", "take_back(artefact, net=net)")
+    places = placed(checked_roots(roots, "take_back(artefact, net=net)"))
+    values = artefact.values
+    wrong = [f"{path}: no Variable is there" for path in values if path not in places]
+    wrong += [
+        f"{path}: {values[path].dtype}{list(values[path].shape)}, and {place.dtype}{list(place.shape)} there"
+        for path, place in places.items()
+        if path in values and (tuple(values[path].shape), str(values[path].dtype)) != (place.shape, place.dtype)
+    ]
+    if wrong:
+        raise MatchError(
+            f"{len(wrong)} of {len(values)} values:\n    " + "\n    ".join(wrong[:20]),
+            "these are not the Modules that the artefact was made of, or the roots have other names",
+            f"take_back(artefact, {', '.join(f'{one}={one}' for one in _roots(artefact))})",
+        )
+    arrays = registry.current().arrays
+    # copies, since the next call of a program gives the buffers of its values away
+    assigned = tuple(path for path in values if isinstance(places[path], Variable))
+    inverse = tuple(path for path in values if not isinstance(places[path], Variable))
+    for path in (*inverse, *assigned):
+        places[path].assign(arrays.numpy.array(values[path]))
+    return TakeReport(assigned, inverse)
+
+
+def _roots(artefact: run.Artefact) -> list[str]:
+    return list(dict.fromkeys(path.partition("/")[0] for path in artefact.values))

@@ -1,0 +1,108 @@
+"""update: new values for an artefact, from a checkpoint; its programs stay as they are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.checkpoint.saved_arrays import read
+from graftax.core.errors import ExportError, MatchError
+from graftax.export import run
+from graftax.export.loading import load
+from graftax.export.saving import described, write_examples, write_manifest
+from graftax.export.writing import published
+
+
+class UpdateReport(NamedTuple):
+    """What was updated.
+
+    Example:
+        >>> print(UpdateReport("net", 4))
+        net: 4 values updated
+    """
+
+    path: str
+    values: int
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.values} values updated"
+
+
+def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> UpdateReport:
+    """Give an artefact the values of a checkpoint, found by path; the stored trials are computed anew.
+
+    Args:
+        path: The artefact; it is replaced as a whole.
+        checkpoint: A checkpoint that has an array for each value, of its shape and dtype.
+
+    Raises:
+        MatchError: it lacks one, or one differs; nothing is changed.
+        ExportError: the artefact is damaged, or has its weights inside of the programs.
+    """
+    path = os.fspath(path)
+    artefact = load(path)
+    if not artefact.values:
+        raise ExportError(
+            f"the artefact {path!r} has no values of its own",
+            "its weights are inside of the programs, or there are none",
+            'an artefact that was saved with weights="apart"',
+        )
+    with read(checkpoint) as arrays:
+        wrong = [text for name, value in artefact.values.items() if (text := _misfit(name, value, arrays)) is not None]
+        if wrong:
+            raise MatchError(
+                f"{len(wrong)} of {len(artefact.values)} values:\n    " + "\n    ".join(wrong[:20]),
+                f"the programs of {path} take values of these paths, shapes and dtypes",
+                "a checkpoint of the same roots; or graftax export save anew, where the program has changed",
+            )
+        new = {name: np.array(arrays[name]) for name in artefact.values}
+    manifest = artefact.manifest
+    manifest["values"] = {name: described(value) for name, value in new.items()}
+    files = [name for name in manifest["files"] if name != "examples.safetensors"]
+    stored = run.tensors(path, "examples.safetensors") if "examples.safetensors" in manifest["files"] else {}
+    examples = {name: np.array(one) for name, one in stored.items()}
+    contents = {name: bytes(run.raw(path, name)) for name in files}
+    values = {name: registry.current().arrays.asarray(value) for name, value in new.items()}
+    for name, function in artefact.signatures.items():
+        examples |= _trial_again(name, function, values, examples)
+    with published(path, overwrite=True) as folder:
+        for name, data in contents.items():
+            file = Path(folder, *name.split("/"))
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(data)
+            manifest["files"][name] = hashlib.sha256(data).hexdigest()
+        Path(folder, "weights.safetensors").write_bytes(b"".join(run.encoded(new)))
+        if examples:
+            write_examples(folder, manifest, examples)
+        write_manifest(folder, manifest)
+    return UpdateReport(path, len(new))
+
+
+def _misfit(name: str, value: Any, arrays: Mapping[str, Any]) -> str | None:
+    if name not in arrays:
+        parts = [path for path in arrays if path.startswith(f"{name}/")]
+        if parts:
+            return f"{name}: the checkpoint has its parts {', '.join(parts[:3])}, and it was computed at the export"
+        return f"{name}: the checkpoint has no such array"
+    found = arrays[name]
+    if (tuple(found.shape), found.dtype.name) != (tuple(value.shape), value.dtype.name):
+        return (
+            f"{name}: {found.dtype.name}{list(found.shape)}, and {value.dtype.name}{list(value.shape)} in the artefact"
+        )
+    return None
+
+
+def _trial_again(
+    name: str, function: run.Function, values: Mapping[str, Any], examples: Mapping[str, Any]
+) -> dict[str, Any]:
+    inputs = [examples.get(f"{name}/inputs/{i}") for i in range(len(function.about["inputs"]))]
+    if any(one is None for one in inputs):
+        return {}
+    out, _ = function.flat(values, [registry.current().arrays.asarray(one) for one in inputs])
+    return {f"{name}/outputs/{i}": np.asarray(one) for i, one in enumerate(out)}

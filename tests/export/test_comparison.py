@@ -1,0 +1,150 @@
+"""What is exported is compared with the function: a difference raises, and nothing is left."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax.core.errors import ExportError, ExportMismatch
+from graftax.export import Signature, Spec
+from graftax.export.comparison import difference, made_up
+from graftax.export.trial_sizes import trial_sizes
+from tests.export.artefacts import net, numbers
+
+
+def test_what_differs_is_told_with_place_and_numbers_and_nothing_is_left(tmp_path: Path) -> None:  # EX15
+    state = {"factor": 2.0}
+
+    def fn(x: Any) -> Any:  # which no program can keep up with
+        state["factor"] += 1.0
+        return x * state["factor"]
+
+    with pytest.raises(ExportMismatch) as caught:
+        gx.export.save(tmp_path / "net", fn, Spec("batch 3"))
+    text = str(caught.value)
+    assert text.startswith("predict: output[")
+    assert "nothing was written" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_compared_at_several_sizes_and_on_the_example(tmp_path: Path) -> None:
+    report = gx.export.save(tmp_path / "net", net(), numbers(6, 3))
+    checked = report.signatures["predict"].checked
+    assert checked is not None
+    assert checked.sizes == ({"batch": 6}, {"batch": 3}, {"batch": 1})
+    assert checked.error == 0.0
+    assert "compared at batch = 6; batch = 3; batch = 1: equal bits" in str(report)
+
+
+def test_examples_of_the_user_are_not_stored(tmp_path: Path) -> None:
+    secret = numbers(6, 3) + 1234.5
+    gx.export.save(tmp_path / "net", net(), secret)
+    stored = (tmp_path / "net" / "examples.safetensors").read_bytes()
+    assert secret[0].tobytes() not in stored
+    assert secret[0, 0].tobytes() not in stored
+
+
+def test_what_was_folded_is_compared_with_the_live_function(tmp_path: Path) -> None:
+    model = net()
+    gx.graft(model, gx.reparam.LoRA(rank=2), where="layers/0/kernel")
+    for one in model.trainable_variables:
+        one.assign(one.numpy() + 0.1)
+    report = gx.export.save(tmp_path / "net", model, Spec("batch 3"))
+    one = report.signatures["predict"]
+    assert one.folded == ("model/layers/0/kernel",)
+    assert one.checked is not None
+    assert one.checked.error < 1e-6
+    assert "computed at the export: model/layers/0/kernel" in str(report)
+
+
+def test_large_constants_and_checks_left_out_are_reported(tmp_path: Path) -> None:  # EX9, EX10
+    table = gx.ops.asarray(numbers(600, 600))
+
+    def fn(x: Any) -> Any:
+        gx.check(gx.ops.all(x > 0), "not above 0")
+        return x @ table
+
+    report = gx.export.save(tmp_path / "net", fn, Spec("batch 600"), check=False)
+    assert report.signatures["predict"].constants == ("float32[600, 600]",)
+    assert report.signatures["predict"].left_out == ("check: not above 0",)
+    assert "without the checks: check: not above 0" in str(report)
+    assert "constants: float32[600, 600]" in str(report)
+    assert "not compared" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("fn", "specs", "rows"),
+    [
+        (lambda x: x * 2, [Spec("n 2")], True),
+        (lambda x: x - gx.ops.mean(x, axis=0), [Spec("n 2")], False),
+        (lambda x: gx.ops.flip(x, 0), [Spec("n")], False),
+        (lambda x, y: x + y, [Spec("n"), Spec("")], False),
+        (lambda x: gx.ops.sum(x), [Spec("n")], False),
+        (lambda x: x + x.shape[0], [Spec("n")], False),
+        (lambda x, m: gx.ops.where(m, x, 0.0), [Spec("n t"), Spec("n t", "bool")], True),
+        (lambda x: x, [Spec("n n")], False),
+        (lambda x: x, [Spec("4 2")], False),
+    ],
+    ids=["each", "mean", "order", "number", "sum", "count", "mask", "square", "fixed"],
+)
+def test_whether_rows_are_computed_for_themselves_is_found_out(fn: Any, specs: Any, rows: bool, tmp_path: Path) -> None:
+    report = gx.export.save(tmp_path / "net", Signature(fn, *specs))
+    assert report.signatures["predict"].rows is rows
+
+
+def test_sizes_to_try_fulfil_constraints() -> None:
+    def sizes(*specs: Spec, constraints: Any = (), least: int = 3) -> dict[str, int]:
+        return trial_sizes(Signature(lambda *x: x, *specs, constraints=constraints), least)
+
+    assert sizes(Spec("b t")) == {"b": 3, "t": 4}
+    assert sizes(Spec("b t"), least=1) == {"b": 1, "t": 1}
+    assert sizes(Spec("b t"), constraints=["t >= 20", "b == 2*t"]) == {"b": 40, "t": 20}
+    assert sizes(Spec("b-5")) == {"b": 6}
+    with pytest.raises(ExportError, match="no sizes from 3 on"):
+        sizes(Spec("b"), constraints=["b <= 2"])
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "error"),
+    [
+        ([1.0, np.nan], [1.0, np.nan], 0.0),
+        ([np.inf, 1.0], [np.inf, 1.0], 0.0),
+        ([0.0], [-0.0], 0.0),
+        ([100.0, 1.0], [100.0005, 1.0], 5e-6),
+    ],
+)
+def test_differences_are_parts_of_the_largest_number(expected: Any, got: Any, error: float) -> None:
+    found = difference("x", np.array(expected, "float32"), np.array(got, "float32"))
+    assert found == pytest.approx(error, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [
+        ([1.0], [np.nan]),
+        ([1.0], [np.inf]),
+        ([np.inf], [-np.inf]),
+        ([1.0], [1.001]),
+        ([1.0], [[1.0]]),
+        ([np.nan], [1.0]),
+    ],
+)
+def test_differences_that_rounding_does_not_explain(expected: Any, got: Any) -> None:
+    with pytest.raises(ExportMismatch):
+        difference("x", np.array(expected, "float32"), np.array(got, "float32"))
+    with pytest.raises(ExportMismatch):
+        difference("x", np.array([1], "int32"), np.array([2], "int32"))
+    assert difference("x", np.array([1.0], "float16"), np.array([1.004], "float16")) > 0
+
+
+@pytest.mark.parametrize(
+    "spec", [Spec("", "bool"), Spec("n", "bool"), Spec("n", "int32", (5, 9)), Spec("n", "complex64")]
+)
+def test_made_up_inputs_lie_within_their_bounds(spec: Spec) -> None:
+    found = made_up(spec, (50,) if spec.shape else ())
+    assert found.dtype.name == spec.dtype
+    if spec.bounds is not None:
+        assert spec.bounds[0] <= found.min()
+        assert found.max() <= spec.bounds[1]
