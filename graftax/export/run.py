@@ -24,7 +24,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import export
+from jax import core, export
 
 _DTYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
@@ -274,7 +274,7 @@ def _array(about: Mapping[str, Any], value: Any) -> Any:
     if have is None or (have != want and not plain):
         instead = f"an array of {dtype}"
         raise ArtefactTypeError(f"the input {name!r} of dtype {array.dtype}", f"it takes {want}: {dtype}", instead)
-    if array.size and not isinstance(array, jax.core.Tracer):
+    if array.size and not isinstance(array, core.Tracer):
         low, high = about["bounds"] or (-math.inf, math.inf)
         if want == "integers":
             low, high = max(low, np.iinfo(dtype).min), min(high, np.iinfo(dtype).max)
