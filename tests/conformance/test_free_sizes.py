@@ -82,7 +82,10 @@ def signature(name: str, free: str) -> Signature:
     return Signature(built(row)[0], given, constraints=constraints)
 
 
-@pytest.mark.parametrize("name", in_lanes([name for name in ROWS if name not in {*FOREVER, "dense_1d"}], SIBLINGS))
+BATCHED = [name for name in ROWS if name not in {*FOREVER, "dense_1d"}]
+
+
+@pytest.mark.parametrize("name", in_lanes(BATCHED, SIBLINGS & {*BATCHED}))
 def test_the_batch_of_every_layer_is_free(name: str) -> None:
     traced = trace(signature(name, "b"))
     assert traced.signature.free in (["b"], [])
