@@ -50,9 +50,9 @@ class JaxMeshes:
                 return jax.jit(_same, out_shardings=sharding)(x)
         elif sharding is None:
             return jnp.array(x)
-        if sharding.is_fully_addressable:
-            return jax.device_put(x if isinstance(x, jax.Array) else owned(np.asarray(x)), sharding)
-        host = np.asarray(x)  # every process has all of it, and keeps what its devices are to have
+        if isinstance(x, jax.Array) and sharding.is_fully_addressable:
+            return jax.device_put(x, sharding)
+        host = owned(np.asarray(x))  # every process has all of it, and keeps what its devices are to have
         return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
 
     def constrain(self, x: Any, sharding: Any) -> Any:
