@@ -16,13 +16,20 @@ NOT_RUN = {
     "docs/cases.md": "tables without programs",
     "docs/differences.md": "a table without programs",
 }
-SLOW = {"docs/generation.md", "docs/optimizers.md", "docs/recipes.md"}  # compile a dozen programs
+SLOW = {"docs/export.md", "docs/generation.md", "docs/optimizers.md", "docs/recipes.md"}  # compile a dozen programs
+WITH_PEERS = {"docs/export_onnx.md"}  # run what the quick tests do without
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page in SLOW else ()) for page in PAGES if page not in NOT_RUN],
+    [
+        pytest.param(
+            page, marks=pytest.mark.slow if page in SLOW else pytest.mark.references if page in WITH_PEERS else ()
+        )
+        for page in PAGES
+        if page not in NOT_RUN
+    ],
 )
 def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch, capsys):
     """What a block prints is what the page shows right below it, if it shows anything."""

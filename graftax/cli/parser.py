@@ -124,6 +124,7 @@ def _exporting(commands: Any) -> None:
     _artefact(save)
     save.add_argument("--from", dest="source", metavar="CKPT", help="restore this checkpoint first")
     save.add_argument("--input", action="append", metavar="SPEC", help='such as "batch time:int32"; in order')
+    save.add_argument("--onnx", metavar="FILE", help="write the model as ONNX, too")
     save.add_argument("--platforms", default="cpu,cuda,tpu", metavar="LIST", help="where it runs (cpu,cuda,tpu)")
     save.add_argument("--no-check", action="store_true", help="do not compare what was written with the model")
     save.add_argument("--overwrite", action="store_true", help="replace an artefact that is there")
@@ -146,6 +147,13 @@ def _exporting(commands: Any) -> None:
     update = _command(commands, "update", "new weights for an artefact; its programs stay", "export")
     _artefact(update)
     update.add_argument("checkpoint", metavar="CKPT")
+
+    serve = _command(commands, "serve", "answer HTTP requests with the programs of an artefact", "export")
+    _artefact(serve)
+    serve.add_argument("--host", default="127.0.0.1", metavar="HOST", help="where it listens (127.0.0.1: this machine)")
+    serve.add_argument("--port", type=int, default=8000, metavar="PORT", help="0 for any that is free (8000)")
+    serve.add_argument("--most", type=int, default=64, metavar="ROWS", help="how many rows run together (64)")
+    serve.add_argument("--warm", default="", metavar="ROWS", help="compile for these first, such as 1,8,64")
 
 
 def _artefact(sub: argparse.ArgumentParser) -> None:

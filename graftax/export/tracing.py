@@ -129,7 +129,9 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Tra
             results: list[Any] = []
             found.update(output=form_of(out, results), frame=frame)
             results = [_result(one) for one in results]
-        return results, cast("list[tuple[Any, Any]]", frame.written())
+        # what goes with the run that makes it, such as terms of a loss that nobody asked for, is no result
+        written = [(one, value) for one, value in frame.written() if not one.passing or one in lift.cells]
+        return results, cast("list[tuple[Any, Any]]", written)
 
     program = backend.compiling.trace(run, leaves)
     output: Form = found["output"]

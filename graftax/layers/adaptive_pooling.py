@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graftax import ops
-from graftax.core.errors import ShapeError
+from graftax.core.errors import ExportError, ShapeError
+from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, wide
@@ -41,6 +42,12 @@ class AdaptivePooling(Layer):
             )
         given, x = x, self.widened(x)
         for axis, (n, m) in enumerate(zip(sizes, self.output_size, strict=True), 1):
+            if is_free(n % m):
+                raise ExportError(
+                    f"an input of shape {tuple(x.shape)}, pooled to {m} on axis {axis}",
+                    f"which windows there are depends on {n}, which is known only when the exported program runs",
+                    f'a number for that size, or a multiple: Spec("batch {m}*{n} ...")',
+                )
             if n % m:
                 x = self.pooled_unevenly(x, axis, m)
             elif n != m:

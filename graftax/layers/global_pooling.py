@@ -37,7 +37,7 @@ class GlobalPooling(Layer):
 def mean(x: Array, axes: Shape, keepdims: bool) -> Array:
     """Return the mean over axes, summed in float32 at least; 0 over no values at all."""
     total = ops.sum(wide(x), axis=axes, keepdims=keepdims)
-    return narrow(total / max(1, math.prod(x.shape[i] for i in axes)), x)
+    return narrow(total / (math.prod(x.shape[i] for i in axes) or 1), x)
 
 
 class GlobalMaxPooling1D(GlobalPooling):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, ExportError
+from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
@@ -145,6 +146,12 @@ class MixtureOfExperts(Layer):
         """Let each expert compute the rows that chose it, as many as it has room for, first choices first."""
         count, features = rows.shape
         experts, k = self.num_experts, self.top_k
+        if is_free(count):
+            raise ExportError(
+                f"{count} rows for {experts} experts with capacity_factor={self.capacity_factor}",
+                "how many rows an expert takes is a number of the program, and depends on a size that is free",
+                'numbers in the Spec: graftax.export.Spec("8 16 32"); or capacity_factor=None',
+            )
         room = max(math.ceil((self.capacity_factor or 1) * count * k / experts), 1)
         first = ops.reshape(ops.swapaxes(uses, 0, 1), (k * count, experts))
         place = ops.sum((ops.cumsum(first, axis=0) - 1) * first, axis=-1)  # how many chose the same expert before

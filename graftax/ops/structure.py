@@ -11,6 +11,7 @@ import numpy as np
 from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.ops.checks import axis_in_range, outside
@@ -228,10 +229,23 @@ def pad(a: Arrays, x: Array, pad_width: object, mode: str, constant_values: floa
                 "that mode takes its values from the array",
                 'mode="constant", or no constant_values',
             )
+        if mode == "wrap" and any_free(x.shape):
+            return _wrapped(a, x, np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist())
         return a.numpy.pad(x, pad_width, mode=mode)
     value = a.asarray(constant_values)
     check_filling(a, "pad", "constant_values", value, a.canonical_dtype(x.dtype))
     return a.numpy.pad(x, pad_width, constant_values=a.asarray(value, x.dtype))
+
+
+def _wrapped(a: Arrays, x: Array, borders: list[list[int]]) -> Any:
+    """Return the array with its end before it and its beginning behind, each axis at least as long as these."""
+    for axis, (before, after) in enumerate(borders):
+        if before or after:
+            size = x.shape[axis]
+            all_before: tuple[Any, ...] = (slice(None),) * axis
+            ends = [x[(*all_before, slice(size - before, size))]] if before else []
+            x = a.numpy.concatenate([*ends, x, *([x[(*all_before, slice(0, after))]] if after else [])], axis=axis)
+    return x
 
 
 def _are_borders(width: Any, ndim: int) -> bool:

@@ -18,8 +18,6 @@ FIXED = {
     "dense_1d": "its only axis is that of the features",
     "mixture_of_experts_capacity": "how many tokens an expert takes follows from their number",
 }
-ASSIGNS = {"activity_regularization"}
-"""Rows that assign in a plain call: a term of the loss. An export of these is refused."""
 ALSO_TIME = [
     "dense_3d", "conv1d_causal", "max_pooling1d", "layer_normalization", "lstm", "gru", "multi_head_attention",
     "simple_rnn", "rnn", "rnn_stacked", "bidirectional", "time_distributed", "zero_padding1d", "up_sampling1d",
@@ -53,8 +51,7 @@ def called(layer: Any, several: bool) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "free"),
-    [(name, int(name not in FIXED)) for name in layer_rows.ROWS if name not in ASSIGNS]
-    + [(name, 2) for name in ALSO_TIME],
+    [(name, int(name not in FIXED)) for name in layer_rows.ROWS] + [(name, 2) for name in ALSO_TIME],
 )
 def test_a_layer_gives_the_same_in_onnx_runtime(name: str, free: int, tmp_path: Path):
     layer, x = built(layer_rows.ROWS[name])

@@ -130,6 +130,9 @@ class JaxArrays:
         if input_dilation is None and windows.prefers_slices(x.shape[-1], kernel.shape, groups):
             return windows.conv_by_slices(x, kernel, strides, padding, dilation)
         space = "DHW"[5 - x.ndim :]
+        if any(map(free_sizes.any_free, padding)):  # JAX pads by a free size, but not inside of a convolution
+            edges: Any = [(0, 0, 0), *((low, high, 0) for low, high in padding), (0, 0, 0)]
+            x, padding = lax.pad(x, np.zeros((), x.dtype)[()], edges), [(0, 0)] * len(padding)
         return lax.conv_general_dilated(
             x,
             kernel,

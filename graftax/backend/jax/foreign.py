@@ -100,14 +100,14 @@ def _leak(text: str) -> TracerLeakError:
 
 
 def _size(text: str) -> GraftaxError:
-    compared = re.match(r"Symbolic dimension comparison '(.*?)' (\S+) '(.*?)' is inconclusive", text)
+    compared = re.match(r"Symbolic dimension comparison '(.*?)' ([<>]=?) '(.*?)' is inconclusive", text)
     if compared is not None:
         left, sign, right = compared.groups()
         return ExportError(
             f"the function decides by a free size: {left} {sign} {right}",
             "the program is written once for all sizes, and for some this holds, for others not",
-            f"constraints=[{_constraint(left, sign, right)!r}] if it always holds; a number for that size in the Spec; "
-            "or a function that does not ask",
+            f"constraints=[{_constraint(left, sign, right)!r}] or [{_constraint(left, _OPPOSITE[sign], right)!r}], "
+            "whichever always holds; a number for that size in the Spec; or a function that does not ask",
         )
     divided = re.match(r"Cannot divide evenly the sizes of shapes (\(.*?\)) and (\(.*?\))", text)
     if divided is not None:
@@ -119,6 +119,9 @@ def _size(text: str) -> GraftaxError:
     return ExportError(
         "a free size is used as a number", text.partition("\n")[0], 'a number for that size: Spec("batch 8")'
     )
+
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def _constraint(left: str, sign: str, right: str) -> str:

@@ -118,7 +118,7 @@ def onnx(
         if check:
             allowed = comparison.INTEGER_PRODUCTS if tolerance is None and products == "int8" else tolerance
             session, like = Session(folder / target.name), None if batches is None else batches[0]
-            found = comparison.compare(session, signature, traced.results, allowed, like)
+            found = comparison.compare(session, signature, list(written.kinds), allowed, like)
             report = _report(target, size, written, traced, integers, found)
     return report
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +20,10 @@ class File:
 
     Args:
         opset: The version of the operators.
+        names: Those of inputs and results.
     """
 
-    def __init__(self, opset: int) -> None:
+    def __init__(self, opset: int, names: Iterable[str]) -> None:
         self.opset = opset
         self.arrays: list[tuple[str, Numbers]] = []
         self.sizes: dict[str, tuple[str, int]] = {}
@@ -33,7 +34,7 @@ class File:
         self.at_most_zero: dict[str, str] = {}
         """Truth values that say whether the number of another name is at most 0, by which a choice may be a `Relu`."""
         self._names: dict[object, str] = {}
-        self._taken: set[str] = set()
+        self._taken = set(names)
         self._said: dict[int, tuple[Numbers, str]] = {}
         self._count = 0
 
@@ -50,7 +51,8 @@ class File:
     def fresh(self, hint: str) -> str:
         """Return a name that nothing has."""
         self._count += 1
-        return f"{hint}_{self._count}"
+        name = f"{hint}_{self._count}"
+        return name if name not in self._taken else self.fresh(hint)
 
     def keep(self, array: Numbers) -> str:
         """Return the name of an array of the file."""

@@ -68,7 +68,8 @@ def write(traced: Traced, equations: Equations, integers: Integers, opset: int) 
     jaxpr, constants = traced.program.opened
     values = [np.asarray(one) for one in (*constants, *(cell.buffer for cell in traced.program.read))]
     _refuse_unknown_kinds(jaxpr)
-    file = File(opset)
+    names = [f"new/{name}" if name in {one.name for one in traced.inputs} else name for name in traced.results]
+    file = File(opset, [*(one.name for one in traced.inputs), *names])
     for cell, array in zip(traced.program.read, values[len(constants) :], strict=True):
         file.call(array, cell.path)
     graph = Graph(file)
@@ -87,7 +88,7 @@ def write(traced: Traced, equations: Equations, integers: Integers, opset: int) 
     results = Translation(equations, integers).write(graph, jaxpr, [*map(Known, values), *inputs])
     outputs: list[bytes] = []
     kinds: dict[str, str] = {}
-    for operand, variable, name in zip(results, jaxpr.outvars, traced.results, strict=True):
+    for operand, variable, name in zip(results, jaxpr.outvars, names, strict=True):
         graph.rename(whole(graph, operand, variable.aval.shape), name)
         sizes = message_sizes(variable.aval.shape)
         outputs.append(messages.value(name, str(variable.aval.dtype), sizes))

@@ -10,7 +10,7 @@ import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import DestinationExists, ExportError, ExportMismatch
 from graftax.export.spec import Spec
-from graftax.export.to_onnx.step import RULES
+from graftax.export.to_onnx.translation import RULES
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

@@ -46,6 +46,12 @@ def test_names_of_inputs_results_and_weights_are_those_of_the_program(path: Path
     assert b"layers/0/kernel" in path.read_bytes()
 
 
+def test_a_result_called_like_an_input_or_a_node_has_a_name_of_its_own(path: Path):
+    report = written(path, lambda x, mul_1: {"x": x * mul_1 * 2, "add_2": x + 1}, ROWS, ROWS)
+    assert list(report.inputs) == ["x", "mul_1"]
+    assert list(report.outputs) == ["new/x", "add_2"]
+
+
 def test_folded_weights_are_listed_and_leave_no_trace(path: Path):
     model = gx.Sequential([layers.Dense(3)])
     model(np.ones((1, 8), "float32"))

@@ -8,7 +8,7 @@ import pytest
 import graftax as gx
 from graftax.export.signature import Signature
 from graftax.export.to_onnx.randomness import DRAWS
-from graftax.export.to_onnx.step import RULES
+from graftax.export.to_onnx.translation import RULES
 from graftax.export.tracing import trace
 from tests.export.to_onnx.operations import ROWS
 

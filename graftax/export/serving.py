@@ -1,0 +1,235 @@
+"""Serving: an artefact over HTTP, for demos and colleagues, with the standard library alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+
+from graftax.core.errors import ExportError, GraftaxError, StateError
+from graftax.export import run
+from graftax.export.batching import Batcher, power_of_two
+from graftax.export.loading import load
+from graftax.export.output import built
+from graftax.export.page import PAGE
+
+MOST_BYTES = 64 << 20
+SECONDS = 60.0
+_LOCAL = ("127.0.0.1", "localhost", "::1", "[::1]")
+_JSON, _NPY, _HTML = "application/json", "application/x-npy", "text/html; charset=utf-8"
+
+
+class Server(ThreadingHTTPServer):
+    """Answers ``POST /<program>`` and shows a page at ``/``; ``serve_forever`` until ``close``.
+
+    Args:
+        path: The artefact.
+        host: Where it listens. Defaults to ``"127.0.0.1"``, this machine alone.
+        port: On which port; 0 for any that is free. Defaults to 8000.
+        most: How many rows run together at most. Defaults to 64.
+        warm: Numbers of rows whose programs are compiled before the first request. Defaults to none.
+
+    Raises:
+        ExportError: no program of the artefact can be served, since all assign.
+        OSError: the port is taken.
+    """
+
+    daemon_threads = True
+    request_queue_size = 256  # else connections are reset when many come at once
+    allow_reuse_address = True
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        most: int = 64,
+        warm: Sequence[int] = (),
+    ) -> None:
+        artefact = load(path)
+        served = {name: one for name, one in artefact.signatures.items() if not one.about["assigns"]}
+        if not served:
+            raise ExportError(
+                f"the artefact {artefact.path!r} with {', '.join(artefact.signatures)}",
+                "a program that assigns is not served: requests of one would change the answers to others",
+                "an artefact with a program that only computes",
+            )
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), Handler)
+        self.local = host in _LOCAL
+        self.manifest = {**artefact.manifest, "signatures": {name: one.about for name, one in served.items()}}
+        self.batchers = {name: Batcher(one, artefact.values, most) for name, one in served.items()}
+        for name in served:
+            self._warm(self.batchers[name], warm)
+
+    def _warm(self, batcher: Batcher, sizes: Sequence[int]) -> None:
+        """Compile for some numbers of rows; other free sizes are as they were tried at the export."""
+        about = batcher.function.about
+        tried = dict(next(iter(about.get("checked", {}).get("sizes", [])), {}))
+        for rows in sorted({power_of_two(rows) for rows in sizes}) if batcher.joins and tried else ():
+            values = {**tried, about["inputs"][0]["shape"][0]: rows}
+            shapes = [[run.size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
+            zeros = [np.zeros(shape, one["dtype"]) for shape, one in zip(shapes, about["inputs"], strict=True)]
+            batcher.function.flat(batcher._values, zeros)
+
+    def close(self) -> None:
+        """Stop taking requests, answer those that are under way, and end."""
+        self.shutdown()
+        for one in self.batchers.values():
+            one.stop()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Pass over a client that went away."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else an answer waits 40 ms for the client's kernel
+    wbufsize = -1  # head and body in one packet
+    timeout = 30  # of a client that sends nothing
+    server: Server
+
+    def do_GET(self) -> None:
+        """Show the page, or the manifest."""
+        if not self._is_allowed():
+            return
+        path = self.path.partition("?")[0]
+        wants_page = "text/html" in self.headers.get("Accept", "")
+        if path == "/" and wants_page:
+            self._answer(HTTPStatus.OK, PAGE.encode(), _HTML)
+        elif path in ("/", "/manifest.json"):
+            self._answer(HTTPStatus.OK, _encoded(self.server.manifest), _JSON)
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, f"nothing is at {path}; programs are called by POST")
+
+    def do_POST(self) -> None:
+        """Run a program."""
+        if not self._is_allowed():
+            return
+        body = self._body()
+        if body is None:
+            return
+        name = self.path.partition("?")[0].strip("/")
+        batcher = self.server.batchers.get(name)
+        if batcher is None:
+            self._refuse(HTTPStatus.NOT_FOUND, f"no program is called {name!r}; there are {list(self.server.batchers)}")
+            return
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
+        try:
+            leaves = batcher.function.leaves(**_inputs(kind, body, batcher.function.about))
+            results = batcher.call(leaves, SECONDS)
+            about = batcher.function.about
+            if _NPY in self.headers.get("Accept", "") and len(results) == 1:
+                file = io.BytesIO()
+                np.save(file, results[0], allow_pickle=False)
+                self._answer(HTTPStatus.OK, file.getvalue(), _NPY)
+            else:
+                self._answer(HTTPStatus.OK, _encoded(built(about["output"], [_plain(one) for one in results])), _JSON)
+        except (run.ArtefactError, GraftaxError, ValueError, TypeError) as error:
+            busy = isinstance(error, StateError)
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE if busy else HTTPStatus.BAD_REQUEST, str(error))
+        except TimeoutError as error:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
+    def _is_allowed(self) -> bool:
+        """Refuse a page of somebody else that has made its name that of this machine."""
+        host = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
+        if self.server.local and host not in _LOCAL:
+            self._refuse(HTTPStatus.FORBIDDEN, f"the host {host!r} is not this machine")
+            return False
+        return True
+
+    def _body(self) -> bytes | None:
+        text = self.headers.get("Content-Length", "")
+        if not text.isdecimal():
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "a request has a Content-Length")
+            return None
+        if int(text) > MOST_BYTES:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{text} bytes, at most {MOST_BYTES}")
+            return None
+        return self.rfile.read(int(text))
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self.close_connection = True  # what follows may be the rest of a body that nobody has read
+        self._answer(status, _encoded({"error": why}), _JSON)
+
+    def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing of each request."""
+
+
+def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments in a request by name.
+
+    Raises:
+        ValueError: they cannot be read.
+    """
+    names = [one["name"] for one in about["inputs"]]
+    if kind == _NPY:
+        if len(names) != 1:
+            raise ValueError(f"an .npy has one array, and the inputs are {names}: send JSON")
+        return {names[0]: np.load(io.BytesIO(body), allow_pickle=False)}
+    if kind != _JSON:
+        raise ValueError(f"a body of type {kind!r}: it is {_JSON} or {_NPY}")
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the body is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise ValueError(f"the body is a JSON object of inputs by name: {names}")
+    return given
+
+
+def _encoded(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _plain(array: np.ndarray[Any, Any]) -> Any:
+    """Return numbers for JSON, which has no nan and no infinity: these are texts."""
+    if array.dtype.kind == "c":
+        raise ValueError("complex results: ask for them as .npy, with Accept: application/x-npy")
+    if array.dtype.kind not in "biu":
+        wide = array.astype("float32") if array.dtype.itemsize <= 4 else array
+        if not np.isfinite(wide).all():
+            return _with_texts(wide.tolist())
+        return wide.tolist()
+    return array.tolist()
+
+
+def _with_texts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_texts(one) for one in value]
+    return value if np.isfinite(value) else repr(value)
+
+
+def serve(server: Server) -> None:
+    """Answer requests until interrupted, then end cleanly."""
+    thread = threading.Thread(target=server.serve_forever, name="graftax serve", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.close()
