@@ -52,7 +52,8 @@ settings.load_profile("suite")
 # --- the lanes --------------------------------------------------------------------------------------------------------
 
 PEERS = {
-    "datasets", "grain", "keras", "mlflow", "onnxruntime", "optax", "pandas", "tensorboard", "tensorboardX", "torch", "wandb",
+    "datasets", "grain", "keras", "mlflow", "onnxruntime", "optax", "pandas", "tensorboard", "tensorboardX", "torch",
+    "wandb",
 }  # fmt: skip
 """What tests compare with, or feed from, that is not among the requirements of the quick tests."""
 

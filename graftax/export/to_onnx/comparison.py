@@ -138,7 +138,7 @@ def _difference(name: str, wanted: Numbers, got: Numbers, at: Mapping[str, int],
         raise ExportMismatch(
             f"{said}, element {[int(i) for i in place]}: {got[place]} from the file, {wanted[place]} from the function",
             f"{error:.2g} of the largest magnitude is more than {allowed:g}; nothing is left of the file",
-            f"tolerance={_rounded_up(error):g} if that is close enough; gx.export.save computes as JAX does",
+            f"tolerance={_rounded_up(error):g} if that is close enough; gx.export.save is nearer to the function",
         )
     return error
 
